@@ -15,7 +15,7 @@ from checklist_crds.templates.validation import canonical_size
 from checklist_dev.local.controlplane import ControlPlane
 from checklist_dev.local.crd_install import install_crds
 from checklist_dev.local.etcd_keys import copy_template
-from checklist_dev.perf.bench.large_templates import LARGE, LIMIT_MIB
+from checklist_dev.perf.bench.traffic.large_templates import LARGE, LIMIT_MIB
 
 from .conftest import Account, Api, definition, http_client
 from .own_process import own_process

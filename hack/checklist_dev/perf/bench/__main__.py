@@ -10,27 +10,27 @@ from typing import Any, Final
 
 from checklist_dev.failures import end_on_signals, run_tool, say
 from checklist_dev.local.controlplane import APISERVER_MEMORY_TARGET
-from checklist_dev.perf.bench.answer_cost import measure_answer_cost
-from checklist_dev.perf.bench.archived_month import measure_archived_month
-from checklist_dev.perf.bench.archiving import ARCHIVE_SETTINGS, measure_archive
+from checklist_dev.perf.bench.archive.archiving import ARCHIVE_SETTINGS, measure_archive
+from checklist_dev.perf.bench.archive.month import measure_archived_month
+from checklist_dev.perf.bench.archive.restoring import measure_restore
 from checklist_dev.perf.bench.composing import measure_composing
-from checklist_dev.perf.bench.dashboard import measure_dashboard
-from checklist_dev.perf.bench.deliveries import measure_deliveries
-from checklist_dev.perf.bench.idle import measure_memory
-from checklist_dev.perf.bench.large_templates import SETTINGS as LARGE_TEMPLATES_SETTINGS
-from checklist_dev.perf.bench.large_templates import measure_large_templates
-from checklist_dev.perf.bench.latency import measure_latency
-from checklist_dev.perf.bench.overload import measure_overload
-from checklist_dev.perf.bench.photos import measure_uploads
+from checklist_dev.perf.bench.events.answer_cost import measure_answer_cost
+from checklist_dev.perf.bench.events.deliveries import measure_deliveries
+from checklist_dev.perf.bench.events.latency import measure_latency
+from checklist_dev.perf.bench.events.overload import measure_overload
+from checklist_dev.perf.bench.events.requests import measure_requests
+from checklist_dev.perf.bench.events.retries import measure_retries
+from checklist_dev.perf.bench.growth.idle import measure_memory
+from checklist_dev.perf.bench.growth.scale import measure_start
+from checklist_dev.perf.bench.growth.sizing import measure_sizes
 from checklist_dev.perf.bench.report import Figure, table, write_report
-from checklist_dev.perf.bench.requests import measure_requests
-from checklist_dev.perf.bench.restoring import measure_restore
-from checklist_dev.perf.bench.retries import measure_retries
-from checklist_dev.perf.bench.scale import measure_start
 from checklist_dev.perf.bench.sizes import QUICK, Sizes
-from checklist_dev.perf.bench.sizing import measure_sizes
 from checklist_dev.perf.bench.stage import Stage, staged
-from checklist_dev.perf.bench.web import measure_web
+from checklist_dev.perf.bench.traffic.dashboard import measure_dashboard
+from checklist_dev.perf.bench.traffic.large_templates import SETTINGS as LARGE_TEMPLATES_SETTINGS
+from checklist_dev.perf.bench.traffic.large_templates import measure_large_templates
+from checklist_dev.perf.bench.traffic.photos import measure_uploads
+from checklist_dev.perf.bench.traffic.web import measure_web
 from checklist_dev.perf.load.neighbours import watching
 from checklist_dev.perf.load.release_before import code_of
 from checklist_dev.perf.load.rig import Rig

@@ -19,8 +19,8 @@ from checklist_crds.resources.delivery_records import DeliveryPhase
 from checklist_crds.resources.kinds import ORGANIZATION
 from checklist_dev.failures import Failure
 from checklist_dev.local.bootstrap import ServerKeys
-from checklist_dev.perf.bench.archiving import settled_runs
-from checklist_dev.perf.bench.photos import make_photo
+from checklist_dev.perf.bench.archive.archiving import settled_runs
+from checklist_dev.perf.bench.traffic.photos import make_photo
 from checklist_dev.perf.judgement.facts import Facts, Finding
 from checklist_dev.perf.judgement.settling import settle
 from checklist_dev.perf.judgement.transcript import Transcript

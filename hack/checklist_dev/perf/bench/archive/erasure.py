@@ -17,9 +17,9 @@ from checklist_crds.ids import object_id
 from checklist_crds.photos.keys import photo_id, photo_key, thumbnail_key
 from checklist_dev.failures import Failure
 from checklist_dev.local.bootstrap import NAMESPACE
+from checklist_dev.perf.bench.archive.restoring import run_command
 from checklist_dev.perf.bench.reading import until_listed
 from checklist_dev.perf.bench.report import Figure, Goal
-from checklist_dev.perf.bench.restoring import run_command
 from checklist_dev.perf.bench.stage import Stage
 from checklist_dev.perf.load.archive import records_in
 from checklist_dev.perf.load.client import Json

@@ -15,10 +15,10 @@ from PIL import Image
 
 from checklist_dev.failures import Failure
 from checklist_dev.perf.bench.answers import open_runs
-from checklist_dev.perf.bench.other_routes import REQUESTS_PER_S, OtherRoutes, p99
 from checklist_dev.perf.bench.report import Figure, Goal, percentile
 from checklist_dev.perf.bench.sizes import Sizes
 from checklist_dev.perf.bench.stage import Stage
+from checklist_dev.perf.bench.traffic.other_routes import REQUESTS_PER_S, OtherRoutes, p99
 from checklist_dev.perf.load.client import Person, new_op
 from checklist_dev.perf.load.rig import Program
 from checklist_dev.perf.load.usage import give_way

@@ -16,8 +16,8 @@ from checklist_crds.resources.kinds import TEMPLATE_REVISION
 from checklist_crds.resources.run import RunPhase
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.local.bootstrap import NAMESPACE
-from checklist_dev.perf.bench.erasure import EMAIL, is_hers, measure_erasure
-from checklist_dev.perf.bench.exporting import measure_exports
+from checklist_dev.perf.bench.archive.erasure import EMAIL, is_hers, measure_erasure
+from checklist_dev.perf.bench.archive.exporting import measure_exports
 from checklist_dev.perf.bench.reading import seconds_of, slowest_list, until_listed
 from checklist_dev.perf.bench.report import Figure, Goal, percentile
 from checklist_dev.perf.bench.sizes import Sizes

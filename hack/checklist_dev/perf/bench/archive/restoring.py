@@ -14,8 +14,8 @@ from checklist_dev.failures import Failure
 from checklist_dev.local.bootstrap import NAMESPACE
 from checklist_dev.local.controlplane import ControlPlane
 from checklist_dev.local.crd_install import install_crds
+from checklist_dev.perf.bench.growth.scale import NOT_WHILE_MEASURED
 from checklist_dev.perf.bench.report import Figure, Goal
-from checklist_dev.perf.bench.scale import NOT_WHILE_MEASURED
 from checklist_dev.perf.bench.sizes import Sizes
 from checklist_dev.perf.bench.stage import Stage
 from checklist_dev.perf.load.checklist import STEPS

@@ -20,7 +20,7 @@ from checklist_dev.perf.bench.answers import USUAL_STEPS, open_runs, template_of
 from checklist_dev.perf.bench.report import Figure, Goal, percentile
 from checklist_dev.perf.bench.sizes import Sizes
 from checklist_dev.perf.bench.stage import Stage
-from checklist_dev.perf.bench.waiting import Waiting, create, let_wait, waiting_deliveries
+from checklist_dev.perf.bench.waiting_deliveries import Waiting, create, let_wait, waiting_deliveries
 from checklist_dev.perf.load.pace import at_steady_rate
 from checklist_dev.perf.load.raw import RawCluster
 from checklist_dev.perf.load.received import Transmission, collect

@@ -10,11 +10,11 @@ import aiohttp
 from checklist_crds.resources.kinds import TEMPLATE
 from checklist_dev.local.bootstrap import NAMESPACE
 from checklist_dev.local.etcd_keys import copy_template
-from checklist_dev.perf.bench.other_routes import REQUESTS_PER_S, OtherRoutes, Seconds, p99
 from checklist_dev.perf.bench.reading import seconds_of
 from checklist_dev.perf.bench.report import Figure, Goal, of_rounds, percentile
 from checklist_dev.perf.bench.sizes import Sizes
 from checklist_dev.perf.bench.stage import Stage
+from checklist_dev.perf.bench.traffic.other_routes import REQUESTS_PER_S, OtherRoutes, Seconds, p99
 from checklist_dev.perf.load.client import ServiceClient
 from checklist_dev.perf.load.pace import due_times, until
 

@@ -12,12 +12,12 @@ from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.failures import Failure
 from checklist_dev.local.bootstrap import NAMESPACE
 from checklist_dev.local.people import Person, sign_in
-from checklist_dev.perf.bench.other_routes import REQUESTS_PER_S, OtherRoutes, Seconds, p99
 from checklist_dev.perf.bench.reading import slowest_list
 from checklist_dev.perf.bench.report import Figure, Goal
 from checklist_dev.perf.bench.sizes import Sizes
 from checklist_dev.perf.bench.stage import Stage
-from checklist_dev.perf.bench.viewers import Viewers, head_of
+from checklist_dev.perf.bench.traffic.other_routes import REQUESTS_PER_S, OtherRoutes, Seconds, p99
+from checklist_dev.perf.bench.traffic.viewers import Viewers, head_of
 from checklist_dev.perf.load.client import Json
 from checklist_dev.perf.load.pace import until
 from checklist_dev.perf.load.raw import RunFactory, fill
