@@ -1,22 +1,17 @@
 """The Kubernetes API stands still, or is gone: callers are told at once, nothing is half-done, all catches up."""
 
 import asyncio
-import random
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_dev.faults.killer import Killer
 from checklist_dev.perf.judgement.facts import Finding
-from checklist_dev.perf.judgement.settling import Stage, judge
+from checklist_dev.perf.judgement.settling import Stage, judge, staged
 from checklist_dev.perf.judgement.transcript import Result, Transcript
-from checklist_dev.perf.load.checklist import TEMPLATE
 from checklist_dev.perf.load.client import Person, Reply, ServiceClient, new_op
-from checklist_dev.perf.load.executors import Executors
 from checklist_dev.perf.load.plan import Op, RunPlan
-from checklist_dev.perf.load.receivers import Receivers
 from checklist_dev.perf.load.rig import Rig
 
 ANSWER_WITHIN_S = 5.0
@@ -55,10 +50,7 @@ async def cluster_down(
     answer_within_s: float = ANSWER_WITHIN_S,
 ) -> Result:
     """Two outages of `outage_s` seconds, with answers, failing deliveries and expiries under way."""
-    account = await asyncio.to_thread(rig.new_account)
-    receivers = Receivers(rig, seed=seed)
     api, operator = rig.add_api("down-api"), rig.add_operator("operator-down")
-    await asyncio.to_thread(rig.start_all)
     cluster = rig.cluster
     outages = [
         Outage("stopped with SIGSTOP", cluster.pause_apiserver, cluster.resume_apiserver),
@@ -67,28 +59,22 @@ async def cluster_down(
     findings: list[Finding] = []
     figures: dict[str, Any] = {}
     guard = Killer([api, operator], mean_life_s=1.0, seed=seed)
-    connection = await KubeConnection.load(str(cluster.kubeconfig))
-    async with (
-        ServiceClient([api.url], account.api_key, seed=seed) as client,
-        KubeClient(connection, answer_within_s=30.0) as kube,
-    ):
-        template_id = await client.create_template(TEMPLATE)
-        executors = Executors(client, template_id, receivers.url_for, rng=random.Random(seed))
+    async with staged(rig, transcript, f"{len(outages)} outages of the Kubernetes API", seed=seed) as stage:
         helper = asyncio.create_task(guard.look_after())
         for outage in outages:
             transcript.title(f"the Kubernetes API is {outage.name} for {outage_s:.0f} s")
-            replies, back_s = await _live_through(outage, outage_s, executors, client, template_id)
+            replies, back_s = await _live_through(outage, outage_s, stage)
             told = _told(outage, replies, answer_within_s)
             findings.append(told)
             late = [] if back_s <= _BACK_WITHIN_S else [f"the first success came {back_s:.1f} s after the end"]
             findings.append(Finding(f"{outage.name}: the API serves again by itself", 1, late))
             figures[outage.name] = {"probes": told.checked, "serves_again_after_s": round(back_s, 2)}
             transcript.say(f"{told.checked} requests meanwhile; it serves again {back_s:.2f} s after the end")
-        stage = Stage(rig, kube, client, account.organization_id, transcript)
-        judged, facts = await judge(stage, executors.records, guard.kills, gaps, settle_within_s=SETTLE_WITHIN_S)
+        judged, facts = await judge(stage, guard.kills, gaps, settle_within_s=SETTLE_WITHIN_S)
         helper.cancel()
         findings += judged
-        findings.append(Finding("every executor is answered in the end", len(executors.records), executors.failures))
+        waited = stage.executors
+        findings.append(Finding("every executor is answered in the end", len(waited.records), waited.failures))
     for program in (api, operator):
         await asyncio.to_thread(program.child.stop)
     figures |= {
@@ -100,10 +86,9 @@ async def cluster_down(
     return Result("cluster down", findings, figures, rig.logs())
 
 
-async def _live_through(
-    outage: Outage, outage_s: float, executors: Executors, client: ServiceClient, template_id: str
-) -> tuple[list[tuple[str, Reply]], float]:
+async def _live_through(outage: Outage, outage_s: float, stage: Stage) -> tuple[list[tuple[str, Reply]], float]:
     """What the callers were told, and the seconds from the end of the outage to the first success."""
+    client, executors, template_id = stage.client, stage.executors, stage.template_id
     person, run_id = await _open_run(client, template_id)
     probes = _probes(client, person, run_id, template_id)
     for probe in probes[-1:]:  # every cache is warm, as it is in a service that has been serving

@@ -8,19 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.resources.delivery_records import DeliveryPhase
 from checklist_dev.faults.killer import Killer
 from checklist_dev.perf.judgement.facts import Facts, Finding
-from checklist_dev.perf.judgement.settling import Stage, judge, repetitions
+from checklist_dev.perf.judgement.settling import Stage, judge, repetitions, staged
 from checklist_dev.perf.judgement.transcript import Result, Transcript
-from checklist_dev.perf.load.checklist import TEMPLATE
-from checklist_dev.perf.load.client import ServiceClient
-from checklist_dev.perf.load.executors import Executors
 from checklist_dev.perf.load.ledger import Kill, lost_leases
 from checklist_dev.perf.load.plan import RunPlan, plan_run
 from checklist_dev.perf.load.received import ANSWER_WITHIN_S
-from checklist_dev.perf.load.receivers import Receivers
 from checklist_dev.perf.load.rig import Rig
 
 _TELL_EVERY_S = 10.0
@@ -45,36 +40,22 @@ class Size:
 
 async def kill_under_load(rig: Rig, size: Size, gaps: list[float], transcript: Transcript, *, seed: int) -> Result:
     """Raises Failure when the service cannot even be started."""
-    rng = random.Random(seed)
-    account = await asyncio.to_thread(rig.new_account)
-    receivers = Receivers(rig, seed=seed)
     apis = [rig.add_api(f"api-{number}") for number in range(size.apis)]
     operator = rig.add_operator()
-    await asyncio.to_thread(rig.start_all)
-    transcript.title(f"{size.kills} kills of {size.apis} APIs and the operator, {size.events} events, seed {seed}")
+    title = f"{size.kills} kills of {size.apis} APIs and the operator, {size.events} events"
     killer = Killer([*apis, operator], mean_life_s=size.mean_life_s, seed=seed)
-    connection = await KubeConnection.load(str(rig.cluster.kubeconfig))
-    async with (
-        ServiceClient([api.url for api in apis], account.api_key, seed=seed) as client,
-        KubeClient(connection, answer_within_s=30.0) as kube,
-    ):
-        template_id = await client.create_template(TEMPLATE)
-        executors = Executors(client, template_id, receivers.url_for, rng=rng)
+    async with staged(rig, transcript, title, seed=seed) as stage:
         started = time.monotonic()
-        await load(executors, killer, size, rng, transcript)
+        await load(stage, killer, size)
         load_s = time.monotonic() - started
-        transcript.say(f"the load has ended: {_progress(executors, killer, client)}")
+        transcript.say(f"the load has ended: {_progress(stage, killer)}, {stage.client.retries} tries in vain")
         helper = asyncio.create_task(killer.look_after())
-        findings, facts = await judge(
-            Stage(rig, kube, client, account.organization_id, transcript),
-            *(executors.records, killer.kills, gaps),
-            settle_within_s=size.settle_s,
-        )
+        findings, facts = await judge(stage, killer.kills, gaps, settle_within_s=size.settle_s)
         helper.cancel()
-        findings += conduct(executors, killer, client, size)
+        findings += conduct(stage, killer, size)
         lost = [f"at {lost.before:.1f}" for lost in lost_leases(operator.child.log)]
         findings.append(Finding("the operator keeps its lease while the cluster answers", 1, lost))
-        figures = _figures(facts, killer, load_s=load_s, retries=client.retries)
+        figures = _figures(facts, killer, load_s=load_s, retries=stage.client.retries)
     return Result("kills under load", findings, figures, rig.logs())
 
 
@@ -89,17 +70,15 @@ class Disturbance(Protocol):
     async def run(self, *, until: asyncio.Event) -> None: ...
 
 
-async def load(
-    executors: Executors, killer: Disturbance, size: Size, rng: random.Random, transcript: Transcript
-) -> None:
+async def load(stage: Stage, killer: Disturbance, size: Size) -> None:
     """Until both numbers are reached or the time is up; then every run that was begun is worked through."""
-    enough, deadline = asyncio.Event(), time.monotonic() + size.load_s
+    enough, deadline, executors = asyncio.Event(), time.monotonic() + size.load_s, stage.executors
 
     def is_enough() -> bool:
         reached = executors.acknowledged >= size.events and killer.is_done(size.kills)
         return reached or time.monotonic() >= deadline
 
-    next_plan = _plans(size, rng, is_enough)
+    next_plan = _plans(size, stage.rng, is_enough)
     begun = time.monotonic()
 
     async def pace() -> None:
@@ -109,7 +88,7 @@ async def load(
             await asyncio.sleep(min(ahead_s, 5.0))
 
     killing = asyncio.create_task(killer.run(until=enough))
-    telling = asyncio.create_task(_tell(executors, killer, transcript))
+    telling = asyncio.create_task(_tell(stage, killer))
     await asyncio.gather(*(executors.work(next_plan, pace) for _ in range(size.executors)))
     enough.set()
     await killing
@@ -135,22 +114,19 @@ def _plans(size: Size, rng: random.Random, is_enough: Callable[[], bool]) -> Cal
     return next_plan
 
 
-async def _tell(executors: Executors, killer: Disturbance, transcript: Transcript) -> None:
+async def _tell(stage: Stage, killer: Disturbance) -> None:
     while True:
         await asyncio.sleep(_TELL_EVERY_S)
-        transcript.say(
-            f"{len(executors.records)} runs, {executors.acknowledged} changes acknowledged, {len(killer.kills)} kills"
-        )
+        stage.transcript.say(_progress(stage, killer))
 
 
-def _progress(executors: Executors, killer: Killer, client: ServiceClient) -> str:
-    return (
-        f"{len(executors.records)} runs, {executors.acknowledged} changes acknowledged, "
-        f"{len(killer.kills)} kills, {client.retries} tries in vain"
-    )
+def _progress(stage: Stage, killer: Disturbance) -> str:
+    done = stage.executors
+    return f"{len(done.records)} runs, {done.acknowledged} changes acknowledged, {len(killer.kills)} kills"
 
 
-def conduct(executors: Executors, killer: Killer, client: ServiceClient, size: Size) -> list[Finding]:
+def conduct(stage: Stage, killer: Killer, size: Size) -> list[Finding]:
+    executors, client = stage.executors, stage.client
     missed = []
     if len(killer.kills) < size.kills:
         missed.append(f"{len(killer.kills)} kills, {size.kills} were wanted")

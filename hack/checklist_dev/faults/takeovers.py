@@ -5,7 +5,6 @@ for it a little, and no longer, because the next leader waits as well.
 """
 
 import asyncio
-import random
 import signal
 import time
 from collections.abc import Sequence
@@ -13,20 +12,16 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from checklist_crds.kube.client import KubeClient, KubeConnection
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.resources.kinds import Kind
 from checklist_dev.failures import Failure
 from checklist_dev.faults.kill_under_load import Size, conduct, load
 from checklist_dev.faults.killer import Killer
 from checklist_dev.local.bootstrap import NAMESPACE
 from checklist_dev.perf.judgement.facts import Facts, Finding
-from checklist_dev.perf.judgement.settling import Stage, judge
+from checklist_dev.perf.judgement.settling import judge, staged
 from checklist_dev.perf.judgement.transcript import Result, Transcript
-from checklist_dev.perf.load.checklist import TEMPLATE
-from checklist_dev.perf.load.client import ServiceClient
-from checklist_dev.perf.load.executors import Executors
 from checklist_dev.perf.load.ledger import Kill
-from checklist_dev.perf.load.receivers import Receivers
 from checklist_dev.perf.load.rig import Program, Rig
 
 ROUND: Final = (signal.SIGTERM, signal.SIGTERM, signal.SIGKILL, signal.SIGTERM)
@@ -104,27 +99,15 @@ async def take_over(
     rig: Rig, gaps: list[float], transcript: Transcript, *, signals: Sequence[signal.Signals], size: Size, seed: int
 ) -> Result:
     """Raises Failure when nobody takes over at all."""
-    rng = random.Random(seed)
-    account = await asyncio.to_thread(rig.new_account)
-    receivers = Receivers(rig, seed=seed)
-    api = rig.add_api("takeover-api")
+    rig.add_api("takeover-api")
     operators = [rig.add_operator(f"operator-{name}", identity=f"operator-{name}") for name in ("one", "two")]
-    await asyncio.to_thread(rig.start_all)
-    transcript.title(f"{len(signals)} takeovers of two operators, seed {seed}")
     usurper = Usurper(operators, signals, seed=seed)
-    connection = await KubeConnection.load(str(rig.cluster.kubeconfig))
-    async with (
-        ServiceClient([api.url], account.api_key, seed=seed) as client,
-        KubeClient(connection, answer_within_s=30.0) as kube,
-    ):
-        template_id = await client.create_template(TEMPLATE)
-        executors = Executors(client, template_id, receivers.url_for, rng=rng)
-        before = await _transitions(kube)
-        await load(executors, usurper, size, rng, transcript)
-        changed = await _transitions(kube) - before
-        stage = Stage(rig, kube, client, account.organization_id, transcript)
-        findings, facts = await judge(stage, executors.records, usurper.kills, gaps, settle_within_s=size.settle_s)
-        findings += conduct(executors, usurper, client, size)
+    async with staged(rig, transcript, f"{len(signals)} takeovers of two operators", seed=seed) as stage:
+        before = await _transitions(stage.kube)
+        await load(stage, usurper, size)
+        changed = await _transitions(stage.kube) - before
+        findings, facts = await judge(stage, usurper.kills, gaps, settle_within_s=size.settle_s)
+        findings += conduct(stage, usurper, size)
     wrong = [] if changed == len(signals) else [f"the lease changed hands {changed} times"]
     findings.append(Finding("the lease changes hands once at each takeover", len(signals), wrong))
     findings.append(a_clean_end_cuts_nothing_off_that_is_answered_soon(facts))

@@ -5,26 +5,22 @@ The release before is taken from this repository's history: the same programs fr
 
 import asyncio
 import contextlib
-import random
 import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from checklist_crds.kube.client import KubeClient, KubeConnection
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.resources.delivery_records import raw_records
 from checklist_crds.resources.kinds import RUN
 from checklist_dev.faults.kill_under_load import Size, load
 from checklist_dev.local.bootstrap import NAMESPACE
 from checklist_dev.local.crd_install import install_crds
 from checklist_dev.perf.judgement.facts import Finding
-from checklist_dev.perf.judgement.settling import Stage, judge, repetitions
+from checklist_dev.perf.judgement.settling import judge, repetitions, staged
 from checklist_dev.perf.judgement.transcript import Result, Transcript
-from checklist_dev.perf.load.checklist import TEMPLATE
-from checklist_dev.perf.load.client import ServiceClient
 from checklist_dev.perf.load.executors import Executors
 from checklist_dev.perf.load.ledger import Kill
-from checklist_dev.perf.load.receivers import Receivers
 from checklist_dev.perf.load.release_before import RELEASE_BEFORE, code_of, install_older_crds
 from checklist_dev.perf.load.rig import Program, Rig
 from checklist_dev.repository import ROOT
@@ -89,32 +85,19 @@ async def upgrade_and_roll_back(
     rig: Rig, size: Size, gaps: list[float], transcript: Transcript, *, seed: int
 ) -> Result:
     """Raises Failure when the service cannot be started or the release before cannot be had."""
-    rng = random.Random(seed)
     before = await asyncio.to_thread(code_of, RELEASE_BEFORE, rig.folder / "before")
     await asyncio.to_thread(install_older_crds, rig, before)
-    account = await asyncio.to_thread(rig.new_account)
-    receivers = Receivers(rig, seed=seed)
     apis = [rig.add_api(f"api-{number}") for number in range(size.apis)]
     operator = rig.add_operator()
     for program in (*apis, operator):
         program.run_from(before)
-    await asyncio.to_thread(rig.start_all)
-    transcript.title(f"upgrade, rollback and upgrade of {size.apis} APIs and the operator, seed {seed}")
-    connection = await KubeConnection.load(str(rig.cluster.kubeconfig))
-    async with (
-        ServiceClient([api.url for api in apis], account.api_key, seed=seed) as client,
-        KubeClient(connection, answer_within_s=30.0) as kube,
-    ):
-        template_id = await client.create_template(TEMPLATE)
-        executors = Executors(client, template_id, receivers.url_for, rng=rng)
+    title = f"upgrade, rollback and upgrade of {size.apis} APIs and the operator"
+    async with staged(rig, transcript, title, seed=seed) as stage:
+        client, executors = stage.client, stage.executors
         changeover = Changeover(rig, apis, operator, before, executors)
-        await load(executors, changeover, replace(size, kills=0), rng, transcript)
-        findings, facts = await judge(
-            Stage(rig, kube, client, account.organization_id, transcript),
-            *(executors.records, changeover.kills, gaps),
-            settle_within_s=size.settle_s,
-        )
-        forms = await _forms(kube)
+        await load(stage, changeover, replace(size, kills=0))
+        findings, facts = await judge(stage, changeover.kills, gaps, settle_within_s=size.settle_s)
+        forms = await _forms(stage.kube)
     missed = [] if changeover.is_done(0) else ["the load ended before the last upgrade"]
     findings += [
         Finding("upgrade, rollback and upgrade happened under load", 3, missed),

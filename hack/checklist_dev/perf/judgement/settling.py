@@ -1,19 +1,23 @@
-"""After the load: wait until the service has come to rest, then gather every fact and judge it."""
+"""The stage of a scene; and after its load: wait until the service is at rest, gather every fact, judge it."""
 
 import asyncio
+import random
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from checklist_crds.kube.client import KubeClient
+from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeError
 from checklist_dev.perf.judgement.facts import ClusterState, Facts, Finding, cluster_state
 from checklist_dev.perf.judgement.invariants import check_all
 from checklist_dev.perf.judgement.transcript import Transcript
+from checklist_dev.perf.load.checklist import TEMPLATE
 from checklist_dev.perf.load.client import ServiceClient
-from checklist_dev.perf.load.executors import read_views
-from checklist_dev.perf.load.ledger import Kill, RunRecord, lost_leases
+from checklist_dev.perf.load.executors import Executors, read_views
+from checklist_dev.perf.load.ledger import Kill, lost_leases
 from checklist_dev.perf.load.received import ReceiverLog
+from checklist_dev.perf.load.receivers import Receivers
 from checklist_dev.perf.load.rig import Rig
 
 _LOOK_EVERY_S = 2.0
@@ -46,24 +50,46 @@ async def settle(
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Where a scene plays: one organization of one rig."""
+    """Where a scene plays: one organization of one rig, and executors who dispatch its checklist."""
 
     rig: Rig
     kube: KubeClient
     client: ServiceClient
     organization: str
+    template_id: str
+    executors: Executors
+    rng: random.Random
     transcript: Transcript
 
 
+@asynccontextmanager
+async def staged(rig: Rig, transcript: Transcript, title: str, *, seed: int) -> AsyncIterator[Stage]:
+    """Starts the programs that the rig was given. Raises Failure when that cannot be."""
+    rng = random.Random(seed)
+    account = await asyncio.to_thread(rig.new_account)
+    receivers = Receivers(rig, seed=seed)
+    await asyncio.to_thread(rig.start_all)
+    transcript.title(f"{title}, seed {seed}")
+    connection = await KubeConnection.load(str(rig.cluster.kubeconfig))
+    async with (
+        ServiceClient([api.url for api in rig.apis], account.api_key, seed=seed) as client,
+        KubeClient(connection, answer_within_s=30.0) as kube,
+    ):
+        template_id = await client.create_template(TEMPLATE)
+        executors = Executors(client, template_id, receivers.url_for, rng=rng)
+        yield Stage(rig, kube, client, account.organization_id, template_id, executors, rng, transcript)
+
+
 async def judge(
-    stage: Stage, records: Sequence[RunRecord], kills: Sequence[Kill], gaps: Sequence[float], *, settle_within_s: float
+    stage: Stage, kills: Sequence[Kill], gaps: Sequence[float], *, settle_within_s: float
 ) -> tuple[list[Finding], Facts]:
     """Settle, read everything, check everything. The receivers are stopped."""
+    records = stage.executors.records
     state, settled = await settle(stage.kube, stage.organization, stage.transcript, within_s=settle_within_s)
-    views = await read_views(stage.client, list(records))
+    views = await read_views(stage.client, records)
     await asyncio.to_thread(stage.rig.stop_receivers)
     transmissions = list(ReceiverLog(stage.rig.receiver_log()).new())
-    lost = [moment for name in stage.rig.programs for moment in lost_leases(stage.rig.programs[name].child.log)]
+    lost = [moment for program in stage.rig.programs.values() for moment in lost_leases(program.child.log)]
     facts = Facts(records, state, transmissions, [*kills, *lost], gaps, views)
     return [settled, *check_all(facts)], facts
 

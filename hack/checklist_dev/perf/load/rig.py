@@ -111,9 +111,9 @@ class Rig:
             memory_target=memory_target,
         )
         self.programs: dict[str, Program] = {}
+        self.apis: list[Program] = []
         self.receivers: list[Child] = []
         self._settings = dict(settings or {})
-        self._api_port = 0
         self._keys: ServerKeys | None = None
         self._report = report
 
@@ -153,7 +153,9 @@ class Rig:
         return ensure_account(self.cluster.run_kubectl, {}, runs_per_month=runs_per_month, report=lambda line: None)
 
     def add_api(self, name: str = "api") -> Program:
-        return self._add(name, "checklist_api", "CHECKLISTS_PORT")
+        api = self._add(name, "checklist_api", "CHECKLISTS_PORT")
+        self.apis.append(api)
+        return api
 
     def add_operator(self, name: str = "operator", *, identity: str = OPERATOR_ID) -> Program:
         """It comes back with the same identity, so that it need not wait for its own lease to run out."""
@@ -207,8 +209,8 @@ class Rig:
 
     def _add(self, name: str, module: str, port_setting: str, **own: str) -> Program:
         port = free_ports(1)[0]
-        if module == "checklist_api":
-            self._api_port = port
+        # What an operator signs leads to the API that was added last.
+        api_port = self.apis[-1].port if self.apis and module != "checklist_api" else port
         env = {
             **{key: value for key, value in os.environ.items() if not key.startswith("CHECKLISTS_")},
             "CHECKLISTS_ALLOW_INSECURE_TARGETS": "1",
@@ -220,8 +222,7 @@ class Rig:
             "CHECKLISTS_NAMESPACE": NAMESPACE,
             "CHECKLISTS_HOST": "127.0.0.1",
             port_setting: str(port),
-            # What an operator signs leads to the API that was added last.
-            "CHECKLISTS_BASE_URL": f"http://127.0.0.1:{self._api_port or port}",
+            "CHECKLISTS_BASE_URL": f"http://127.0.0.1:{api_port}",
             "CHECKLISTS_SERVER_KEY": self.keys.server_key,
             "CHECKLISTS_SEALING_KEYS": self.keys.sealing_keys,
             "PYTHONUNBUFFERED": "1",
