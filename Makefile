@@ -109,8 +109,11 @@ web-packages: environment
 rest-types: environment ## Generate the TypeScript types of the REST contract
 	@$(BIN)/python -m checklist_dev.web types
 
-screenshots: binaries environment chromium web web-packages ## Photograph each state of the web app into .run/screenshots
-	@CHECKLISTS_FULL_BROWSER=1 $(BIN)/python -m checklist_dev.screenshots $(ARGS)
+screenshots: binaries environment chromium web web-packages ## Photograph what the browser tests look at, and the pictures of docs/, into .run/screenshots
+	@rm -rf .run/screenshots
+	@CHECKLISTS_FULL_BROWSER=1 $(BIN)/python -m checklist_dev.pictures
+	@CHECKLISTS_FULL_BROWSER=1 CHECKLISTS_SCREENSHOTS=$(CURDIR)/.run/screenshots $(BIN)/python -m pytest $(IN_PROCESSES) \
+	  $(or $(ARGS),tests/browser tests/dashboard)
 
 bench: binaries environment chromium web ## Measure throughput and latency against a raw baseline (docs/benchmarks.md)
 	@CHECKLISTS_FULL_BROWSER=1 $(BIN)/python -m checklist_dev.perf.bench $(ARGS)

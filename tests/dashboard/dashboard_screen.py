@@ -76,6 +76,7 @@ class DashboardScreen:
 
     async def looks_right(self) -> None:
         """No width makes the page scroll sideways; axe finds nothing (dark on a phone, light on a computer)."""
+        await self.device.photograph()
         before = self.page.viewport_size
         found: list[str] = []
         for width, scheme in LOOKS + (MORE_LOOKS if os.environ.get("CHECKLISTS_FULL_BROWSER") == "1" else ()):

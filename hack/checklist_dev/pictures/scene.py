@@ -1,17 +1,16 @@
-"""One state on one device: what a state works with to come about."""
+"""What a picture is of."""
 
 import io
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
 from PIL import Image, ImageDraw
-from playwright.async_api import Page, Route
+from playwright.async_api import Page
 
-from checklist_crds.kube.client import KubeClient
 from checklist_dev.browser.checklists import EVERY_CONTROL
 from checklist_dev.browser.device import Device
-from checklist_dev.browser.stage import Link, Stage
+from checklist_dev.browser.office import Office
+from checklist_dev.browser.stage import Link
 
 Json = dict[str, Any]
 ANSWERS: Final[Json] = {
@@ -32,43 +31,43 @@ PLACE: Final[Json] = {"lat": 52.5163, "lng": 13.3777, "accuracy_m": 8}
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """The service, and somebody's device."""
+    """An organization, its service, and somebody's device, who is signed in where the picture is of the dashboard."""
 
-    stage: Stage
-    kube: KubeClient
+    office: Office
     device: Device
 
     @property
     def page(self) -> Page:
         return self.device.page
 
-    def dispatch(self, template: Json = EVERY_CONTROL, **members: Any) -> Link:
-        return self.stage.dispatch(template, **members)
+    def answered(self) -> Link:
+        """A run of every control, answered but for its submission; the first event needs two attempts."""
+        office = self.office
+        office.stage.receiver.fail_next(1)
+        link = office.dispatch(EVERY_CONTROL, webhook=office.webhook(), executor_ref="order 4711", expires_in_hours=48)
+        for step_id, value in ANSWERS.items():
+            self.execute(link, "PUT", f"/answers/{step_id}", json={"value": value})
+        self.execute(link, "PUT", "/answers/s-place", json={"value": True, "geo": PLACE})
+        for number in (1, 2, 3):
+            photo = {"content": picture(number), "headers": {"Content-Type": "image/jpeg"}}
+            self.execute(link, "POST", "/answers/s-shelf/photos", **photo)
+        return link
 
-    async def show(self, address: str) -> None:
-        """The page as it is when nothing moves any more."""
-        await self.page.goto(address)
-        await self.page.locator("#app h1, #preview h1").first.wait_for()
+    def execute(self, link: Link, method: str, path: str, **arguments: Any) -> None:
+        """As if on another device before."""
+        self.office.stage.execute(link, method, path, **arguments)
 
-    async def show_checklist(self, link: Link) -> None:
-        """Until the last of its steps is drawn."""
+    async def show(self, link: Link) -> None:
+        """The checklist, until the last of its steps is drawn."""
         await self.page.goto(link.url)
         await self.page.locator("main.checklist .step").first.wait_for()
         await self.page.wait_for_load_state("networkidle")
 
-    def answer(self, link: Link, *, photos: int = 2) -> None:
-        """Everything, as if on another device before."""
-        for step_id, value in ANSWERS.items():
-            self.stage.execute(link, "PUT", f"/answers/{step_id}", json={"value": value})
-        self.stage.execute(link, "PUT", "/answers/s-place", json={"value": True, "geo": PLACE})
-        for number in range(1, photos + 1):
-            self.stage.execute(
-                link, "POST", "/answers/s-shelf/photos", content=picture(number), headers={"Content-Type": "image/jpeg"}
-            )
-
-    async def intercept(self, pattern: str, handle: Callable[[Route], Awaitable[None]]) -> None:
-        """Let `handle` answer what the page asks for, where the real service would have to be broken to do so."""
-        await self.device.context.route(pattern, handle)
+    async def open(self, path: str) -> None:
+        """A page of the dashboard, when it has what it asks the service for."""
+        await self.page.goto(self.office.address(path))
+        await self.page.locator("main h1").wait_for()
+        await self.page.locator(".loading").wait_for(state="detached")
 
 
 def picture(number: int) -> bytes:
