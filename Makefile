@@ -77,10 +77,8 @@ check: environment ## Lint, types, layers, generated files
 	@$(BIN)/python -m checklist_dev.composer_training --check
 	$(call step,the image holds what requirements.lock says)
 	@$(BIN)/python -m checklist_dev.release.image lock --check
-	$(call step,generated files of the chart are current)
-	@$(BIN)/python -m checklist_dev.generate.chart_files --check
-	$(call step,settings: document$(comma) names)
-	@$(BIN)/python -m checklist_dev.generate.settings_docs --check
+	$(call step,generated files are current: settings$(comma) chart$(comma) vectors)
+	@$(BIN)/python -m checklist_dev.generate --check
 	$(call step,language and links: citations of documents$(comma) links$(comma) words of the dialect)
 	@$(BIN)/python -m checklist_dev.checks.citations
 	@$(BIN)/python -m checklist_dev.checks.dialect
@@ -141,15 +139,14 @@ chart: binaries environment chart-tools redis-server s3-server image-engine ## R
 	@$(BIN)/python -m pytest $(IN_PROCESSES) tests/chart_render tests/chart_install tests/chart_rbac tests/chart $(ARGS)
 
 chart-files: environment ## Generate the chart's schema, README and definitions
-	@$(BIN)/python -m checklist_dev.generate.chart_files
+	@$(BIN)/python -m checklist_dev.generate chart
 
 crds: environment ## Generate crds/*.yaml from the models
 	@$(BIN)/python -m checklist_crds.crd
-	@$(BIN)/python -m checklist_dev.generate.chart_files
+	@$(BIN)/python -m checklist_dev.generate chart
 
 settings: environment ## Generate docs/settings.md and the chart's schema of settings from the models
-	@$(BIN)/python -m checklist_dev.generate.settings_docs
-	@$(BIN)/python -m checklist_dev.generate.chart_files
+	@$(BIN)/python -m checklist_dev.generate settings chart
 
 cluster: binaries environment ## Run a bare Kubernetes API on loopback and print its KUBECONFIG
 	@$(BIN)/python -m checklist_dev.local.controlplane up $(ARGS)

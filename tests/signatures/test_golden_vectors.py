@@ -45,7 +45,7 @@ def judged(programs: Programs) -> dict[str, Verdicts]:
 
 
 def test_the_file_is_what_the_service_would_send_now() -> None:
-    assert written() == FILE.read_text(encoding="utf-8"), "run: python -m checklist_dev.generate.webhook_vectors"
+    assert written() == FILE.read_text(encoding="utf-8"), "run: python -m checklist_dev.generate webhook-vectors"
     for pair in DOCUMENT["urls"]:
         assert canonical_url(pair["given"], allow_insecure=True) == pair["canonical"]
 

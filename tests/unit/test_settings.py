@@ -238,7 +238,7 @@ def test_a_number_is_within_its_bounds_or_named_with_them(program: Program) -> N
 def test_document_names_and_chart_are_as_the_models_and_the_chart_has_no_secret() -> None:
     assert settings_docs.wrong_names() == []
     for file, text in settings_docs.outputs().items():
-        assert file.read_text("utf-8") == text, "python -m checklist_dev.generate.settings_docs"
+        assert file.read_text("utf-8") == text, "python -m checklist_dev.generate settings"
     for program, text in ((ApiSettings, api_help()), (OperatorSettings, operator_help())):
         assert [variable.name for variable in variables(program) if variable.name not in text] == []
     properties = settings_docs.chart_properties()

@@ -26,7 +26,7 @@ def of_kind(kind: str) -> list[dict[str, Any]]:
 
 
 def test_the_file_is_what_the_core_says_now() -> None:
-    assert written() == FILE.read_text(encoding="utf-8"), "run: python -m checklist_dev.generate.vectors"
+    assert written() == FILE.read_text(encoding="utf-8"), "run: python -m checklist_dev.generate vectors"
 
 
 def test_values_of_every_type_are_taken_and_refused_in_every_way() -> None:

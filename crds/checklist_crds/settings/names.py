@@ -1,7 +1,7 @@
 """Names that begin with `CHECKLISTS_`: whose they are, and what somebody may have meant who set one that is nobody's.
 
 API and operator usually get the same environment, but do not know each other, so the names of both are listed here; a
-test and `python -m checklist_dev.generate.settings_docs --check` compare the lists with the models.
+test and `python -m checklist_dev.generate settings --check` compare the lists with the models.
 """
 
 import difflib

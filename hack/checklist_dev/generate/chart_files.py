@@ -2,15 +2,13 @@
 the definitions and what Chart.yaml says of them from crds/, its versions from pyproject.toml (package, chart and
 image have one version).
 
-`python -m checklist_dev.generate.chart_files` writes them; `--check` says whether they are current. In values.yaml each
+`python -m checklist_dev.generate chart` writes them; `--check` says whether they are current. In values.yaml each
 key has a comment above it, which becomes its description in both; `# @schema {...}` adds to its JSON schema what the
 default does not tell. A key without a comment is an error, so that every value is documented.
 """
 
-import argparse
 import json
 import re
-import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -226,36 +224,6 @@ def generated(chart: Path = CHART) -> dict[Path, str]:
     return files
 
 
-def stale(chart: Path = CHART) -> list[Path]:
-    """Files that are not as they have to be; definitions of kinds that are no more, too."""
-    wanted = generated(chart)
-    wrong = [file for file, text in wanted.items() if not file.exists() or file.read_text("utf-8") != text]
-    return wrong + [file for file in (chart / "files" / "crds").glob("*.yaml") if file not in wanted]
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m checklist_dev.generate.chart_files", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; fail when a file is not current")
-    options = parser.parse_args()
-    try:
-        wrong = stale()
-        if options.check:
-            for file in wrong:
-                print(f"{file} is not current: python -m checklist_dev.generate.chart_files", file=sys.stderr)
-            return 1 if wrong else 0
-        wanted = generated()
-        for file in wrong:
-            if file in wanted:
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_text(wanted[file], encoding="utf-8")
-            else:
-                file.unlink()
-            print(f"{'wrote' if file in wanted else 'removed'} {file}")
-    except Failure as failure:
-        print(f"chart_files: {failure}", file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def leftovers(chart: Path = CHART) -> list[Path]:
+    """Definitions of kinds that are no more."""
+    return [file for file in (chart / "files" / "crds").glob("*.yaml") if not (CRDS / file.name).exists()]

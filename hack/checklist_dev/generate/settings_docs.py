@@ -1,13 +1,11 @@
 """docs/settings.md, and the part of the chart's schema that is about settings, from the models of the programs.
 
-`python -m checklist_dev.generate.settings_docs` writes the document; with `--check` it writes nothing and fails when
+`python -m checklist_dev.generate settings` writes the document; with `--check` it writes nothing and fails when
 that is not current, or when the lists of names in `checklist_crds.settings.names` are not those of the models. The part
-of the schema is put into values.schema.json by `checklist_dev.generate.chart_files`.
+of the schema is put into values.schema.json by `chart_files`.
 """
 
-import argparse
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -26,7 +24,7 @@ _TYPES: Final = {str: "text", int: "whole number", float: "number", bool: "switc
 _HEAD: Final = """\
 # Settings
 
-<!-- Written by `python -m checklist_dev.generate.settings_docs`; `make check` compares. The models are the source:
+<!-- Written by `python -m checklist_dev.generate settings`; `make check` compares. The models are the source:
      crds/checklist_crds/settings/, api/checklist_api/settings/service.py, operator/checklist_operator/settings.py -->
 
 Every setting has one name. `CHECKLISTS_RATE_LIMIT` in the environment is `settings.rateLimit` in the chart's values;
@@ -191,26 +189,3 @@ def wrong_names() -> list[str]:
 def outputs() -> dict[Path, str]:
     """What is to be in which file."""
     return {DOCUMENT: document()}
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m checklist_dev.generate.settings_docs", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; fail when a file is not current")
-    arguments = parser.parse_args()
-    problems = wrong_names()
-    for file, text in outputs().items():
-        if file.exists() and file.read_text("utf-8") == text:
-            continue
-        if arguments.check:
-            problems.append(f"{file} is not current: python -m checklist_dev.generate.settings_docs")
-            continue
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, "utf-8")
-        print(f"{file}: {len(text.splitlines())} lines")
-    for problem in problems:
-        print(problem, file=sys.stderr)
-    return 1 if problems else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
