@@ -1,23 +1,37 @@
 """One watch of all runs and deliveries for all operators of the enumeration, and what it tells of each case."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 
 from checklist_crds.kube.client import JsonObject, KubeClient
-from checklist_crds.kube.errors import KubeError
+from checklist_crds.kube.errors import KubeError, KubeUnavailable
 from checklist_crds.resources.delivery_records import DeliveryPhase, recorded_events
 from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY, Kind
 from checklist_dev.faults.cuts.course import Course
-from checklist_dev.faults.cuts.patience import insist
 from checklist_operator.runtime.handlers import SELECTED, Observe
 
+_TRIES: Final = 30
 _PAUSE_S: Final = 0.5
 _SETTLED: Final = "status.settled=true"
 _Change = tuple[Kind, str, JsonObject, bool]
 """Kind, type of the event, object, and whether the watch of what is settled brought it."""
+
+
+T = TypeVar("T")
+
+
+async def insist(call: Callable[[], Awaitable[T]]) -> T:
+    """What `call` of the enumeration itself gives, tried again while a cluster on a busy machine does not answer. It
+    must be harmless to do it twice. Raises KubeUnavailable in the end."""
+    for _ in range(_TRIES - 1):
+        try:
+            return await call()
+        except KubeUnavailable:
+            await asyncio.sleep(_PAUSE_S)
+    return await call()
 
 
 class Strand:

@@ -16,10 +16,9 @@ from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY
 from checklist_crds.resources.run import Run
 from checklist_crds.times import format_timestamp
 from checklist_dev.faults.cuts.course import Course, Cut, Fate
-from checklist_dev.faults.cuts.feed import Feed, Strand
+from checklist_dev.faults.cuts.feed import Feed, Strand, insist
 from checklist_dev.faults.cuts.ground import Ground
 from checklist_dev.faults.cuts.instruments import CourseLead, SteppingClient, Wiring, instrumented
-from checklist_dev.faults.cuts.patience import insist
 from checklist_dev.faults.cuts.post import Mailbox, Post, Transmission
 from checklist_dev.faults.cuts.scenarios import Scenario
 from checklist_operator.attempts.delivery_objects import Delivery

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from checklist_dev.perf.load.usage import TICKS_PER_S, family_of, processor_s
+from checklist_dev.perf.load.probes import TICKS_PER_S, family_of, processor_s
 from checklist_dev.system.processes import Child
 
 _SAMPLE_EVERY_S: Final = 1.0

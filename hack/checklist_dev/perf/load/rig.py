@@ -24,7 +24,7 @@ from checklist_dev.failures import Failure, say
 from checklist_dev.local.bootstrap import NAMESPACE, Account, ServerKeys, ensure_account, prepare_cluster
 from checklist_dev.local.controlplane import APISERVER_MEMORY_TARGET, ControlPlane
 from checklist_dev.local.local_service import Report
-from checklist_dev.perf.load.usage import resident_mib
+from checklist_dev.perf.load.probes import resident_mib
 from checklist_dev.repository import ROOT
 from checklist_dev.system.ports import free_ports, port_is_free
 from checklist_dev.system.processes import Child

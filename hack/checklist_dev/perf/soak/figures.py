@@ -11,8 +11,8 @@ from checklist_crds.archive.part import MAX_RUNS
 from checklist_crds.times import utc_now
 from checklist_dev.perf.load.executors import Executors
 from checklist_dev.perf.load.neighbours import Share
+from checklist_dev.perf.load.probes import family_of, processor_s
 from checklist_dev.perf.load.rig import Rig
-from checklist_dev.perf.load.usage import family_of, processor_s
 from checklist_dev.perf.soak.flatness import WARM_UP
 from checklist_dev.perf.soak.measures import MEASURES, Watcher
 

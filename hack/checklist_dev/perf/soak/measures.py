@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from checklist_dev.failures import Failure
-from checklist_dev.perf.load.metrics import samples, total
+from checklist_dev.perf.load.probes import family_of, resident_mib, samples, status_of, total
 from checklist_dev.perf.load.rig import Program, Rig
-from checklist_dev.perf.load.usage import family_of, resident_mib, status_of
 from checklist_dev.perf.soak.flatness import Bound
 
 MIB: Final = 2**20

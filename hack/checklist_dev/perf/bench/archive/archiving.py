@@ -16,9 +16,8 @@ from checklist_dev.perf.bench.report import Figure, Goal
 from checklist_dev.perf.bench.sizes import Sizes
 from checklist_dev.perf.bench.stage import Stage
 from checklist_dev.perf.load.archive import records_in
-from checklist_dev.perf.load.etcd_size import size_of, tidied
-from checklist_dev.perf.load.metrics import total
 from checklist_dev.perf.load.pace import rate_of, until
+from checklist_dev.perf.load.probes import size_of, tidied, total
 from checklist_dev.perf.load.raw import RawCluster, RunFactory, fill
 
 ARCHIVE_SETTINGS: Final = {"CHECKLISTS_SWEEP_SECONDS": "0.5"}

@@ -19,11 +19,10 @@ from checklist_dev.perf.bench.report import Figure, Goal, of_rounds
 from checklist_dev.perf.bench.sizes import Sizes
 from checklist_dev.perf.bench.stage import Stage
 from checklist_dev.perf.load.client import Person, new_op
-from checklist_dev.perf.load.metrics import REQUESTS, total
 from checklist_dev.perf.load.pace import Call, rate_of, until
+from checklist_dev.perf.load.probes import REQUESTS, processor_s, total
 from checklist_dev.perf.load.raw import RawCluster, RunFactory, fill, recorded
 from checklist_dev.perf.load.rig import Rig
-from checklist_dev.perf.load.usage import processor_s
 
 SIZES: Final = (5, 20, 40, 100)
 _QUEUE: Final = 100

@@ -13,8 +13,8 @@ from checklist_dev.perf.bench.report import Figure, Goal
 from checklist_dev.perf.bench.sizes import Sizes
 from checklist_dev.perf.bench.stage import Stage
 from checklist_dev.perf.load.pace import rate_of
+from checklist_dev.perf.load.probes import family_of, processor_s, resident_mib, shared_mib
 from checklist_dev.perf.load.rig import Program
-from checklist_dev.perf.load.usage import family_of, processor_s, resident_mib, shared_mib
 
 MOST_OF_APISERVER_MIB: Final = 1.2e9 / 2**20
 """1.2 GB."""

@@ -17,8 +17,8 @@ from checklist_dev.perf.bench.sizes import Sizes
 from checklist_dev.perf.bench.stage import Stage
 from checklist_dev.perf.bench.waiting_deliveries import create, let_wait
 from checklist_dev.perf.bench.waiting_deliveries import waiting_deliveries as waiting_for_retry
-from checklist_dev.perf.load.metrics import REQUESTS, samples
 from checklist_dev.perf.load.pace import until
+from checklist_dev.perf.load.probes import REQUESTS, samples
 from checklist_dev.perf.load.raw import RawCluster, RunFactory, fill
 from checklist_dev.perf.load.rig import Program
 

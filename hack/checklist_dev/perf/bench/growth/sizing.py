@@ -20,7 +20,7 @@ from checklist_dev.perf.bench.sizes import Sizes
 from checklist_dev.perf.bench.stage import Stage
 from checklist_dev.perf.load.checklist import STEPS
 from checklist_dev.perf.load.client import Json
-from checklist_dev.perf.load.etcd_size import tidied
+from checklist_dev.perf.load.probes import tidied
 from checklist_dev.perf.load.raw import RunFactory, fill
 
 _AT_REST_S: Final = 8.0

@@ -20,8 +20,8 @@ from checklist_dev.perf.bench.traffic.other_routes import REQUESTS_PER_S, OtherR
 from checklist_dev.perf.bench.traffic.viewers import Viewers, head_of
 from checklist_dev.perf.load.client import Json
 from checklist_dev.perf.load.pace import until
+from checklist_dev.perf.load.probes import processor_s
 from checklist_dev.perf.load.raw import RunFactory, fill
-from checklist_dev.perf.load.usage import processor_s
 
 STREAMS_OF_ONE: Final = 10
 WITHIN_MS: Final = 200.0

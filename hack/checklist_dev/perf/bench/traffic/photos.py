@@ -20,8 +20,8 @@ from checklist_dev.perf.bench.sizes import Sizes
 from checklist_dev.perf.bench.stage import Stage
 from checklist_dev.perf.bench.traffic.other_routes import REQUESTS_PER_S, OtherRoutes, p99
 from checklist_dev.perf.load.client import Person, new_op
+from checklist_dev.perf.load.probes import give_way
 from checklist_dev.perf.load.rig import Program
-from checklist_dev.perf.load.usage import give_way
 
 CLIENTS: Final = 8
 PHOTO_BYTES: Final = 4_000_000

@@ -15,7 +15,7 @@ from typing import Any
 
 from checklist_dev.failures import Failure
 from checklist_dev.local.people import Person
-from checklist_dev.perf.load.usage import give_way
+from checklist_dev.perf.load.probes import give_way
 from checklist_dev.system.tether import end_with_parent
 
 
