@@ -63,7 +63,7 @@ def changed(claims: dict[str, Any], change: dict[str, Any]) -> None:
             del claims[name]
 
 
-async def test_a_token_with_wrong_claims_signs_nobody_in(start_api: StartApi, provider: HostileProvider) -> None:
+async def test_a_token_with_wrong_claims_is_refused(start_api: StartApi, provider: HostileProvider) -> None:
     api = await start_api(**provider.settings)
     for change in WRONG_CLAIMS:
         provider.change_claims = partial(changed, change=change)
@@ -78,7 +78,7 @@ async def test_a_token_with_wrong_claims_signs_nobody_in(start_api: StartApi, pr
         assert (await person.session())["email"] == "grace@example.com"
 
 
-async def test_tokens_that_nobody_or_somebody_else_signed_sign_nobody_in(
+async def test_tokens_that_the_provider_did_not_sign_are_refused(
     start_api: StartApi, provider: HostileProvider
 ) -> None:
     api = await start_api(**provider.settings)
@@ -265,7 +265,7 @@ WANTED = ("/dashboard", "/dashboard/org-1/runs?status=pending&q=a%20b", "/r/r-12
 
 
 @pytest.mark.parametrize("given", [*ELSEWHERE, *WANTED])
-def test_after_signing_in_nobody_is_led_elsewhere(given: str | None) -> None:
+def test_sign_in_redirects_to_own_pages_only(given: str | None) -> None:
     assert safe_return(given, "") == (given if given in WANTED else "/dashboard")
     assert safe_return(given, "/checklists") == "/checklists/dashboard"
     if given in WANTED:
