@@ -36,10 +36,10 @@ help: ## Show this list
 	@echo 'settings: CHECKLISTS_PORT, CHECKLISTS_RETRY_GAPS, CHECKLISTS_RATE_LIMIT, KUBECONFIG; more in docs/settings.md'
 
 run: $(if $(KUBECONFIG),,binaries) environment web ## Serve: control plane, API and operator (DETACH=1: return when ready; KUBECONFIG=...: use that cluster)
-	@$(BIN)/python -m checklist_dev.service run $(if $(filter-out 0 no false,$(DETACH)),--detach,--end-with-parent)
+	@$(BIN)/python -m checklist_dev.local.service run $(if $(filter-out 0 no false,$(DETACH)),--detach,--end-with-parent)
 
 stop: environment ## End what `make run` started
-	@$(BIN)/python -m checklist_dev.service stop
+	@$(BIN)/python -m checklist_dev.local.service stop
 
 demo: binaries environment chromium web ## Run the main job on real checklists, with a transcript of what was checked
 	@CHECKLISTS_FULL_BROWSER=1 $(BIN)/python -m checklist_dev.demo $(ARGS)
@@ -61,7 +61,7 @@ verify: binaries environment redis-server chromium chart-tools s3-server small-m
 	@CHECKLISTS_FULL_BROWSER=1 $(BIN)/python -m pytest $(or $(ARGS),$(IN_PROCESSES) -m verify tests)
 
 flaky: binaries environment redis-server chromium-shell web ## Run a selection twenty times next to a busy process and count failures (ARGS="tests/cluster -k lease")
-	@$(BIN)/python -m checklist_dev.flaky $(ARGS)
+	@$(BIN)/python -m checklist_dev.checks.flaky $(ARGS)
 
 check: environment ## Lint, types, layers, generated files
 	$(call step,ruff)
@@ -76,14 +76,12 @@ check: environment ## Lint, types, layers, generated files
 	$(call step,the models of the composer are those of the labelled prompts)
 	@$(BIN)/python -m checklist_dev.composer_training --check
 	$(call step,the image holds what requirements.lock says)
-	@$(BIN)/python -m checklist_dev.image lock --check
-	$(call step,generated files of the chart are current)
-	@$(BIN)/python -m checklist_dev.chart_files --check
-	$(call step,settings: document$(comma) names)
-	@$(BIN)/python -m checklist_dev.settings_docs --check
+	@$(BIN)/python -m checklist_dev.release.image lock --check
+	$(call step,generated files are current: settings$(comma) chart$(comma) vectors)
+	@$(BIN)/python -m checklist_dev.generate --check
 	$(call step,language and links: citations of documents$(comma) links$(comma) words of the dialect)
-	@$(BIN)/python -m checklist_dev.citations
-	@$(BIN)/python -m checklist_dev.dialect
+	@$(BIN)/python -m checklist_dev.checks.citations
+	@$(BIN)/python -m checklist_dev.checks.dialect
 	$(call step,web: TypeScript$(comma) generated types of the REST contract)
 	@$(BIN)/python -m checklist_dev.web check
 	$(call step,web: nothing becomes HTML)
@@ -95,7 +93,7 @@ check: environment ## Lint, types, layers, generated files
 	@printf '\nall checks passed\n'
 
 audit: environment ## Ask public databases for known weaknesses of all locked packages (ARGS=--strict: all must be asked)
-	@$(BIN)/python -m checklist_dev.audit $(ARGS)
+	@$(BIN)/python -m checklist_dev.release.audit $(ARGS)
 
 web: environment ## Build the web app, when its sources have changed
 	@$(BIN)/python -m checklist_dev.web build
@@ -109,11 +107,14 @@ web-packages: environment
 rest-types: environment ## Generate the TypeScript types of the REST contract
 	@$(BIN)/python -m checklist_dev.web types
 
-screenshots: binaries environment chromium web web-packages ## Photograph each state of the web app into .run/screenshots
-	@CHECKLISTS_FULL_BROWSER=1 $(BIN)/python -m checklist_dev.screenshots $(ARGS)
+screenshots: binaries environment chromium web web-packages ## Photograph what the browser tests look at, and the pictures of docs/, into .run/screenshots
+	@rm -rf .run/screenshots
+	@CHECKLISTS_FULL_BROWSER=1 $(BIN)/python -m checklist_dev.pictures
+	@CHECKLISTS_FULL_BROWSER=1 CHECKLISTS_SCREENSHOTS=$(CURDIR)/.run/screenshots $(BIN)/python -m pytest $(IN_PROCESSES) \
+	  $(or $(ARGS),tests/browser tests/dashboard)
 
 bench: binaries environment chromium web ## Measure throughput and latency against a raw baseline (docs/benchmarks.md)
-	@CHECKLISTS_FULL_BROWSER=1 $(BIN)/python -m checklist_dev.bench $(ARGS)
+	@CHECKLISTS_FULL_BROWSER=1 $(BIN)/python -m checklist_dev.perf.bench $(ARGS)
 
 eval: environment ## Judge the composer's templates of unseen prompts, then of known ones (ARGS="--help"; REGRESSION=1: known ones only; MODEL_URL=...: a language model's)
 	@$(if $(REGRESSION),:,$(BIN)/python -m checklist_dev.evaluation.curve $(if $(MODEL_URL),--model-url '$(MODEL_URL)') $(if $(MODEL_NAME),--model-name '$(MODEL_NAME)') $(if $(MODEL_KEY_FILE),--model-key-file '$(MODEL_KEY_FILE)') $(ARGS))
@@ -123,43 +124,42 @@ composer-model: environment ## Train the composer's models from the labelled pro
 	@$(BIN)/python -m checklist_dev.composer_training $(ARGS)
 
 chaos: binaries environment ## Kill API and operator at random and at every step, and count events (about twenty minutes)
-	@$(BIN)/python -m checklist_dev.chaos $(ARGS)
+	@$(BIN)/python -m checklist_dev.faults $(ARGS)
 
 soak: binaries environment ## Half an hour of everything at once at a steady rate: nothing grows, all is accounted for (docs/benchmarks.md)
-	@$(BIN)/python -m checklist_dev.soak $(ARGS)
+	@$(BIN)/python -m checklist_dev.perf.soak $(ARGS)
 
 image: environment image-engine ## Build the image of API and operator (docker, podman or buildah; ARGS="--base local" without a registry)
-	@$(BIN)/python -m checklist_dev.image build $(ARGS)
+	@$(BIN)/python -m checklist_dev.release.image build $(ARGS)
 
 image-lock: environment
-	@$(BIN)/python -m checklist_dev.image lock
+	@$(BIN)/python -m checklist_dev.release.image lock
 
 chart: binaries environment chart-tools redis-server s3-server image-engine ## Render, validate, install, upgrade and uninstall the chart (a part of `make verify`)
 	@$(BIN)/python -m pytest $(IN_PROCESSES) tests/chart_render tests/chart_install tests/chart_rbac tests/chart $(ARGS)
 
 chart-files: environment ## Generate the chart's schema, README and definitions
-	@$(BIN)/python -m checklist_dev.chart_files
+	@$(BIN)/python -m checklist_dev.generate chart
 
 crds: environment ## Generate crds/*.yaml from the models
 	@$(BIN)/python -m checklist_crds.crd
-	@$(BIN)/python -m checklist_dev.chart_files
+	@$(BIN)/python -m checklist_dev.generate chart
 
 settings: environment ## Generate docs/settings.md and the chart's schema of settings from the models
-	@$(BIN)/python -m checklist_dev.settings_docs
-	@$(BIN)/python -m checklist_dev.chart_files
+	@$(BIN)/python -m checklist_dev.generate settings chart
 
 cluster: binaries environment ## Run a bare Kubernetes API on loopback and print its KUBECONFIG
-	@$(BIN)/python -m checklist_dev.controlplane up $(ARGS)
+	@$(BIN)/python -m checklist_dev.local.controlplane up $(ARGS)
 
 lock: environment ## Resolve the dependencies again into requirements.lock
 	@$$(sh hack/installer/uv.sh) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-emit-find-links --no-annotate --no-header --extra dev --extra otel --extra redis --extra cjk \
 	  pyproject.toml -o requirements.lock
 	@grep -c == requirements.lock | sed 's/$$/ packages in requirements.lock/'
-	@sh hack/environment.sh && $(BIN)/python -m checklist_dev.image lock
+	@sh hack/environment.sh && $(BIN)/python -m checklist_dev.release.image lock
 
 clean: ## Remove everything that these targets made in this folder (the user's cache stays)
-	@if [ -e .run/service.json ] && [ -x $(BIN)/python ]; then $(BIN)/python -m checklist_dev.service stop; fi
+	@if [ -e .run/service.json ] && [ -x $(BIN)/python ]; then $(BIN)/python -m checklist_dev.local.service stop; fi
 	rm -rf tests/signatures/node/node_modules examples/receivers/express/node_modules
 	rm -rf tests/dashboard_auth/provider/node_modules
 	rm -rf api/web/node_modules api/checklist_api/web_dist api/checklist_api/.web_dist-*
@@ -175,16 +175,16 @@ binaries:
 	@sh hack/environment.sh control-plane
 
 chart-tools: environment
-	@$(BIN)/python -m checklist_dev.chart_tools >/dev/null
+	@$(BIN)/python -m checklist_dev.programs.go_tools helm promtool prometheus >/dev/null
 
 s3-server: environment
-	@$(BIN)/python -m checklist_dev.s3_server >/dev/null
+	@$(BIN)/python -m checklist_dev.programs.go_tools versitygw >/dev/null
 
 small-model: environment
-	@$(BIN)/python -m checklist_dev.small_model >/dev/null
+	@$(BIN)/python -m checklist_dev.programs.small_model >/dev/null
 
 verifiers: environment
-	@$(BIN)/python -m checklist_dev.verifiers
+	@$(BIN)/python -m checklist_dev.programs.verifiers
 
 # Docker is not asked of anybody who does not have it: Debian's buildah needs no daemon. A docker whose daemon does not
 # answer builds nothing.

@@ -24,7 +24,7 @@ find_python() {
 # These modules need the standard library only, so that a build of some minutes starts before the packages are there.
 if [ "${1-}" = control-plane ]; then
     python=$(find_python)
-    PYTHONPATH=hack "$python" -m checklist_dev.binaries >/dev/null &
+    PYTHONPATH=hack "$python" -m checklist_dev.programs.binaries >/dev/null &
     programs=$!
     trap 'kill $programs 2>/dev/null; exit 130' INT TERM HUP
     sh "$0" || { kill $programs 2>/dev/null; exit 1; }

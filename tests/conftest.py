@@ -13,13 +13,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadFileScheduling
 
-from checklist_dev.binaries import cache_folder
-from checklist_dev.controlplane import ControlPlane
-from checklist_dev.crd_install import install_crds
 from checklist_dev.failures import say
-from checklist_dev.kubectl import Kubectl
+from checklist_dev.local.controlplane import ControlPlane
+from checklist_dev.local.crd_install import install_crds
+from checklist_dev.local.kubectl import Kubectl
+from checklist_dev.programs.s3_server import S3Server, s3_server
 from checklist_dev.repository import ROOT
-from checklist_dev.s3_server import S3Server, s3_server
+from checklist_dev.system.cache import cache_folder
 from checklist_dev.web.build import Workspace
 
 # No test is about how fast the machine is, and it may be busy with the others.

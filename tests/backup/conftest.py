@@ -9,7 +9,7 @@ from tests.cluster.conftest import receiver
 from tests.cluster.operator_lab import SEALING_KEYS, SERVER_KEY
 
 from checklist_crds.kube.client import KubeClient, KubeConnection
-from checklist_dev.controlplane import ControlPlane
+from checklist_dev.local.controlplane import ControlPlane
 
 from .lab import Site, clear, make_namespace, planes
 

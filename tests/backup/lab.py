@@ -47,8 +47,8 @@ from checklist_crds.secrets.account_links import password_owner
 from checklist_crds.secrets.digest import digest
 from checklist_crds.secrets.sealing import KeyRing, ServerKeys
 from checklist_crds.times import Clock, utc_now
-from checklist_dev.controlplane import ControlPlane
-from checklist_dev.crd_install import install_crds
+from checklist_dev.local.controlplane import ControlPlane
+from checklist_dev.local.crd_install import install_crds
 
 
 @dataclass

@@ -19,8 +19,8 @@ from checklist_crds.ids import new_id
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.resources.kinds import DASHBOARD_SESSION, DELIVERY_REPLAY, RUN, WEBHOOK_DELIVERY
 from checklist_crds.times import format_timestamp, utc_now
-from checklist_dev.bench.waiting import waiting_deliveries
-from checklist_dev.people import sign_in
+from checklist_dev.local.people import sign_in
+from checklist_dev.perf.bench.waiting_deliveries import waiting_deliveries
 
 from .lab import Site, account_of, archive_run, execute, made_by_hand, token_of
 

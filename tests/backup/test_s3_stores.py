@@ -7,7 +7,7 @@ import pytest
 from checklist_cli.backup.store import BackupStore
 from checklist_cli.program import main
 from checklist_crds.resources.kinds import RUN
-from checklist_dev.s3_server import S3Server
+from checklist_dev.programs.s3_server import S3Server
 
 from .lab import Site, archive_run, simple_source
 

@@ -3,20 +3,21 @@
 from dataclasses import replace
 from pathlib import Path
 
-from checklist_dev.bench.__main__ import PARTS, QUICK, Bench
-from checklist_dev.bench.report import Figure
+from checklist_dev.perf.bench.__main__ import NAMES, run_bench
+from checklist_dev.perf.bench.report import Figure
+from checklist_dev.perf.bench.sizes import QUICK
 
 TINY = replace(
     QUICK, rounds=1, posts=32, gets=32, latency_rounds=1, latency_round_s=1.0, deliveries=90, retries=60,
-    retries_within_s=2.0, retrying_runs=6, healthy_per_s=6.0, fairness_s=1.5, photos=4, quiet_s=0.5, live_runs=120,
-    large_templates=3, revocations=4, archived_runs=700, exported_runs=700, idle_s=0.5,
+    retries_within_s=2.0, retrying_runs=6, photos=4, quiet_s=0.5, live_runs=120,
+    large_templates=3, archived_runs=700, idle_s=0.5, remembered_answers=90,
 )  # fmt: skip
 # Figures that say how fast: what they are on a busy machine is nobody's business here.
 EXACT = ("unaccounted", "writes at start", "quota used", "would refuse", "that differ")
 
 
 async def test_every_figure_is_measured_and_every_event_accounted_for(tmp_path: Path) -> None:
-    figures = await Bench(tmp_path, TINY).run(list(PARTS))
+    figures = await run_bench(tmp_path, TINY, list(NAMES))
     shapes = [set(figure.as_json()) for figure in figures]
     assert all(shape >= {"name", "value", "unit", "goal", "holds", "baseline"} for shape in shapes)
     names = [figure.name for figure in figures]

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from checklist_dev.bench.report import Figure, Goal, of_rounds, percentile, table, write_report
-from checklist_dev.bench.scale import writes
+from checklist_dev.perf.bench.growth.scale import writes
+from checklist_dev.perf.bench.report import Figure, Goal, of_rounds, percentile, table, write_report
 
 
 def test_a_missed_goal_is_shown_and_written(tmp_path: Path) -> None:

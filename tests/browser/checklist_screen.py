@@ -117,6 +117,7 @@ async def answered(stage: Stage, link: Link, expected: Json) -> None:
 
 async def looks_right(device: Device) -> None:
     """On a small phone nothing is wider than the page, and axe finds nothing, light and dark."""
+    await device.photograph()
     page, before = device.page, device.page.viewport_size
     await page.set_viewport_size({"width": 320, "height": 640})
     # All of it, also what the browser would not lay out before it is scrolled to.

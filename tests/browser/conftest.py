@@ -17,13 +17,13 @@ import pytest_asyncio
 from playwright.async_api import Browser, expect
 
 from checklist_crds.kube.client import KubeClient, KubeConnection
-from checklist_dev.binaries import cache_folder
 from checklist_dev.browser.chromium import chromium
 from checklist_dev.browser.device import Device
 from checklist_dev.browser.office import Office
 from checklist_dev.browser.stage import Stage
 from checklist_dev.failures import say
 from checklist_dev.repository import ROOT
+from checklist_dev.system.cache import cache_folder
 from checklist_dev.web.build import Workspace
 
 NewDevice = Callable[..., Awaitable[Device]]

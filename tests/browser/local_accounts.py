@@ -16,10 +16,10 @@ from checklist_crds.resources.kinds import DASHBOARD_SESSION, LOCAL_ACCOUNT
 from checklist_crds.secrets.account_links import account_name, address, one_time_link, token_to
 from checklist_crds.secrets.digest import digest
 from checklist_crds.times import utc_now
-from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.browser.device import Device
 from checklist_dev.browser.office import Office
-from checklist_dev.people import Person, make_member
+from checklist_dev.local.bootstrap import NAMESPACE
+from checklist_dev.local.people import Person, make_member
 
 PASSWORD = "four quiet herons wade upstream"
 SIGN_IN = LinkPurpose.SIGN_IN
@@ -103,7 +103,9 @@ async def end_session(office: Office, device: Device) -> None:
     secret = await secret_of(device)
     headers = {"Cookie": f"{COOKIE}={secret}"}
     await office.kube.delete(DASHBOARD_SESSION, object_name(digest(secret)), NAMESPACE)
-    await eventually(lambda: office.stage.http.get("/dashboard/api/session", headers=headers).status_code == 401)
+    await eventually(
+        lambda: office.stage.anonymous.ask("GET", "/dashboard/api/session", headers=headers).status_code == 401
+    )
 
 
 async def renew_session(office: Office, device: Device, person: Person) -> None:

@@ -8,12 +8,12 @@ import httpx
 from playwright.async_api import expect
 from tests.waiting import eventually
 
-from checklist_dev.binaries import cache_folder
 from checklist_dev.browser.checklists import checklist, step
 from checklist_dev.browser.office import Office
 from checklist_dev.failures import say
-from checklist_dev.ports import free_ports
 from checklist_dev.repository import ROOT
+from checklist_dev.system.cache import cache_folder
+from checklist_dev.system.ports import free_ports
 from checklist_dev.web.build import Workspace
 
 from .checklist_screen import ChecklistScreen, answered

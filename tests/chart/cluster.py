@@ -17,9 +17,9 @@ from typing import Any
 
 from tests.waiting import eventually_sync
 
-from checklist_dev.binaries import cached_kubectl
-from checklist_dev.chart_tools import HELM, find_tool
-from checklist_dev.image.engine import find_engine
+from checklist_dev.programs.binaries import cached_kubectl
+from checklist_dev.programs.go_tools import HELM, find_tool
+from checklist_dev.release.image.engine import find_engine
 from checklist_dev.repository import ROOT
 
 PYTEST_KIND = "pytest-kind==22.11.1"

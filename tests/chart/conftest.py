@@ -12,9 +12,9 @@ import pytest
 from tests.chart.cluster import Cluster, NoCluster, any_cluster
 
 from checklist_dev.failures import say
-from checklist_dev.image.archive import Archive
-from checklist_dev.image.build import LOCAL, Wish, build_image, source_of
-from checklist_dev.image.engine import Engine, find_engine
+from checklist_dev.release.image.archive import Archive
+from checklist_dev.release.image.build import LOCAL, Wish, build_image, source_of
+from checklist_dev.release.image.engine import Engine, find_engine
 from checklist_dev.repository import ROOT
 
 

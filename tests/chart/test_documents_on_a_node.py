@@ -17,8 +17,8 @@ from tests.chart.cluster import Cluster
 from tests.chart.conftest import Image
 from tests.chart.release import definitions
 
-from checklist_dev.binaries import cached_kubectl
-from checklist_dev.chart_tools import HELM, find_tool
+from checklist_dev.programs.binaries import cached_kubectl
+from checklist_dev.programs.go_tools import HELM, find_tool
 from checklist_dev.repository import ROOT
 
 PAGE = ROOT / "docs" / "install.md"

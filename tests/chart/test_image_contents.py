@@ -12,11 +12,11 @@ import pytest
 from tests.chart.conftest import Image, base_for
 
 from checklist_dev.failures import say
-from checklist_dev.image import runtime_lock
-from checklist_dev.image.archive import PACKED_AT_MOST, UNPACKED_AT_MOST, Archive
-from checklist_dev.image.build import BILL_IN_IMAGE, Wish, build_image, source_of
-from checklist_dev.image.engine import find_engine
-from checklist_dev.image.slim import is_needed
+from checklist_dev.release.image import runtime_lock
+from checklist_dev.release.image.archive import PACKED_AT_MOST, UNPACKED_AT_MOST, Archive
+from checklist_dev.release.image.build import BILL_IN_IMAGE, Wish, build_image, source_of
+from checklist_dev.release.image.engine import find_engine
+from checklist_dev.release.image.slim import is_needed
 from checklist_dev.repository import ROOT
 
 

@@ -20,11 +20,11 @@ from tests.chart.pods import phase, python_inside, run_inside, waiting_pod
 from tests.chart.release import GROUP, NAME, ORGANIZATION, Release, installed
 
 from checklist_crds.times import utc_now
-from checklist_dev.binaries import cache_folder
 from checklist_dev.failures import say
-from checklist_dev.image.engine import find_engine
-from checklist_dev.image.local_base import debian_rootfs, image_of
+from checklist_dev.release.image.engine import find_engine
+from checklist_dev.release.image.local_base import debian_rootfs, image_of
 from checklist_dev.repository import ROOT
+from checklist_dev.system.cache import cache_folder
 
 API_PORT, OPERATOR_PORT = 8080, 8081
 SHARED = "checklists_rate_limits_shared"

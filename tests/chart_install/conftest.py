@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from checklist_dev.controlplane import ControlPlane
+from checklist_dev.local.controlplane import ControlPlane
 
 from .installed import RELEASE, Installation
 

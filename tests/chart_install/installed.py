@@ -11,11 +11,11 @@ from typing import Any
 
 import yaml
 
-from checklist_dev.chart_tools import HELM, find_tool
-from checklist_dev.controlplane import ControlPlane
-from checklist_dev.local_service import is_ready
-from checklist_dev.ports import free_ports
-from checklist_dev.processes import Child
+from checklist_dev.local.controlplane import ControlPlane
+from checklist_dev.local.local_service import is_ready
+from checklist_dev.programs.go_tools import HELM, find_tool
+from checklist_dev.system.ports import free_ports
+from checklist_dev.system.processes import Child
 
 READY_S = 90.0
 RELEASE = "checklists"

@@ -13,12 +13,12 @@ import yaml
 
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.resources.kinds import WEBHOOK_DELIVERY
-from checklist_dev.chart_files import CHART
-from checklist_dev.crd_install import VERSION_ANNOTATION, crd_version
+from checklist_dev.browser.checklists import checklist, step
 from checklist_dev.failures import Failure
-from checklist_dev.first_run import BUILT_IN
-from checklist_dev.ports import free_ports
+from checklist_dev.generate.chart_files import CHART
+from checklist_dev.local.crd_install import VERSION_ANNOTATION, crd_version
 from checklist_dev.repository import CRDS
+from checklist_dev.system.ports import free_ports
 
 from .conftest import VALUES, WITHOUT_PODS
 from .installed import RELEASE, Installation
@@ -81,7 +81,7 @@ async def test_runs_keys_and_waiting_deliveries_survive_upgrade_rollback_and_uni
     async with story_of(installation) as story:
         await story.admit()
         story.receiver.port = free_ports(1)[0]  # no receiver listens there yet
-        run = await story.dispatch(await story.template(BUILT_IN))
+        run = await story.dispatch(await story.template(checklist(step("clean"))))
         await story.executor(run, "PUT", "/answers/s-clean", json={"value": True})
         due = await story.comes(lambda: waiting(installation), "a delivery that waits")
 

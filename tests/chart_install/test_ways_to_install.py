@@ -12,10 +12,10 @@ from tests.contract.pictures import picture
 from checklist_crds.photos.store import PhotoStore
 from checklist_crds.resources.base import ORGANIZATION_LABEL
 from checklist_crds.resources.kinds import ORGANIZATION, RUN, TEMPLATE
-from checklist_dev.binaries import cached_kubectl
-from checklist_dev.chart_files import CHART
+from checklist_dev.generate.chart_files import CHART
+from checklist_dev.programs.binaries import cached_kubectl
+from checklist_dev.programs.s3_server import S3Server
 from checklist_dev.repository import ROOT
-from checklist_dev.s3_server import S3Server
 
 from .conftest import VALUES, WITHOUT_PODS
 from .installed import RELEASE, Installation

@@ -8,8 +8,8 @@ from tests.chart_install.conftest import VALUES, WITHOUT_PODS
 from tests.chart_install.installed import RELEASE, Installation
 from tests.chart_rbac.rights import POLICY, Audited
 
-from checklist_dev.chart_files import CHART
-from checklist_dev.controlplane import ControlPlane
+from checklist_dev.generate.chart_files import CHART
+from checklist_dev.local.controlplane import ControlPlane
 
 HOME: Final = "dispatch"
 """The release's namespace."""

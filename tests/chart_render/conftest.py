@@ -10,8 +10,8 @@ from typing import Any
 
 import yaml
 
-from checklist_dev.chart_files import CHART
-from checklist_dev.chart_tools import HELM, find_tool
+from checklist_dev.generate.chart_files import CHART
+from checklist_dev.programs.go_tools import HELM, find_tool
 
 HERE = Path(__file__).parent
 IMAGE = {"repository": "registry.example/checklist-dispatch"}

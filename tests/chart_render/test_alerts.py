@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from checklist_dev.chart_tools import PROMTOOL, find_tool
+from checklist_dev.programs.go_tools import PROMTOOL, find_tool
 
 from .alert_cases import CASES, DAY, Story
 from .conftest import Object, rendered, rules_of

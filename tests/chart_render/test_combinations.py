@@ -15,7 +15,7 @@ import yaml
 
 from checklist_api.settings.service import Settings as ApiSettings
 from checklist_crds.settings.reading import InvalidSetting
-from checklist_dev.certificates import credentials_in
+from checklist_dev.local.certificates import credentials_in
 from checklist_operator.settings import Settings as OperatorSettings
 
 from .conftest import HERE, Case, Object, cases, rendered

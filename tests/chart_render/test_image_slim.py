@@ -6,7 +6,7 @@ import sys
 import sysconfig
 from pathlib import Path, PurePosixPath
 
-from checklist_dev.image.slim import is_needed
+from checklist_dev.release.image.slim import is_needed
 
 LOADS_ALL = """
 import asyncio, importlib, json, pkgutil, sys

@@ -10,8 +10,8 @@ import redis
 from tests.waiting import eventually_sync
 
 from checklist_dev.failures import Failure
-from checklist_dev.kubectl import Kubectl
-from checklist_dev.ports import free_ports
+from checklist_dev.local.kubectl import Kubectl
+from checklist_dev.system.ports import free_ports
 
 from .conftest import Object, rendered
 

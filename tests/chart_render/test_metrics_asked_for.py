@@ -22,10 +22,10 @@ from tests.waiting import eventually
 
 from checklist_api.metrics import Metrics as ApiMetrics
 from checklist_crds.kube.client import KubeClient, KubeConnection
-from checklist_dev.chart_tools import PROMETHEUS, find_tool
-from checklist_dev.controlplane import ControlPlane
-from checklist_dev.ports import free_ports
-from checklist_dev.processes import Child
+from checklist_dev.local.controlplane import ControlPlane
+from checklist_dev.programs.go_tools import PROMETHEUS, find_tool
+from checklist_dev.system.ports import free_ports
+from checklist_dev.system.processes import Child
 from checklist_operator.runtime.metrics import Metrics as OperatorMetrics
 
 from .alert_cases import CASES

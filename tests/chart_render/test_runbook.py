@@ -6,7 +6,7 @@ import shlex
 import pytest
 
 from checklist_dev.failures import Failure
-from checklist_dev.kubectl import Kubectl
+from checklist_dev.local.kubectl import Kubectl
 from checklist_dev.repository import ROOT
 
 from .conftest import rendered, rules_of

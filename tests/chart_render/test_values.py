@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from checklist_dev.chart_files import CHART, refusals, stale
-from checklist_dev.chart_pod_parts import FILE, asked, text_of
-from checklist_dev.kubectl import Kubectl
+from checklist_dev.generate.chart_files import CHART, generated, leftovers, refusals
+from checklist_dev.generate.chart_pod_parts import FILE, asked, text_of
+from checklist_dev.local.kubectl import Kubectl
 from checklist_dev.repository import CRDS
 
 from .conftest import IMAGE, helm, rendered
@@ -112,7 +112,7 @@ def test_every_refusal_is_provoked() -> None:
 
 
 def test_what_is_generated_is_current() -> None:
-    assert stale() == []
+    assert [file for file, text in generated().items() if file.read_text("utf-8") != text] + leftovers() == []
 
 
 def test_artifact_hub_is_told_what_there_is_to_tell() -> None:
@@ -217,5 +217,5 @@ def test_every_mapping_knows_its_keys_or_the_type_of_all_and_refuses_a_typo() ->
 
 
 def test_these_parts_are_those_of_the_api_server(kubectl: Kubectl) -> None:
-    """`python -m checklist_dev.chart_pod_parts` writes them anew."""
+    """`python -m checklist_dev.generate.chart_pod_parts` writes them anew."""
     assert FILE.read_text() == text_of(asked(kubectl))

@@ -10,7 +10,7 @@ import pytest
 
 import checklist_api
 from checklist_crds.kube.seal_record import SEALED_SINCE, SEALS_EXPIRE_SINCE
-from checklist_dev.chart_files import CHART
+from checklist_dev.generate.chart_files import CHART
 
 from .conftest import IMAGE, helm, rendered
 from .test_pods import pods as pods_of

@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.cli.conftest import RUN, SECRET, Capture, envelope, send_to
 
 from checklist_cli.program import main
-from checklist_dev.certificates import credentials_in
+from checklist_dev.local.certificates import credentials_in
 from checklist_operator.transport.sender import tls_context
 
 OTHER = "some other secret"

@@ -17,7 +17,7 @@ from checklist_api.wiring.services import Services
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.resources.kinds import API_KEY
 from checklist_crds.secrets import api_keys
-from checklist_dev.controlplane import ControlPlane
+from checklist_dev.local.controlplane import ControlPlane
 
 
 @pytest_asyncio.fixture

@@ -33,8 +33,8 @@ from checklist_crds.runs.seal import RunSeals
 from checklist_crds.runs.snapshot import snapshot
 from checklist_crds.secrets.sealing import KeyRing, ServerKeys, run_owner
 from checklist_crds.times import format_timestamp, utc_now
-from checklist_dev.ports import free_ports
-from checklist_dev.processes import Child
+from checklist_dev.system.ports import free_ports
+from checklist_dev.system.processes import Child
 
 SERVER_KEY = bytes(range(1, 33))
 BASE_URL = "https://checklists.example"

@@ -30,7 +30,7 @@ from checklist_crds.resources.kinds import ORGANIZATION, RUN, TEMPLATE_REVISION,
 from checklist_crds.resources.legal_hold import LEGAL_HOLD_ANNOTATION
 from checklist_crds.runs.photos import keys_in_use
 from checklist_crds.times import format_timestamp, utc_now
-from checklist_dev.kubectl import Kubectl
+from checklist_dev.local.kubectl import Kubectl
 
 HOLD = {"metadata": {"annotations": {LEGAL_HOLD_ANNOTATION: "true"}}}
 RELEASE = {"metadata": {"annotations": {LEGAL_HOLD_ANNOTATION: None}}}

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from checklist_dev.binaries import Binaries, cache_folder, find_binaries, machine, pinned_versions
 from checklist_dev.failures import Failure
+from checklist_dev.programs.binaries import Binaries, find_binaries, pinned_versions
+from checklist_dev.system.cache import cache_folder, machine
 
 PINNED = pinned_versions()
 

@@ -16,7 +16,7 @@ from checklist_crds.kube.errors import KubeInvalid
 from checklist_crds.resources.delivery_records import DeliveryPhase
 from checklist_crds.resources.kinds import DELIVERY_REPLAY, TEMPLATE, WEBHOOK_DELIVERY
 from checklist_crds.times import format_timestamp, utc_now
-from checklist_dev.kubectl import Kubectl
+from checklist_dev.local.kubectl import Kubectl
 from checklist_operator.replays.turns import PER_HOST
 
 

@@ -9,7 +9,7 @@ from tests.cluster.operator_lab import Delivered, Lab, OperatorProcess, Receiver
 from tests.waiting import eventually
 
 from checklist_crds.resources.delivery import OutcomeClass
-from checklist_dev.ports import free_ports
+from checklist_dev.system.ports import free_ports
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "metrics.md"
 Series = tuple[str, frozenset[tuple[str, str]]]

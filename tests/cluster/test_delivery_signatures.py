@@ -9,7 +9,7 @@ from tests.cluster.operator_lab import OTHER_SECRET, WEBHOOK_SECRET, Lab, Operat
 from tests.signatures.judges import ALL, Case, judge
 
 from checklist_crds.resources.webhook_url import canonical_url
-from checklist_dev.verifiers import make_programs
+from checklist_dev.programs.verifiers import make_programs
 
 
 @asynccontextmanager

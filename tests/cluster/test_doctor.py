@@ -24,9 +24,9 @@ from checklist_crds.resources.kinds import CUSTOM_RESOURCE_DEFINITION, ORGANIZAT
 from checklist_crds.resources.legal_hold import LEGAL_HOLD_ANNOTATION
 from checklist_crds.resources.pause import PAUSED_ANNOTATION
 from checklist_crds.times import utc_now
-from checklist_dev.controlplane import ControlPlane
-from checklist_dev.ports import free_ports
-from checklist_dev.redis_server import RedisServer
+from checklist_dev.local.controlplane import ControlPlane
+from checklist_dev.programs.redis_server import RedisServer
+from checklist_dev.system.ports import free_ports
 
 LEASE = Kind("coordination.k8s.io", "v1", "leases", "Lease")
 DEPLOYMENT = Kind("apps", "v1", "deployments", "Deployment")

@@ -19,9 +19,9 @@ from tests.waiting import eventually_sync
 
 from checklist_crds.secrets.account_links import account_of
 from checklist_crds.secrets.digest import digest
-from checklist_dev.controlplane import ControlPlane
-from checklist_dev.crd_install import VERSION_ANNOTATION
-from checklist_dev.ports import free_ports
+from checklist_dev.local.controlplane import ControlPlane
+from checklist_dev.local.crd_install import VERSION_ANNOTATION
+from checklist_dev.system.ports import free_ports
 
 STAND_IN = """
 import http.server, json, os, sys, uuid
@@ -92,7 +92,7 @@ class Developer:
             self.env["KUBECONFIG"] = str(kubeconfig)
 
     def command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "checklist_dev.service", "--state", str(self.state), *arguments]
+        return [sys.executable, "-m", "checklist_dev.local.service", "--state", str(self.state), *arguments]
 
     def types(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -301,7 +301,7 @@ def test_without_a_cluster_it_brings_its_own_and_keeps_the_data(tmp_path: Path) 
 
 
 def test_a_control_plane_alone_prints_its_kubeconfig_and_leaves_nothing_at_its_end() -> None:
-    command = [sys.executable, "-m", "checklist_dev.controlplane", "up", "--ephemeral"]
+    command = [sys.executable, "-m", "checklist_dev.local.controlplane", "up", "--ephemeral"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert process.stdout is not None
     kubeconfig = Path(process.stdout.readline().strip().removeprefix("export KUBECONFIG="))

@@ -9,7 +9,7 @@ from checklist_crds.resources.delivery_records import DeliveryPhase
 from checklist_crds.resources.kinds import RUN, SECRET, TEMPLATE, TEMPLATE_REVISION, WEBHOOK_DELIVERY
 from checklist_crds.resources.outcome import OutcomeClass
 from checklist_crds.resources.run import RunPhase
-from checklist_dev.ports import free_ports
+from checklist_dev.system.ports import free_ports
 
 
 async def test_every_subscribed_event_arrives_in_order_and_the_run_settles(

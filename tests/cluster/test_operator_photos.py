@@ -15,7 +15,7 @@ from tests.waiting import eventually
 from checklist_crds.photos.store import PhotoStore
 from checklist_crds.resources.kinds import RUN
 from checklist_crds.runs.commands import AddPhoto, RemovePhotos
-from checklist_dev.s3_server import S3Server
+from checklist_dev.programs.s3_server import S3Server
 
 WEEK_S = 7 * 86_400
 SWEEPING = {

@@ -18,7 +18,7 @@ from checklist_crds.resources.run import RunPhase
 from checklist_crds.secrets import api_keys
 from checklist_crds.secrets.digest import digest
 from checklist_crds.times import format_optional, format_timestamp, utc_now
-from checklist_dev.kubectl import Kubectl
+from checklist_dev.local.kubectl import Kubectl
 
 
 async def used(lab: Lab) -> int:

@@ -16,8 +16,8 @@ from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeError
 from checklist_crds.resources.kinds import RUN
 from checklist_crds.resources.run import RunPhase
-from checklist_dev.controlplane import ControlPlane
-from checklist_dev.crd_install import install_crds
+from checklist_dev.local.controlplane import ControlPlane
+from checklist_dev.local.crd_install import install_crds
 
 
 @pytest.fixture(scope="module")

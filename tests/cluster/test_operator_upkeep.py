@@ -26,7 +26,7 @@ from checklist_crds.resources.kinds import (
 )
 from checklist_crds.secrets.digest import digest
 from checklist_crds.times import format_timestamp, utc_now
-from checklist_dev.people import sign_in
+from checklist_dev.local.people import sign_in
 
 OPERATOR_SETTINGS = {"CHECKLISTS_SWEEP_SECONDS": "0.5", "CHECKLISTS_REVISION_GRACE_SECONDS": "1"}
 

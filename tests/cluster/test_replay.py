@@ -10,7 +10,7 @@ from tests.waiting import eventually
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.resources.delivery_records import DeliveryPhase
 from checklist_crds.resources.kinds import EVENT, RUN, SECRET, WEBHOOK_DELIVERY
-from checklist_dev.kubectl import Kubectl
+from checklist_dev.local.kubectl import Kubectl
 
 
 def row(kubectl: Kubectl, lab: Lab, name: str) -> dict[str, str]:

@@ -19,7 +19,7 @@ from checklist_crds.kube.errors import KubeConflict, KubeGone, KubeUnavailable
 from checklist_crds.resources.kinds import LOCAL_ACCOUNT, RUN
 from checklist_crds.secrets.account_links import account_name, password_owner
 from checklist_crds.secrets.sealing import KeyRing, run_owner, sealing_key_of
-from checklist_dev.controlplane import ControlPlane
+from checklist_dev.local.controlplane import ControlPlane
 
 NEW_KEY = "k2:" + base64.b64encode(bytes(range(32, 64))).decode()
 BOTH = f"{SEALING_KEYS},{NEW_KEY}"

@@ -14,7 +14,7 @@ from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeInvalid
 from checklist_crds.resources.kinds import API_KEY, RUN, TEMPLATE
 from checklist_dev.failures import Failure
-from checklist_dev.kubectl import Kubectl
+from checklist_dev.local.kubectl import Kubectl
 
 CRDS = Path(__file__).resolve().parents[2] / "crds"
 STEP = {"id": "s-1", "type": "boolean", "label": "Fridge ok?"}

@@ -20,7 +20,7 @@ from tests.unit.tdl_strategies import broken_definitions, definitions, json_valu
 
 from checklist_crds.resources.template import definition_of
 from checklist_crds.templates.validation import definition_problems, parse_definition
-from checklist_dev.controlplane import ControlPlane
+from checklist_dev.local.controlplane import ControlPlane
 
 Json = dict[str, Any]
 MANY = settings(

@@ -20,7 +20,7 @@ from checklist_crds.resources.kinds import NAMESPACE, ORGANIZATION, RUN
 from checklist_crds.runs.seal import CREATED_WITHIN, SEAL_ANNOTATION, RunSeals
 from checklist_crds.secrets.sealing import ServerKeys
 from checklist_crds.times import format_timestamp, utc_now
-from checklist_dev.controlplane import ControlPlane
+from checklist_dev.local.controlplane import ControlPlane
 
 
 async def second_lab(lab: Lab) -> Lab:

@@ -22,8 +22,8 @@ from tests.waiting import eventually
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.platform.tracing import TRACEPARENT_ANNOTATION, valid_traceparent
 from checklist_crds.resources.kinds import RUN
-from checklist_dev.controlplane import ControlPlane
-from checklist_dev.ports import free_ports
+from checklist_dev.local.controlplane import ControlPlane
+from checklist_dev.system.ports import free_ports
 
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 CALLER = f"00-{TRACE}-{SPAN}-01"

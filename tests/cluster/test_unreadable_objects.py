@@ -11,7 +11,7 @@ from checklist_crds.kube.client import KubeConnection
 from checklist_crds.resources.base import CREATED_AT_ANNOTATION, SIZE_ANNOTATION, VERSION_OFFSET_ANNOTATION
 from checklist_crds.resources.kinds import DELIVERY_REPLAY, RUN, TEMPLATE
 from checklist_crds.times import format_timestamp
-from checklist_dev.controlplane import ControlPlane
+from checklist_dev.local.controlplane import ControlPlane
 
 
 @pytest.mark.parametrize("nested", NESTED)

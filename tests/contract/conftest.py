@@ -27,7 +27,7 @@ from checklist_crds.secrets import api_keys
 from checklist_crds.secrets.digest import digest
 from checklist_crds.secrets.sealing import executor_token
 from checklist_crds.times import Clock, utc_now
-from checklist_dev.controlplane import ControlPlane
+from checklist_dev.local.controlplane import ControlPlane
 
 from .openapi_check import Contract
 

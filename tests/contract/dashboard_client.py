@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 from tests.waiting import eventually
 
-from checklist_dev.people import Person, sign_in
+from checklist_dev.local.people import Person, sign_in
 
 from .conftest import Account, Api
 

@@ -10,7 +10,7 @@ import aiohttp
 import orjson
 from tests.waiting import WITHIN_S
 
-from checklist_dev.people import Person
+from checklist_dev.local.people import Person
 
 from .conftest import Api
 

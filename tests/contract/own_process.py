@@ -10,7 +10,7 @@ import httpx
 from tests.replicas.api_processes import ApiProcess
 from tests.waiting import eventually
 
-from checklist_dev.controlplane import ControlPlane
+from checklist_dev.local.controlplane import ControlPlane
 
 from .conftest import Api, http_client
 from .executor_client import Person

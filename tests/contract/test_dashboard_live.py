@@ -20,7 +20,7 @@ from checklist_api.dashboard.live.stream import LiveStream
 from checklist_api.dashboard.sessions.store import object_name
 from checklist_crds.resources.kinds import API_KEY, DASHBOARD_SESSION, MEMBER, NAMESPACE
 from checklist_crds.secrets.digest import digest
-from checklist_dev.people import Person, make_member
+from checklist_dev.local.people import Person, make_member
 
 from .conftest import ALL_NAMESPACES, Api, StartApi, key_object, shared_api, until
 from .dashboard_client import at_desk, member_of

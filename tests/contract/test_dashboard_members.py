@@ -10,7 +10,7 @@ import pytest
 
 from checklist_crds.resources.kinds import API_KEY, AUDIT_ENTRY, MEMBER
 from checklist_crds.secrets.digest import digest
-from checklist_dev.people import make_member
+from checklist_dev.local.people import make_member
 
 from .conftest import Api, StartApi, http_client, owned, shared_api, until, until_status
 from .dashboard_client import Desk, at_desk

@@ -27,7 +27,7 @@ from checklist_crds.resources.kinds import (
 )
 from checklist_crds.resources.legal_hold import LEGAL_HOLD_ANNOTATION
 from checklist_crds.times import utc_now
-from checklist_dev.controlplane import ControlPlane
+from checklist_dev.local.controlplane import ControlPlane
 
 from .archive_lab import ArchiveLab
 from .conftest import EACH_STORE, Api, owned

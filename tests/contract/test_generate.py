@@ -8,7 +8,7 @@ from tests.generation.model_server import TEMPLATE, ModelServer, fails, model_se
 from checklist_cli.program import main as checklist_dispatch
 from checklist_crds.templates.validation import parse_definition
 from checklist_dev.evaluation.hostile_prompts import HOSTILE
-from checklist_dev.kubectl import Kubectl
+from checklist_dev.local.kubectl import Kubectl
 
 from .conftest import Api, StartApi, shared_api, until
 from .executor_client import error_of

@@ -12,10 +12,10 @@ from tests.replicas.api_processes import ApiProcess
 from tests.waiting import eventually
 
 from checklist_crds.templates.validation import canonical_size
-from checklist_dev.bench.large_templates import LARGE, LIMIT_MIB
-from checklist_dev.controlplane import ControlPlane
-from checklist_dev.crd_install import install_crds
-from checklist_dev.etcd_keys import copy_template
+from checklist_dev.local.controlplane import ControlPlane
+from checklist_dev.local.crd_install import install_crds
+from checklist_dev.local.etcd_keys import copy_template
+from checklist_dev.perf.bench.traffic.large_templates import LARGE, LIMIT_MIB
 
 from .conftest import Account, Api, definition, http_client
 from .own_process import own_process

@@ -10,7 +10,7 @@ import httpx
 from checklist_crds.ids import new_id
 from checklist_crds.resources.kinds import DASHBOARD_SESSION, MEMBER, RUN
 from checklist_crds.times import utc_now
-from checklist_dev.people import Person as Somebody
+from checklist_dev.local.people import Person as Somebody
 
 from .conftest import Api, StartApi, owned, shared_api, until_status
 from .dashboard_client import member_of

@@ -15,7 +15,7 @@ from checklist_crds.kube.client import KubeConnection
 from checklist_crds.resources.kinds import API_KEY, RUN
 from checklist_crds.secrets import api_keys
 from checklist_crds.secrets.digest import digest
-from checklist_dev.controlplane import ControlPlane
+from checklist_dev.local.controlplane import ControlPlane
 
 from .conftest import CONTRACT, Account, Api, StartApi, http_client, until_status
 from .executor_client import checklist, step

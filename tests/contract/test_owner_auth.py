@@ -19,7 +19,7 @@ from checklist_crds.kube.informer import SILENCE_S
 from checklist_crds.resources.kinds import API_KEY, NAMESPACE, ORGANIZATION
 from checklist_crds.secrets import api_keys
 from checklist_crds.secrets.digest import digest
-from checklist_dev.controlplane import ControlPlane
+from checklist_dev.local.controlplane import ControlPlane
 
 from .conftest import ALL_NAMESPACES, Api, StartApi, key_object, shared_api, until_status
 from .executor_client import Person, person_for, step

@@ -16,7 +16,7 @@ from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeOutcomeUnknown
 from checklist_crds.kube.informer import key_of
 from checklist_crds.resources.kinds import AUDIT_ENTRY, ORGANIZATION, RUN, TEMPLATE
-from checklist_dev.controlplane import ControlPlane
+from checklist_dev.local.controlplane import ControlPlane
 
 from .conftest import Api, until, until_status
 

@@ -19,7 +19,7 @@ from tests.waiting import eventually
 from checklist_crds.ids import object_id
 from checklist_crds.resources.kinds import RUN
 from checklist_crds.secrets.sealing import KeyRing, ServerKeys, executor_token, run_owner, sealing_key_of
-from checklist_dev.controlplane import ControlPlane
+from checklist_dev.local.controlplane import ControlPlane
 
 from .conftest import WEBHOOK_SECRET, Api, http_client
 from .own_process import own_process

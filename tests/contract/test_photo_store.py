@@ -9,8 +9,8 @@ from tests.mounted_secret import MountedSecret
 from checklist_crds.photos.keys import PhotoFolder, photo_id, photo_key, thumbnail_key
 from checklist_crds.photos.store import InvalidStore, PhotoStore, StoreUnavailable, default_url
 from checklist_crds.times import utc_now
-from checklist_dev.ports import free_ports
-from checklist_dev.s3_server import S3Server
+from checklist_dev.programs.s3_server import S3Server
+from checklist_dev.system.ports import free_ports
 
 from .conftest import EACH_STORE, StartApi, until_status
 from .executor_client import person_for, step

@@ -13,7 +13,7 @@ from tests.waiting import eventually
 from checklist_crds.resources.kinds import RUN
 from checklist_crds.resources.run import Run
 from checklist_crds.runs.photos import keys_in_use
-from checklist_dev.controlplane import ControlPlane
+from checklist_dev.local.controlplane import ControlPlane
 
 from .conftest import EACH_STORE, Api
 from .executor_client import Person, person_for, step

@@ -7,7 +7,7 @@ import httpx
 from PIL import Image
 from tests.replicas.api_processes import ApiProcess
 
-from checklist_dev.controlplane import ControlPlane
+from checklist_dev.local.controlplane import ControlPlane
 
 from .conftest import Api
 from .executor_client import person_for, step

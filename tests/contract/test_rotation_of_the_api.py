@@ -19,7 +19,7 @@ from tests.mounted_secret import MountedSecret
 from tests.waiting import eventually
 
 from checklist_crds.settings.rotation import Rotation
-from checklist_dev.redis_server import RedisServer
+from checklist_dev.programs.redis_server import RedisServer
 
 from .conftest import Api, StartApi, until
 

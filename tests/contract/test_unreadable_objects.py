@@ -16,7 +16,7 @@ from checklist_crds.ids import new_id, object_id
 from checklist_crds.kube.client import KubeConnection
 from checklist_crds.resources.base import CREATED_AT_ANNOTATION, SIZE_ANNOTATION, VERSION_OFFSET_ANNOTATION
 from checklist_crds.resources.kinds import API_KEY, DELIVERY_REPLAY, MEMBER, NAMESPACE, RUN, TEMPLATE, Kind
-from checklist_dev.controlplane import ControlPlane
+from checklist_dev.local.controlplane import ControlPlane
 
 BEFORE_YEAR_1, AFTER_YEAR_9999 = "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from checklist_dev.chaos.__main__ import SETTINGS
-from checklist_dev.chaos.transcript import Result, Transcript
-from checklist_dev.load.rig import Rig
+from checklist_dev.faults.__main__ import SETTINGS
+from checklist_dev.perf.judgement.transcript import Result, Transcript
+from checklist_dev.perf.load.rig import Rig
 
 AssertHeld = Callable[[Result], None]
 

@@ -19,7 +19,7 @@ from tests.cluster.operator_lab import Lab
 from checklist_crds.archive import ArchiveStore, Record
 from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
 from checklist_crds.resources.kinds import RUN
-from checklist_dev.controlplane import ControlPlane
+from checklist_dev.local.controlplane import ControlPlane
 
 RUNS = 3
 EVERY = 1 if os.environ.get("CHECKLISTS_ALL_CUTS") else 3

@@ -23,7 +23,7 @@ from checklist_crds.resources.delivery_records import DeliveryPhase
 from checklist_crds.resources.kinds import DELIVERY_REPLAY, RUN, WEBHOOK_DELIVERY
 from checklist_crds.secrets.sealing import KeyRing, ServerKeys
 from checklist_crds.times import utc_now
-from checklist_dev.controlplane import ControlPlane
+from checklist_dev.local.controlplane import ControlPlane
 from checklist_operator.attempts import progress as delivery_progress
 from checklist_operator.runtime.metrics import Metrics
 from checklist_operator.settings import Settings

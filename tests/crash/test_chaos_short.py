@@ -2,10 +2,10 @@
 
 from tests.crash.conftest import AssertHeld
 
-from checklist_dev.chaos.__main__ import GAPS
-from checklist_dev.chaos.kill_under_load import Size, kill_under_load
-from checklist_dev.chaos.transcript import Transcript
-from checklist_dev.load.rig import Rig
+from checklist_dev.faults.__main__ import GAPS
+from checklist_dev.faults.kill_under_load import Size, kill_under_load
+from checklist_dev.perf.judgement.transcript import Transcript
+from checklist_dev.perf.load.rig import Rig
 
 SIZE = Size(
     load_s=120.0,  # it ends as soon as both numbers are reached; a slow machine may take longer

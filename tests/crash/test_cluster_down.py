@@ -2,10 +2,10 @@
 
 from tests.crash.conftest import AssertHeld
 
-from checklist_dev.chaos.__main__ import GAPS
-from checklist_dev.chaos.cluster_down import cluster_down
-from checklist_dev.chaos.transcript import Transcript
-from checklist_dev.load.rig import Rig
+from checklist_dev.faults.__main__ import GAPS
+from checklist_dev.faults.cluster_down import cluster_down
+from checklist_dev.perf.judgement.transcript import Transcript
+from checklist_dev.perf.load.rig import Rig
 
 ANSWER_WITHIN_S = 9.0
 """Less than the time that one call to the Kubernetes API may take, so that nobody waited for it to end; the five

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from checklist_dev.chaos.cuts.course import Fate
-from checklist_dev.chaos.cuts.enumeration import (
+from checklist_dev.faults.cuts.course import Fate
+from checklist_dev.faults.cuts.enumeration import (
     LEAST_CASES,
     Case,
     figures_of,
@@ -23,10 +23,10 @@ from checklist_dev.chaos.cuts.enumeration import (
     sample,
     stage_in,
 )
-from checklist_dev.chaos.cuts.scenarios import SCENARIOS
-from checklist_dev.chaos.cuts.stage import Played
-from checklist_dev.chaos.cuts.verdict import PROMISES
-from checklist_dev.controlplane import ControlPlane
+from checklist_dev.faults.cuts.scenarios import SCENARIOS
+from checklist_dev.faults.cuts.stage import Played
+from checklist_dev.faults.cuts.verdict import PROMISES
+from checklist_dev.local.controlplane import ControlPlane
 
 PLAYED = 570
 """Some more than five hundred, since now and then a point does not come up again."""

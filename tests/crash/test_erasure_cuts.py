@@ -31,7 +31,7 @@ from checklist_crds.photos.store import PhotoStore, StoredObject
 from checklist_crds.resources.kinds import AUDIT_ENTRY, RUN, TEMPLATE_REVISION
 from checklist_crds.secrets.sealing import ServerKeys
 from checklist_crds.times import utc_now
-from checklist_dev.controlplane import ControlPlane
+from checklist_dev.local.controlplane import ControlPlane
 
 ADA, BOB = "ada@example.org", "bob@example.org"
 KEYS = ServerKeys(SERVER_KEY)

@@ -2,9 +2,9 @@
 
 from tests.crash.conftest import AssertHeld
 
-from checklist_dev.chaos.quota_boundary import quota_boundary
-from checklist_dev.chaos.transcript import Transcript
-from checklist_dev.load.rig import Rig
+from checklist_dev.faults.quota_boundary import quota_boundary
+from checklist_dev.perf.judgement.transcript import Transcript
+from checklist_dev.perf.load.rig import Rig
 
 
 async def test_four_processes_give_out_exactly_the_runs_of_the_plan(

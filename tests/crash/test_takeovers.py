@@ -4,11 +4,11 @@ import signal
 
 from tests.crash.conftest import AssertHeld
 
-from checklist_dev.chaos.__main__ import GAPS
-from checklist_dev.chaos.kill_under_load import Size
-from checklist_dev.chaos.takeovers import take_over
-from checklist_dev.chaos.transcript import Transcript
-from checklist_dev.load.rig import Rig
+from checklist_dev.faults.__main__ import GAPS
+from checklist_dev.faults.kill_under_load import Size
+from checklist_dev.faults.takeovers import take_over
+from checklist_dev.perf.judgement.transcript import Transcript
+from checklist_dev.perf.load.rig import Rig
 
 SIGNALS = (signal.SIGTERM, signal.SIGKILL, signal.SIGTERM)
 
@@ -19,6 +19,8 @@ async def test_a_standby_takes_over_and_nothing_is_lost_or_sent_twice_without_ne
     size = Size(
         load_s=180.0, kills=len(SIGNALS), events=250, settle_s=120.0, executors=16, slow_runs=2, events_per_s=12.0
     )
-    result, takeovers = await take_over(rig, GAPS, transcript, signals=SIGNALS, size=size, seed=20_261_122)
+    result = await take_over(rig, GAPS, transcript, signals=SIGNALS, size=size, seed=20_261_122)
     assert_held(result)
-    assert [one.by for one in takeovers] == list(SIGNALS)
+    assert [len(result.figures[f"seconds_after_{number.name}"]) for number in set(SIGNALS)] == [
+        SIGNALS.count(number) for number in set(SIGNALS)
+    ]

@@ -2,10 +2,10 @@
 
 from tests.crash.conftest import AssertHeld
 
-from checklist_dev.chaos.__main__ import GAPS, UPGRADE
-from checklist_dev.chaos.transcript import Transcript
-from checklist_dev.chaos.upgrade import upgrade_and_roll_back
-from checklist_dev.load.rig import Rig
+from checklist_dev.faults.__main__ import GAPS, UPGRADE
+from checklist_dev.faults.upgrade import upgrade_and_roll_back
+from checklist_dev.perf.judgement.transcript import Transcript
+from checklist_dev.perf.load.rig import Rig
 
 
 async def test_upgrade_and_rollback_under_load_lose_nothing(

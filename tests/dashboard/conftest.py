@@ -22,7 +22,7 @@ from tests.browser.conftest import (  # noqa: F401 - fixtures
 
 from checklist_dev.browser.device import DESKTOP
 from checklist_dev.browser.office import Office
-from checklist_dev.people import Person
+from checklist_dev.local.people import Person
 
 from .dashboard_screen import DashboardScreen
 

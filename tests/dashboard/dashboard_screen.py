@@ -7,10 +7,10 @@ from playwright.async_api import Locator, Page, expect
 
 from checklist_crds.resources.kinds import Kind
 from checklist_crds.resources.management import MANAGED_BY_ANNOTATION
-from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.browser.device import Device
 from checklist_dev.browser.office import Office
-from checklist_dev.people import Person
+from checklist_dev.local.bootstrap import NAMESPACE
+from checklist_dev.local.people import Person
 
 LOOKS: Final = ((390, "dark"), (768, None), (1280, "light"), (1920, None))
 MORE_LOOKS: Final = ((390, "light"), (1280, "dark"))
@@ -76,6 +76,7 @@ class DashboardScreen:
 
     async def looks_right(self) -> None:
         """No width makes the page scroll sideways; axe finds nothing (dark on a phone, light on a computer)."""
+        await self.device.photograph()
         before = self.page.viewport_size
         found: list[str] = []
         for width, scheme in LOOKS + (MORE_LOOKS if os.environ.get("CHECKLISTS_FULL_BROWSER") == "1" else ()):

@@ -5,11 +5,11 @@ from playwright.async_api import Response, expect
 
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.resources.kinds import MEMBER
-from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.browser.checklists import EVERY_CONTROL, checklist, step
 from checklist_dev.browser.device import PHONE
 from checklist_dev.browser.office import Office
 from checklist_dev.browser.stage import Stage
+from checklist_dev.local.bootstrap import NAMESPACE
 
 from .conftest import SignedIn
 

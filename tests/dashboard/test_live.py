@@ -7,10 +7,10 @@ from playwright.async_api import expect
 from checklist_api.dashboard.sessions.store import object_name
 from checklist_crds.resources.kinds import DASHBOARD_SESSION, MEMBER
 from checklist_crds.secrets.digest import digest
-from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.browser.checklists import checklist, step
 from checklist_dev.browser.office import Office
 from checklist_dev.browser.stage import Stage
+from checklist_dev.local.bootstrap import NAMESPACE
 
 from .conftest import SignedIn
 

@@ -3,9 +3,9 @@
 from playwright.async_api import Page, expect
 
 from checklist_crds.resources.kinds import MEMBER, TEMPLATE
-from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.browser.checklists import checklist, step
 from checklist_dev.browser.office import Office
+from checklist_dev.local.bootstrap import NAMESPACE
 
 from .conftest import SignedIn
 from .dashboard_screen import manage

@@ -15,7 +15,7 @@ from checklist_dev.browser.checklists import checklist, step
 from checklist_dev.browser.office import Office
 from checklist_dev.browser.prefix_proxy import PrefixProxy
 from checklist_dev.browser.stage import Stage
-from checklist_dev.people import Person
+from checklist_dev.local.people import Person
 
 from .conftest import NewDevice
 from .dashboard_screen import DashboardScreen

@@ -7,8 +7,8 @@ from checklist_crds.ids import new_id
 from checklist_crds.resources.kinds import API_KEY, MEMBER
 from checklist_crds.resources.management import MANAGED_BY_ANNOTATION
 from checklist_crds.secrets import api_keys
-from checklist_dev.bootstrap import NAMESPACE, api_key_object
 from checklist_dev.browser.office import Office
+from checklist_dev.local.bootstrap import NAMESPACE, api_key_object
 
 from .conftest import SignedIn
 from .dashboard_screen import manage
@@ -42,7 +42,9 @@ async def test_a_key_is_shown_once_works_and_is_refused_when_revoked(office: Off
     assert key not in await screen.page.content()
 
     def answer() -> int:
-        return office.stage.http.get("/v1/templates", headers={"Authorization": f"Bearer {key}"}).status_code
+        return office.stage.anonymous.ask(
+            "GET", "/v1/templates", headers={"Authorization": f"Bearer {key}"}
+        ).status_code
 
     assert answer() == 200
     await screen.button("Revoke Billing").press("Enter")

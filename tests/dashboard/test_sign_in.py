@@ -19,11 +19,11 @@ from tests.browser.local_accounts import (
 from checklist_api.dashboard.access import COOKIE
 from checklist_crds.resources.account import LinkPurpose
 from checklist_crds.resources.kinds import MEMBER
-from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.browser.checklists import checklist, step
 from checklist_dev.browser.device import PHONE, Device
 from checklist_dev.browser.office import Office
-from checklist_dev.people import Person
+from checklist_dev.local.bootstrap import NAMESPACE
+from checklist_dev.local.people import Person
 
 from .conftest import NewDevice, SignedIn
 from .dashboard_screen import DashboardScreen
@@ -241,7 +241,7 @@ async def test_the_page_of_a_run_gets_the_person_back(office: Office, new_device
     await screen.main.get_by_role("link", name="Not now").click()
     await screen.page.wait_for_url(link.bare)
     headers = {"Cookie": f"{COOKIE}={await secret_of(screen.device)}"}
-    assert office.stage.http.get("/dashboard/api/session", headers=headers).json()["email"] == other
+    assert office.stage.anonymous.ask("GET", "/dashboard/api/session", headers=headers).json()["email"] == other
 
 
 async def test_ones_own_sessions_are_listed_and_ended_and_the_password_is_changed(

@@ -19,7 +19,7 @@ from tests.contract.conftest import (  # noqa: F401 - fixtures
 
 from checklist_crds.kube.client import KubeClient
 from checklist_dev.failures import say
-from checklist_dev.verifiers import make_oidc_provider
+from checklist_dev.programs.verifiers import make_oidc_provider
 
 from .person import PersonAt
 from .real_provider import RealProvider

@@ -10,7 +10,7 @@ from urllib.parse import urljoin, urlsplit
 import httpx
 from joserfc.jwk import KeySet
 
-from checklist_dev.ports import free_ports
+from checklist_dev.system.ports import free_ports
 
 from .person import PersonAt
 

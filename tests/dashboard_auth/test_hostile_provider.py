@@ -16,8 +16,8 @@ from aiohttp import web
 from checklist_api.dashboard.oidc import http as oidc_http
 from checklist_api.dashboard.oidc.pending import safe_return
 from checklist_crds.times import utc_now
-from checklist_dev.certificates import credentials_in
-from checklist_dev.people import make_member
+from checklist_dev.local.certificates import credentials_in
+from checklist_dev.local.people import make_member
 
 from .conftest import StartApi
 from .hostile_provider import CLIENT_ID, HostileProvider, by_hand, hostile_provider, new_key

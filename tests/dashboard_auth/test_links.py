@@ -13,7 +13,7 @@ from checklist_api.dashboard.access import COOKIE
 from checklist_crds.resources.base import API_VERSION, ORGANIZATION_LABEL
 from checklist_crds.resources.kinds import DASHBOARD_SESSION, LOCAL_ACCOUNT, MEMBER
 from checklist_crds.secrets.account_links import account_name, new_token, password_owner
-from checklist_dev.people import make_member
+from checklist_dev.local.people import make_member
 
 from .conftest import PASSWORD, Api, MakeLink, with_password
 from .person import PersonAt

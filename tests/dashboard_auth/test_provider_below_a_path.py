@@ -17,7 +17,7 @@ from checklist_dev.browser.checklists import checklist, step
 from checklist_dev.browser.chromium import chromium
 from checklist_dev.browser.device import DESKTOP, Device
 from checklist_dev.browser.prefix_proxy import PrefixProxy
-from checklist_dev.people import make_member
+from checklist_dev.local.people import make_member
 
 from .real_provider import RealProvider
 

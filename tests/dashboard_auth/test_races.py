@@ -10,7 +10,7 @@ from tests.waiting import eventually
 from checklist_api.dashboard.sign_in.binding import Binding
 from checklist_crds.resources.kinds import DASHBOARD_SESSION, LOCAL_ACCOUNT, MEMBER, Kind
 from checklist_crds.times import utc_now
-from checklist_dev.people import make_member
+from checklist_dev.local.people import make_member
 
 from .conftest import Api, MakeLink, StartApi
 from .person import PersonAt

@@ -11,7 +11,7 @@ from checklist_api.dashboard.access import COOKIE
 from checklist_api.dashboard.oidc import provider as oidc_provider
 from checklist_api.dashboard.oidc.pending import COOKIE as PENDING
 from checklist_crds.resources.kinds import DASHBOARD_SESSION, MEMBER
-from checklist_dev.people import make_member
+from checklist_dev.local.people import make_member
 
 from .conftest import Api, StartApi
 from .person import PersonAt

@@ -14,8 +14,8 @@ from checklist_crds.ids import object_id
 from checklist_crds.resources.kinds import DASHBOARD_SESSION
 from checklist_crds.secrets.digest import digest
 from checklist_crds.times import utc_now
-from checklist_dev.people import Person
-from checklist_dev.redis_server import PASSWORD, RedisServer
+from checklist_dev.local.people import Person
+from checklist_dev.programs.redis_server import PASSWORD, RedisServer
 
 from .conftest import PASSWORD as OWN_PASSWORD
 from .conftest import MakeLink, StartApi, with_password

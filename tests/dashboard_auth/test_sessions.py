@@ -11,7 +11,7 @@ from checklist_api.dashboard.sign_in.flow import MOST_SESSIONS
 from checklist_api.settings.sign_in import SignInSettings, keeps_secure_cookies
 from checklist_crds.resources.kinds import DASHBOARD_SESSION
 from checklist_crds.times import parse_timestamp, utc_now
-from checklist_dev.redis_server import RedisServer
+from checklist_dev.programs.redis_server import RedisServer
 
 from .conftest import PASSWORD, Api, MakeLink, StartApi, with_password
 from .person import PersonAt

@@ -14,9 +14,9 @@ from tests.waiting import eventually, eventually_sync
 
 from checklist_crds.resources.kinds import LOCAL_ACCOUNT
 from checklist_crds.secrets.account_links import account_name
-from checklist_dev.controlplane import ControlPlane
-from checklist_dev.ports import free_ports
-from checklist_dev.processes import Child
+from checklist_dev.local.controlplane import ControlPlane
+from checklist_dev.system.ports import free_ports
+from checklist_dev.system.processes import Child
 
 from .conftest import PASSWORD, Api
 from .person import PersonAt

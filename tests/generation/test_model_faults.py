@@ -29,7 +29,7 @@ from tests.generation.model_server import (
 from tests.waiting import eventually
 
 from checklist_api.generation.language_model.failures import Reason
-from checklist_dev.ports import free_ports
+from checklist_dev.system.ports import free_ports
 
 Elsewhere = Callable[[Behaviour], Awaitable[ModelServer]]
 

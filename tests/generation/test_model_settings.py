@@ -8,7 +8,7 @@ import pytest
 from checklist_api.settings.language_model import Fallback, InvalidSetting, ModelSettings
 from checklist_crds.settings.declaring import variables
 from checklist_crds.settings.reading import names_of
-from checklist_dev.certificates import credentials_in
+from checklist_dev.local.certificates import credentials_in
 
 KEY = "sk-a-key-of-the-test-0123"
 LEAST = {"CHECKLISTS_MODEL_URL": "https://models.example/v1", "CHECKLISTS_MODEL_NAME": "small"}

@@ -19,7 +19,7 @@ from checklist_api.generation.language_model.schema import strict_schema
 from checklist_api.metrics import Metrics
 from checklist_api.settings.language_model import ModelSettings
 from checklist_crds.templates.validation import parse_definition
-from checklist_dev.small_model import small_model
+from checklist_dev.programs.small_model import small_model
 
 PROMPT = "Bicycle check: tyres, brakes, lights"
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import yaml
 
+from checklist_dev.programs.verifiers import make_gitops_judges
 from checklist_dev.repository import ROOT
-from checklist_dev.verifiers import make_gitops_judges
 
 EXAMPLES = ROOT / "examples" / "gitops"
 SAME = {"Healthy": "Current", "Suspended": "Current", "Progressing": "InProgress", "Degraded": "Failed"}

@@ -12,7 +12,7 @@ from tests.waiting import eventually
 
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.resources.kinds import API_KEY, MEMBER, ORGANIZATION, RUN, TEMPLATE
-from checklist_dev.kubectl import Kubectl
+from checklist_dev.local.kubectl import Kubectl
 
 KINDS = {kind.kind: kind for kind in (ORGANIZATION, MEMBER, API_KEY, TEMPLATE)}
 

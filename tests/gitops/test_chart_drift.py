@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.chart_render.conftest import Object, rendered
 
-from checklist_dev.kubectl import Kubectl
+from checklist_dev.local.kubectl import Kubectl
 
 HOOK = "helm.sh/hook"
 EVERYTHING: dict[str, Any] = {

@@ -10,9 +10,9 @@ from tests.chart_render.conftest import rendered
 from tests.gitops.judges import EXAMPLES
 
 from checklist_crds.kube.client import JsonObject
-from checklist_dev.chart_files import CHART
 from checklist_dev.failures import Failure
-from checklist_dev.kubectl import Kubectl
+from checklist_dev.generate.chart_files import CHART
+from checklist_dev.local.kubectl import Kubectl
 from checklist_dev.repository import ROOT
 
 FOREIGN = Path(__file__).parent / "foreign_crds"

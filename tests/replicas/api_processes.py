@@ -11,8 +11,8 @@ from pathlib import Path
 import httpx
 from tests.waiting import eventually
 
-from checklist_dev.ports import free_ports
-from checklist_dev.processes import Child
+from checklist_dev.system.ports import free_ports
+from checklist_dev.system.processes import Child
 
 READY_S = 90.0
 

@@ -17,8 +17,8 @@ from tests.waiting import eventually
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.resources.kinds import API_KEY
 from checklist_crds.secrets import api_keys
-from checklist_dev.controlplane import ControlPlane
-from checklist_dev.redis_server import PASSWORD, RedisServer
+from checklist_dev.local.controlplane import ControlPlane
+from checklist_dev.programs.redis_server import PASSWORD, RedisServer
 
 PER_SECOND, BURST = 20, 40
 NOTE = "rate limits are counted by each replica on its own: Redis does not answer"

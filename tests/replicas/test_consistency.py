@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from checklist_dev.chaos.transcript import Transcript
-from checklist_dev.consistency.scene import mixed_operations
-from checklist_dev.load.rig import Rig
+from checklist_dev.faults.replicas.scene import mixed_operations
+from checklist_dev.perf.judgement.transcript import Transcript
+from checklist_dev.perf.load.rig import Rig
 
 
 async def test_four_replicas_lose_no_update(tmp_path: Path) -> None:

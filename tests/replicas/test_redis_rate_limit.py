@@ -16,7 +16,7 @@ from checklist_api.http.redis_rate_limit import RedisRateLimiter, _soon
 from checklist_api.metrics import Metrics
 from checklist_api.settings.rates import Rate
 from checklist_api.settings.sign_in import RedisSettings
-from checklist_dev.redis_server import PASSWORD, RedisServer
+from checklist_dev.programs.redis_server import PASSWORD, RedisServer
 
 SLOW = Rate(1 / 60, 5)
 PATIENCE_S = 2.0

@@ -34,10 +34,10 @@ from checklist_crds.resources.kinds import ALL_KINDS, API_KEY, LOCAL_ACCOUNT, SE
 from checklist_crds.secrets import api_keys
 from checklist_crds.secrets.account_links import account_name, new_token, one_time_link
 from checklist_crds.times import utc_now
-from checklist_dev.controlplane import ControlPlane
-from checklist_dev.crd_install import install_crds
-from checklist_dev.etcd_keys import encoded, gateway
-from checklist_dev.kubectl import Kubectl
+from checklist_dev.local.controlplane import ControlPlane
+from checklist_dev.local.crd_install import install_crds
+from checklist_dev.local.etcd_keys import encoded, gateway
+from checklist_dev.local.kubectl import Kubectl
 
 
 def new_secret(name: str) -> str:

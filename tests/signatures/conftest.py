@@ -3,7 +3,7 @@
 import pytest
 
 from checklist_dev.failures import say
-from checklist_dev.verifiers import Programs, make_programs
+from checklist_dev.programs.verifiers import Programs, make_programs
 
 
 @pytest.fixture(scope="session")

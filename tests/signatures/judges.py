@@ -20,8 +20,8 @@ from typing import Any
 from checklist_cli.receiver.captured_request import CapturedRequest
 from checklist_cli.receiver.verification import Expectation
 from checklist_cli.receiver.verification import verify as verify_by_command_line
+from checklist_dev.programs.verifiers import Programs
 from checklist_dev.repository import ROOT
-from checklist_dev.verifiers import Programs
 
 OTHERS = frozenset(
     {"http-message-signatures", "http-message-sig", "@misskey-dev/node-http-message-signatures", "httpsign"}

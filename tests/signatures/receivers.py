@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from checklist_dev.programs.verifiers import Programs
 from checklist_dev.repository import ROOT
-from checklist_dev.verifiers import Programs
 
 EXAMPLES = ROOT / "examples" / "receivers"
 NAMES = ("python", "aiohttp", "node", "express", "go")

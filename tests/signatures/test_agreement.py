@@ -4,8 +4,8 @@ import random
 
 from tests.signatures.judges import ALL, Case, judge
 
-from checklist_dev.verifiers import Programs
-from checklist_dev.webhook_vectors.requests import Request
+from checklist_dev.generate.webhook_vectors.requests import Request
+from checklist_dev.programs.verifiers import Programs
 
 NUMBER = 2000
 PROTECTED = ("host", "content-type", "content-digest", "signature-input", "signature")

@@ -9,9 +9,9 @@ from pathlib import Path
 from tests.signatures.judges import ALL, EXAMPLES, Case, Verdicts, judge
 from tests.signatures.recording import deliver
 
-from checklist_dev.verifiers import Programs
-from checklist_dev.webhook_vectors.requests import RUN, envelope
-from checklist_dev.webhook_vectors.urls import CANONICAL
+from checklist_dev.generate.webhook_vectors.requests import RUN, envelope
+from checklist_dev.generate.webhook_vectors.urls import CANONICAL
+from checklist_dev.programs.verifiers import Programs
 
 SECRET = "a secret of sixteen"
 FIELDS = ("Host", "Content-Type", "Content-Digest", "Signature-Input", "Signature")

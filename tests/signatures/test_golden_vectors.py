@@ -16,10 +16,10 @@ from checklist_cli.receiver.captured_request import CapturedRequest
 from checklist_cli.receiver.verification import Expectation, verify
 from checklist_cli.receiver.verification import Verdict as CheckVerdict
 from checklist_crds.resources.webhook_url import canonical_url
+from checklist_dev.generate.webhook_vectors.document import FILE, written
+from checklist_dev.generate.webhook_vectors.refused import CHECKS
+from checklist_dev.programs.verifiers import Programs
 from checklist_dev.repository import ROOT
-from checklist_dev.verifiers import Programs
-from checklist_dev.webhook_vectors.document import FILE, written
-from checklist_dev.webhook_vectors.refused import CHECKS
 
 DOCUMENT: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
 BY_NAME: dict[str, dict[str, Any]] = {vector["name"]: vector for vector in DOCUMENT["vectors"]}
@@ -45,7 +45,7 @@ def judged(programs: Programs) -> dict[str, Verdicts]:
 
 
 def test_the_file_is_what_the_service_would_send_now() -> None:
-    assert written() == FILE.read_text(encoding="utf-8"), "run: python -m checklist_dev.webhook_vectors"
+    assert written() == FILE.read_text(encoding="utf-8"), "run: python -m checklist_dev.generate webhook-vectors"
     for pair in DOCUMENT["urls"]:
         assert canonical_url(pair["given"], allow_insecure=True) == pair["canonical"]
 

@@ -12,7 +12,7 @@ from tests.signatures.receivers import NAMES, PATIENCE_S, SECRET, running
 from tests.waiting import eventually
 
 from checklist_crds.times import utc_now
-from checklist_dev.verifiers import Programs
+from checklist_dev.programs.verifiers import Programs
 from checklist_operator.transport import signing
 from checklist_operator.transport.addresses import AddressPolicy
 from checklist_operator.transport.outcome import Outcome, OutcomeClass

@@ -6,9 +6,9 @@ import runpy
 import subprocess
 from typing import Any
 
+from checklist_dev.generate.webhook_vectors.requests import CREATED, Request
+from checklist_dev.programs.verifiers import Programs
 from checklist_dev.repository import ROOT
-from checklist_dev.verifiers import Programs
-from checklist_dev.webhook_vectors.requests import CREATED, Request
 
 EXAMPLES = ROOT / "examples" / "receivers"
 NODE = """

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from checklist_dev.soak.flatness import Bound, Verdict, judge
+from checklist_dev.perf.soak.flatness import Bound, Verdict, judge
 
 LOAD_S = 1800.0
 EVERY_S = 5.0

@@ -3,10 +3,10 @@
 import json
 from pathlib import Path
 
-from checklist_dev.chaos.transcript import Transcript
-from checklist_dev.soak.load import Pace
-from checklist_dev.soak.measures import MEASURES
-from checklist_dev.soak.soaking import Size, Soak
+from checklist_dev.perf.judgement.transcript import Transcript
+from checklist_dev.perf.soak.load import Pace
+from checklist_dev.perf.soak.measures import MEASURES
+from checklist_dev.perf.soak.soaking import Size, Soak
 
 SHORT = Size(
     load_s=60.0, pace=Pace(runs_per_s=0.5, pause_s=0.2, photo_share=0.12), history=60, retention_s=15.0, sweep_s=3.0

@@ -2,7 +2,7 @@
 
 import json
 
-from checklist_dev.audit import of_npm, of_python, python_names
+from checklist_dev.release.audit import of_npm, of_python, python_names
 
 LOCK = """\
 aiohttp==3.14.5 \\

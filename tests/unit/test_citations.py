@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from checklist_crds.errors import ServiceError
-from checklist_dev.citations import anchors, dead_ends
+from checklist_dev.checks.citations import anchors, dead_ends
 from checklist_dev.repository import ROOT
 
 CONTRACT = """\

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from checklist_dev.dialect import by_folder, risen, uses
+from checklist_dev.checks.dialect import by_folder, risen, uses
 
 WORDS = ["told", "put down"]
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from checklist_dev.image import build as image_build
-from checklist_dev.image.build import Wish, build_image, source_of
-from checklist_dev.image.engine import find_engine
+from checklist_dev.release.image import build as image_build
+from checklist_dev.release.image.build import Wish, build_image, source_of
+from checklist_dev.release.image.engine import find_engine
 from checklist_dev.repository import ROOT
 
 STAND_IN = """#!/usr/bin/env python3

@@ -11,7 +11,7 @@ from checklist_crds.kube import client
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeOutcomeUnknown, KubeUnavailable
 from checklist_crds.resources.kinds import RUN
-from checklist_dev.certificates import credentials_in
+from checklist_dev.local.certificates import credentials_in
 
 from .no_cluster import played_cluster
 

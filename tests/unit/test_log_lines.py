@@ -15,7 +15,7 @@ from checklist_api.logs import JsonLines as ApiLines
 from checklist_api.metrics import Metrics as ApiMetrics
 from checklist_crds.platform.log_lines import JsonLines, about, in_context
 from checklist_crds.platform.readiness import Check
-from checklist_dev.ports import free_ports
+from checklist_dev.system.ports import free_ports
 from checklist_operator.runtime.health import HealthServer
 from checklist_operator.runtime.metrics import Metrics as OperatorMetrics
 

@@ -5,7 +5,7 @@ from importlib.metadata import metadata
 
 import yaml
 
-from checklist_dev.chart_files import CHART
+from checklist_dev.generate.chart_files import CHART
 from checklist_dev.repository import ROOT
 
 

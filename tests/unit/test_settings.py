@@ -12,8 +12,8 @@ from checklist_api.settings.service import help_text as api_help
 from checklist_crds.settings import names
 from checklist_crds.settings.declaring import Variable, variables
 from checklist_crds.settings.reading import InvalidSetting
-from checklist_dev import settings_docs
-from checklist_dev.certificates import credentials_in
+from checklist_dev.generate import settings_docs
+from checklist_dev.local.certificates import credentials_in
 from checklist_operator.settings import Settings as OperatorSettings
 from checklist_operator.settings import help_text as operator_help
 
@@ -238,7 +238,7 @@ def test_a_number_is_within_its_bounds_or_named_with_them(program: Program) -> N
 def test_document_names_and_chart_are_as_the_models_and_the_chart_has_no_secret() -> None:
     assert settings_docs.wrong_names() == []
     for file, text in settings_docs.outputs().items():
-        assert file.read_text("utf-8") == text, "python -m checklist_dev.settings_docs"
+        assert file.read_text("utf-8") == text, "python -m checklist_dev.generate settings"
     for program, text in ((ApiSettings, api_help()), (OperatorSettings, operator_help())):
         assert [variable.name for variable in variables(program) if variable.name not in text] == []
     properties = settings_docs.chart_properties()

@@ -10,7 +10,7 @@ import pytest
 from checklist_crds.secrets.sealing import KeyRing, ServerKeys
 from checklist_crds.settings.held import Certificates, SecretText
 from checklist_crds.settings.rotation import HeldFile, Rotation
-from checklist_dev.certificates import credentials_in
+from checklist_dev.local.certificates import credentials_in
 
 OLD, NEW = (base64.b64encode(bytes([number]) * 32).decode() for number in (1, 2))
 

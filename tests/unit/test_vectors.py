@@ -14,7 +14,7 @@ from checklist_crds.resources.template_definition import Operator, StepType
 from checklist_crds.templates.answers import validate_value
 from checklist_crds.templates.conditions import applicable_step_ids, is_answered, missing_required
 from checklist_crds.templates.validation import definition_problems, parse_definition, runnable_problems
-from checklist_dev.vectors.vectors import FILE, checklists, written
+from checklist_dev.generate.vectors.vectors import FILE, checklists, written
 
 VECTORS: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
 
@@ -24,7 +24,7 @@ def of_kind(kind: str) -> list[dict[str, Any]]:
 
 
 def test_the_file_is_what_the_core_says_now() -> None:
-    assert written() == FILE.read_text(encoding="utf-8"), "run: python -m checklist_dev.vectors"
+    assert written() == FILE.read_text(encoding="utf-8"), "run: python -m checklist_dev.generate vectors"
 
 
 def test_values_of_every_type_are_taken_and_refused_in_every_way() -> None:

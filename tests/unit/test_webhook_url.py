@@ -11,9 +11,9 @@ from yarl import URL
 
 from checklist_crds.resources.internal_hosts import InternalHosts
 from checklist_crds.resources.webhook_url import InvalidTarget, canonical_url
-from checklist_dev.binaries import cache_folder
 from checklist_dev.failures import say
 from checklist_dev.repository import ROOT
+from checklist_dev.system.cache import cache_folder
 from checklist_dev.web.node import find_node
 
 PUBLISHED = json.loads((ROOT / "docs" / "webhook-vectors.json").read_text(encoding="utf-8"))["urls"]

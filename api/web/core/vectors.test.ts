@@ -1,6 +1,6 @@
 /**
  * The service and this core say the same: the vectors are what the Python core says, and are run by its tests too.
- * `python -m checklist_dev.vectors` makes the file and describes its form.
+ * `python -m checklist_dev.generate vectors` makes the file and describes its form.
  */
 
 import { describe, expect, it } from "vitest";

@@ -1,7 +1,8 @@
 """The asynchronous half of the official `kubernetes` package, without what its packages import unasked.
 
 `kubernetes/__init__.py` imports the synchronous client, and `kubernetes/aio/__init__.py` parts that nothing here uses:
-a third of a second and 250 modules at each start. The image does not even hold them (hack/checklist_dev/image/slim.py).
+a third of a second and 250 modules at each start. The image does not even hold them
+(hack/checklist_dev/release/image/slim.py).
 """
 
 import sys

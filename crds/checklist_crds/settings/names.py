@@ -1,7 +1,7 @@
 """Names that begin with `CHECKLISTS_`: whose they are, and what somebody may have meant who set one that is nobody's.
 
 API and operator usually get the same environment, but do not know each other, so the names of both are listed here; a
-test and `python -m checklist_dev.settings_docs --check` compare the lists with the models.
+test and `python -m checklist_dev.generate settings --check` compare the lists with the models.
 """
 
 import difflib
@@ -124,6 +124,7 @@ TOOLS: Final = frozenset(
         "CHECKLISTS_INSTALLER",
         "CHECKLISTS_KUBERNETES_DOWNLOADS",
         "CHECKLISTS_PROMPT_EXAMPLES",
+        "CHECKLISTS_SCREENSHOTS",
         "CHECKLISTS_SERVICE",
         "CHECKLISTS_SURFACE",
         "CHECKLISTS_TEST_IMAGE",

@@ -1,6 +1,8 @@
 """Somebody's phone or computer: a browser context with one page, and all that went wrong in it."""
 
 import contextlib
+import os
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -37,6 +39,7 @@ class Device:
         self.context = context
         self.page = page
         self.problems: list[str] = []
+        self._pictures = 0
         page.on("pageerror", lambda error: self.problems.append(f"uncaught: {error}"))
         context.on("console", self._listen)
 
@@ -63,6 +66,24 @@ class Device:
             f"{finding['id']}: {finding['help']}; {', '.join(str(node['target'][0]) for node in finding['nodes'])}"
             for finding in found["violations"]
         ]
+
+    async def photograph(self) -> None:
+        """The page as it is now, on phone and desktop, light and dark, into the folder that CHECKLISTS_SCREENSHOTS
+        names, if it is set. The files are called after the test that looks at it."""
+        folder, page = os.environ.get("CHECKLISTS_SCREENSHOTS"), self.page
+        if not folder:
+            return
+        self._pictures += 1
+        before = page.viewport_size
+        test = re.sub(r"[^\w\[\]-]+", "-", os.environ["PYTEST_CURRENT_TEST"].rpartition("::")[2].split(" ")[0])
+        for name, options in (("phone", PHONE), ("desktop", DESKTOP)):
+            await page.set_viewport_size(options["viewport"])
+            for scheme in ("dark", "light"):
+                await page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+                path = Path(folder) / f"{test}-{self._pictures}-{name}-{scheme}.png"
+                await page.screenshot(path=path, full_page=True, animations="disabled")
+        if before is not None:
+            await page.set_viewport_size(before)
 
     async def overflows(self) -> bool:
         """Whether the page is wider than its window, so that it would scroll sideways."""

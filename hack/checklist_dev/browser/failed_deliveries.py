@@ -16,11 +16,11 @@ from checklist_crds.resources.kinds import WEBHOOK_DELIVERY
 from checklist_crds.resources.outcome import OutcomeClass
 from checklist_crds.resources.run import ObjectNameRef
 from checklist_crds.times import format_timestamp, utc_now
-from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.browser.checklists import checklist, step
 from checklist_dev.browser.office import Office
 from checklist_dev.browser.stage import Link
-from checklist_dev.local_service import is_ready
+from checklist_dev.local.bootstrap import NAMESPACE
+from checklist_dev.local.local_service import is_ready
 
 AT_ONCE = 16
 READY_WITHIN_S = 90.0

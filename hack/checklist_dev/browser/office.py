@@ -8,7 +8,6 @@ await device.page.goto(office.address("runs"))
 """
 
 import asyncio
-import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,10 +17,10 @@ from checklist_crds.ids import new_id
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.resources.kinds import API_KEY, ORGANIZATION
 from checklist_crds.secrets import api_keys
-from checklist_dev.bootstrap import NAMESPACE, api_key_object, organization_object
 from checklist_dev.browser.stage import Link, Stage
 from checklist_dev.failures import Failure
-from checklist_dev.people import Person, make_member, sign_in
+from checklist_dev.local.bootstrap import NAMESPACE, api_key_object, organization_object
+from checklist_dev.local.people import Person, make_member, sign_in
 
 Json = dict[str, Any]
 _SEEN_WITHIN_S: Final = 30.0
@@ -59,7 +58,7 @@ class Office:
         """The API reads members from a watch, and this one was made in the cluster."""
         deadline = time.monotonic() + _SEEN_WITHIN_S
         while time.monotonic() < deadline:
-            session = self.stage.http.get("/dashboard/api/session", headers=person.headers)
+            session = self.stage.anonymous.ask("GET", "/dashboard/api/session", headers=person.headers)
             if session.is_success and any(
                 organization["member_id"] == person.member_id for organization in session.json()["organizations"]
             ):
@@ -74,11 +73,7 @@ class Office:
     def call(self, method: str, path: str, **arguments: Any) -> Json:
         """A call of the REST API with the organization's key. Raises Failure when it is refused."""
         headers = {"Authorization": f"Bearer {self.key}"} | arguments.pop("headers", {})
-        response = self.stage.http.request(method, path, headers=headers, **arguments)
-        if response.is_error:
-            raise Failure(f"{method} {re.sub('[0-9a-f-]{36}', '...', path)} answered {response.text[:500]}")
-        found: Json = response.json() if response.content else {}
-        return found
+        return self.stage.anonymous.call(method, path, headers=headers, **arguments)
 
     def make_template(self, template: Mapping[str, Any]) -> str:
         """Its id."""

@@ -8,20 +8,18 @@ with Stage(folder) as stage:
 """
 
 import asyncio
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import httpx
-
-from checklist_dev.controlplane import ControlPlane
-from checklist_dev.demo.receiver import Delivery, Receiver
 from checklist_dev.failures import Failure
-from checklist_dev.load.rig import lasting_port
-from checklist_dev.local_service import LocalService, Report, is_ready
+from checklist_dev.local.controlplane import ControlPlane
+from checklist_dev.local.local_service import LocalService, Report, is_ready
+from checklist_dev.local.receiver import Delivery, Receiver
+from checklist_dev.local.rest import Rest
+from checklist_dev.system.ports import free_ports
 
 Json = dict[str, Any]
 EVENTS_WITHIN_S = 20.0
@@ -60,43 +58,50 @@ class Stage:
     ) -> None:
         self.service = LocalService(
             folder,
-            port=lasting_port(),
+            port=free_ports(1)[0],
             base_url=base_url,
             cluster=ControlPlane(folder / "controlplane", ephemeral=True),
             settings={"CHECKLISTS_RATE_LIMIT": "off", **(settings or {})},
             report=report,
         )
         self.receiver = Receiver("a-secret-of-the-stage")
-        self._rest: httpx.Client | None = None
-        self._anonymous: httpx.Client | None = None
+        self._rest: Rest | None = None
+        self._anonymous: Rest | None = None
 
     @property
     def base_url(self) -> str:
         return self.service.base_url
 
-    def dispatch(self, template: Mapping[str, Any], *, events: list[str] | None = None, **members: Any) -> Link:
-        """A run of a new template. `members` as `POST /v1/runs` takes them."""
-        template_id = self._call("POST", "/v1/templates", json=dict(template))["id"]
+    def dispatch(self, template: Mapping[str, Any] | str, *, events: list[str] | None = None, **members: Any) -> Link:
+        """A run of a new template, or of the one with that id. `members` as `POST /v1/runs` takes them."""
+        template_id = template if isinstance(template, str) else self.rest.create_template(template)
         webhook = {"url": f"{self.receiver.url}/hook", "secret": self.receiver.secret, "events": events or ["*"]}
-        run = self._call("POST", "/v1/runs", json={"template_id": template_id, "webhook": webhook, **members})
+        run = self.rest.dispatch(template_id, webhook=webhook, **members)
         return Link(run["run_id"], run["link"])
 
     def run(self, link: Link) -> Json:
         """The run as its owner reads it."""
-        return self._call("GET", f"/v1/runs/{link.run_id}")
+        return self.rest.call("GET", f"/v1/runs/{link.run_id}")
 
     def cancel(self, link: Link) -> None:
         """As the owner."""
-        self._call("POST", f"/v1/runs/{link.run_id}/cancel", json={})
+        self.rest.call("POST", f"/v1/runs/{link.run_id}/cancel", json={})
 
     def execute(self, link: Link, method: str, path: str, **arguments: Any) -> Json:
         """A call of the executor API, as another device of the same person makes it."""
         headers = {"Authorization": f"Executor {link.token}"} | arguments.pop("headers", {})
-        return self._call(method, f"/v1/executor/runs/{link.run_id}{path}", headers=headers, **arguments)
+        return self.rest.call(method, f"/v1/executor/runs/{link.run_id}{path}", headers=headers, **arguments)
 
     @property
-    def http(self) -> httpx.Client:
-        """Requests to the service without credentials; one client for all, since each new one reads all CAs."""
+    def rest(self) -> Rest:
+        """With the key of the account; one client for all, since each new one reads all CAs."""
+        if self._rest is None:
+            raise Failure("the stage has not been started")
+        return self._rest
+
+    @property
+    def anonymous(self) -> Rest:
+        """Without credentials."""
         if self._anonymous is None:
             raise Failure("the stage has not been started")
         return self._anonymous
@@ -126,9 +131,8 @@ class Stage:
     def __enter__(self) -> Self:
         self.service.start()
         self.receiver.__enter__()
-        headers = {"Authorization": f"Bearer {self.service.account.api_key}"}
-        self._anonymous = httpx.Client(base_url=self.service.local_url, timeout=30, trust_env=False)
-        self._rest = httpx.Client(base_url=self.service.local_url, headers=headers, timeout=30, trust_env=False)
+        self._anonymous = Rest(self.service.local_url)
+        self._rest = Rest(self.service.local_url, self.service.account.api_key)
         return self
 
     def __exit__(
@@ -139,12 +143,3 @@ class Stage:
                 client.close()
         self.receiver.__exit__(kind, error, traceback)
         self.service.stop()
-
-    def _call(self, method: str, path: str, **arguments: Any) -> Json:
-        if self._rest is None:
-            raise Failure("the stage has not been started")
-        response = self._rest.request(method, path, **arguments)
-        if response.is_error:
-            raise Failure(f"{method} {re.sub('[0-9a-f-]{36}', '...', path)} answered {response.text[:500]}")
-        found: Json = response.json() if response.content else {}
-        return found

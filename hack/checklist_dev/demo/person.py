@@ -1,83 +1,12 @@
-"""A scripted person who answers a checklist through its link, as the page in the browser does."""
+"""What a person says and shows to each kind of step."""
 
 import io
-import uuid
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
-import httpx
 from PIL import Image, ImageDraw
 
 Json = dict[str, Any]
-
-
-class Person:
-    """Knows nothing but the link. Methods return the response, whatever its status."""
-
-    def __init__(self, link: str) -> None:
-        parts = urlsplit(link)
-        self.run_id = parts.path.rsplit("/", 1)[1]
-        prefix = parts.path.removesuffix(f"/r/{self.run_id}")
-        self._path = f"{prefix}/v1/executor/runs/{self.run_id}"
-        self._client = httpx.Client(
-            base_url=f"{parts.scheme}://{parts.netloc}",
-            headers={"Authorization": f"Executor {parts.fragment}"},
-            timeout=30,
-            trust_env=False,
-        )
-
-    def close(self) -> None:
-        self._client.close()
-
-    def look(self) -> Json:
-        """The checklist with all that was answered so far."""
-        response = self._client.get(self._path)
-        response.raise_for_status()
-        view: Json = response.json()
-        return view
-
-    def introduce(self, name: str, email: str) -> httpx.Response:
-        return self._client.put(f"{self._path}/identity", json={"name": name, "email": email, "op_id": new_op()})
-
-    def answer(self, step: Json, *, op_id: str | None = None) -> httpx.Response:
-        """Give the plausible answer to a step."""
-        body: Json = {"value": plausible_value(step), "op_id": op_id or new_op()}
-        if step.get("geo"):
-            body["geo"] = {"lat": 52.52, "lng": 13.405, "accuracy_m": 8}
-        return self._client.put(f"{self._path}/answers/{step['id']}", json=body)
-
-    def photograph(self, step: Json, photo: bytes) -> httpx.Response:
-        return self._client.post(
-            f"{self._path}/answers/{step['id']}/photos",
-            params={"op_id": new_op()},
-            content=photo,
-            headers={"Content-Type": "image/jpeg"},
-        )
-
-    def draw_signature(self, drawing: bytes) -> httpx.Response:
-        return self._client.put(
-            f"{self._path}/signature",
-            params={"op_id": new_op()},
-            content=drawing,
-            headers={"Content-Type": "image/png"},
-        )
-
-    def skip(self, step_id: str) -> httpx.Response:
-        return self._client.post(f"{self._path}/steps/{step_id}/skip", json={"op_id": new_op()})
-
-    def submit(self, signature: str | None = None) -> httpx.Response:
-        body: Json = {"op_id": new_op()}
-        if signature:
-            body["signature"] = {"name": signature}
-        return self._client.post(f"{self._path}/submit", json=body)
-
-    def cancel(self, reason: str) -> httpx.Response:
-        return self._client.post(f"{self._path}/cancel", json={"op_id": new_op(), "reason": reason})
-
-
-def new_op() -> str:
-    return str(uuid.uuid4())
 
 
 def steps_of(template: Mapping[str, Any]) -> list[Json]:

@@ -5,10 +5,10 @@ import os
 import sys
 from pathlib import Path
 
-from checklist_dev.binaries import cache_folder
 from checklist_dev.failures import Failure, end_on_signals, run_tool, say
 from checklist_dev.repository import ROOT, STATE
-from checklist_dev.service_state import ServiceState, read_json
+from checklist_dev.system.cache import cache_folder
+from checklist_dev.system.service_state import ServiceState, read_json
 from checklist_dev.web import rest_types
 from checklist_dev.web.build import SURFACES, Workspace
 

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from checklist_dev.failures import Failure
-from checklist_dev.locks import one_at_a_time
-from checklist_dev.progress import Report, run_with_progress
+from checklist_dev.system.cache import one_at_a_time
+from checklist_dev.system.progress import Report, run_with_progress
 from checklist_dev.web.node import Node, find_node
 from checklist_dev.web.packages import install_packages, packages_are_current, reason_of
 

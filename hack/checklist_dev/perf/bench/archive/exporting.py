@@ -1,0 +1,134 @@
+"""What exports of a month of runs cost: how fast they come, the API's memory, and who asks for something meanwhile."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import urlencode
+
+import aiohttp
+
+from checklist_dev.failures import Failure
+from checklist_dev.perf.bench.reading import seconds_of
+from checklist_dev.perf.bench.report import Figure, Goal, percentile
+from checklist_dev.perf.bench.stage import Stage
+from checklist_dev.perf.load.client import Json
+from checklist_dev.perf.load.rig import Program
+
+_LOOK_EVERY_S: Final = 0.1
+_CHUNK: Final = 64 * 1024
+
+
+async def measure_exports(
+    stage: Stage, session: aiohttp.ClientSession, example: Json, *, end: str, archived: int, live: int
+) -> list[Figure]:
+    """Each form of the `archived` runs from before `end`, and one of those `live` ones that were completed since."""
+    api, run_id = stage.api, example["metadata"]["name"]
+    calm = [await seconds_of(session, f"/v1/runs/{run_id}") for _ in range(100)]
+    before = api.rss_mib()
+    done = {
+        what: await _export(session, api, {**query, "created_before": end}, run_id, archived)
+        for what, query in _forms(example["spec"]["resolved"]["templateId"]).items()
+    }
+    of_cluster = {"format": "jsonl", "created_after": end, "status": "completed"}
+    last = await _export(session, api, of_cluster, run_id, live)
+    figures = [one.rate(f"export of {archived:,} archived runs, {what}") for what, one in done.items()]
+    figures.append(last.rate(f"export of {live:,} runs of the cluster, JSON lines"))
+    most = max(done, key=lambda what: done[what].highest)
+    steepest = max(done, key=lambda what: done[what].growth)
+    busy = [seconds for one in (*done.values(), last) for seconds in one.meanwhile]
+    return [
+        *figures,
+        Figure(
+            f"memory (RSS) that exports of {archived:,} runs add to the API, one after the other",
+            done[most].highest - before,
+            "MiB",
+            Goal("<=", 64),
+            f"most: {most}; {before:.0f} MiB before; up to 32 MiB are the parts read last",
+        ),
+        Figure(
+            "... of these, between the first and the last quarter of one export",
+            done[steepest].growth,
+            "MiB",
+            Goal("<=", 16),
+            steepest,
+        ),
+        Figure(
+            "GET of a run while an export is under way, p99",
+            percentile(busy, 99) * 1000,
+            "ms",
+            None,
+            f"without: {percentile(calm, 99) * 1000:.1f} ms; {len(busy)} requests",
+        ),
+    ]
+
+
+def _forms(template_id: str) -> Mapping[str, Mapping[str, str]]:
+    return {
+        "JSON lines": {"format": "jsonl"},
+        "CSV, a row an answer": {"format": "csv"},
+        "CSV, a row a run": {"format": "csv", "rows": "runs", "template_id": template_id},
+        "GeoJSON": {"format": "geojson"},
+    }
+
+
+@dataclass(slots=True)
+class _Exported:
+    """An export as it came: `memory` are the API's MiB while it did, `meanwhile` the times of a GET."""
+
+    runs: int
+    size: int = 0
+    seconds: float = 0.0
+    memory: list[float] = field(default_factory=list)
+    meanwhile: list[float] = field(default_factory=list)
+
+    @property
+    def highest(self) -> float:
+        return max(self.memory)
+
+    @property
+    def growth(self) -> float:
+        quarter = max(1, len(self.memory) // 4)
+        return max(self.memory[-quarter:]) - max(self.memory[:quarter])
+
+    def rate(self, name: str) -> Figure:
+        return Figure(name, self.runs / self.seconds, "runs/s", None, f"{self.size / 1e6:.1f} MB, {self.seconds:.1f} s")
+
+
+async def _export(
+    session: aiohttp.ClientSession, api: Program, query: Mapping[str, str], run_id: str, runs: int
+) -> _Exported:
+    """Raises Failure when it is not whole."""
+    found, lines = _Exported(runs), 0
+    started = time.perf_counter()
+    async with _watched(session, api, run_id, found), session.get(f"/v1/exports?{urlencode(query)}") as response:
+        if response.status != 200 or response.headers["Export-Runs"] != str(runs):
+            raise Failure(f"an export answered {response.status}, {response.headers.get('Export-Runs')} runs")
+        async for chunk in response.content.iter_chunked(_CHUNK):
+            found.size += len(chunk)
+            lines += chunk.count(b"\n")
+        found.seconds = time.perf_counter() - started
+    if query["format"] == "jsonl" and lines != runs:
+        raise Failure(f"an export of {runs} runs had {lines} lines")
+    return found
+
+
+@contextlib.asynccontextmanager
+async def _watched(session: aiohttp.ClientSession, api: Program, run_id: str, found: _Exported) -> AsyncIterator[None]:
+    async def look() -> None:
+        while True:
+            found.memory.append(api.rss_mib())
+            found.meanwhile.append(await seconds_of(session, f"/v1/runs/{run_id}"))
+            await asyncio.sleep(_LOOK_EVERY_S)
+
+    found.memory.append(api.rss_mib())
+    task = asyncio.create_task(look(), name="look at memory and other requests")
+    try:
+        yield
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+        found.memory.append(api.rss_mib())

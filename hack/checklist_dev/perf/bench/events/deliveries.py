@@ -1,0 +1,133 @@
+"""Deliveries end to end: executors answer as fast as they can; every event arrives once, signed, and is recorded."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+import aiohttp
+
+from checklist_crds.ids import derived_id
+from checklist_dev.perf.bench.answers import SECRET, USUAL_STEPS, answers_to, open_runs, runs_needed, template_of
+from checklist_dev.perf.bench.report import Figure, Goal
+from checklist_dev.perf.bench.sizes import Sizes
+from checklist_dev.perf.bench.stage import Stage
+from checklist_dev.perf.load.client import Person
+from checklist_dev.perf.load.pace import Call, rate_of
+from checklist_dev.perf.load.raw import RawCluster, recorded
+from checklist_dev.perf.load.received import Transmission, collect
+
+_AT_ONCE: Final = 32
+GOAL = Goal(">=", 200)
+KEEPS_UP = Goal(">=", 0.95)
+
+
+@dataclass(slots=True)
+class Accounts:
+    """Every event by its id: what the cluster says must have come, and what came."""
+
+    expected: set[str]
+    received: Counter[str]
+    bad_signatures: int
+
+    def as_figure(self, name: str) -> Figure:
+        missing = self.expected - self.received.keys()
+        strange = self.received.keys() - self.expected
+        twice = sum(times - 1 for times in self.received.values())
+        wrong = len(missing) + len(strange) + twice + self.bad_signatures
+        told = f"{len(self.expected)} events: {len(missing)} missing, {len(strange)} unknown, {twice} twice"
+        return Figure(name, wrong, "", Goal("==", 0), f"{told}, {self.bad_signatures} with a bad signature")
+
+
+async def measure_deliveries(stage: Stage, sizes: Sizes) -> list[Figure]:
+    template_id = await stage.client.create_template(template_of(USUAL_STEPS))
+    count = runs_needed(sizes.deliveries)
+    figures = await _while_answering(stage, await open_runs(stage.client, template_id, [stage.hook], count))
+    return figures + await _from_a_backlog(stage, await open_runs(stage.client, template_id, [stage.hook], count))
+
+
+async def _while_answering(stage: Stage, people: Sequence[Person]) -> list[Figure]:
+    """All steps of all runs, `_AT_ONCE` answers under way, while the operator delivers."""
+    planned, cluster, log = list(answers_to(people)), stage.cluster, stage.log()
+    raw = await rate_of(_raw_patches(cluster, [person.run_id for person in people]), concurrency=_AT_ONCE)
+    started = time.time()
+    answered = asyncio.ensure_future(rate_of((answer.give for answer in planned), concurrency=_AT_ONCE))
+    arrived = await collect(log, len(planned))
+    rate = await answered
+    delivered = len(arrived) / (max(each.at for each in arrived) - started)
+    accounts = await _account(cluster, people, arrived)
+    return [
+        Figure(
+            "deliveries over answers while executors answer",
+            delivered / rate,
+            "",
+            KEEPS_UP,
+            f"answers as fast as they are taken: {rate:,.0f}/s",
+        ),
+        Figure(
+            "deliveries while executors answer",
+            delivered,
+            "/s",
+            None,
+            f"raw status patches alone: {raw:,.0f}/s; {delivered / raw:.2f} x",
+        ),
+        accounts.as_figure("events unaccounted for, while executors answer"),
+    ]
+
+
+async def _from_a_backlog(stage: Stage, people: Sequence[Person]) -> list[Figure]:
+    """The operator is away while executors answer; then it comes back to full outboxes."""
+    log, operator = stage.log(), stage.operator
+    await stage.stop(operator)
+    planned = list(answers_to(people))
+    await rate_of((answer.give for answer in planned), concurrency=_AT_ONCE)
+    operator.start()
+    arrived = await collect(log, len(planned))
+    first, last = min(each.at for each in arrived), max(each.at for each in arrived)
+    delivered = len(arrived) / (last - first)
+    await asyncio.to_thread(operator.wait_ready)
+    accounts = await _account(stage.cluster, people, arrived)
+    recorded_s = time.time() - first
+    bare = await _bare_posts(arrived, stage.hook)
+    return [
+        Figure(
+            "deliveries end to end from a backlog",
+            delivered,
+            "/s",
+            GOAL,
+            f"bare POSTs of the same bodies: {bare:,.0f}/s; {delivered / bare:.2f} x",
+        ),
+        Figure("the same, each recorded in its run", len(arrived) / recorded_s, "/s", GOAL),
+        accounts.as_figure("events unaccounted for, from a backlog"),
+    ]
+
+
+async def _account(cluster: RawCluster, people: Sequence[Person], arrived: Sequence[Transmission]) -> Accounts:
+    """Waits until every outbox is empty, so that every delivery is recorded."""
+    expected = {
+        derived_id("evt", run["metadata"]["uid"], str(number + 1))
+        for run in await recorded(cluster, {person.run_id for person in people})
+        for number in range(run["status"]["seq"])
+    }
+    bad = sum(each.signature_problem(SECRET) is not None for each in arrived)
+    return Accounts(expected, Counter(each.event_id for each in arrived), bad)
+
+
+def _raw_patches(cluster: RawCluster, names: Sequence[str]) -> Iterator[Call]:
+    for number in range(max(200, 4 * len(names))):
+        step_id = f"s-{number}"
+        yield partial(cluster.patch_run_status, names[number % len(names)], {"lastStepId": step_id})
+
+
+async def _bare_posts(arrived: Sequence[Transmission], url: str) -> float:
+    """The same bytes to the same receiver, unsigned, from one aiohttp client."""
+    async with aiohttp.ClientSession(trust_env=False) as session:
+
+        async def post(body: bytes) -> None:
+            async with session.post(url, data=body) as response:
+                await response.read()
+
+        return await rate_of(partial(post, each.body.encode()) for each in arrived)

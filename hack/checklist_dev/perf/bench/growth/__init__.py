@@ -1,0 +1,1 @@
+"""What one more object costs, and what the programs need at rest."""

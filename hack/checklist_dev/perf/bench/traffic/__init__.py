@@ -1,0 +1,1 @@
+"""What one kind of traffic costs everybody else: photos, viewers, large templates, the executor app."""

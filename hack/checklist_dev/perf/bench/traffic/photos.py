@@ -1,0 +1,152 @@
+"""What 100 uploads of 4 MB from eight clients do to everybody else, and to the API's memory."""
+
+import asyncio
+import io
+import multiprocessing
+import random
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Final
+
+import aiohttp
+from PIL import Image
+
+from checklist_dev.failures import Failure
+from checklist_dev.perf.bench.answers import open_runs
+from checklist_dev.perf.bench.report import Figure, Goal, percentile
+from checklist_dev.perf.bench.sizes import Sizes
+from checklist_dev.perf.bench.stage import Stage
+from checklist_dev.perf.bench.traffic.other_routes import REQUESTS_PER_S, OtherRoutes, p99
+from checklist_dev.perf.load.client import Person, new_op
+from checklist_dev.perf.load.probes import give_way
+from checklist_dev.perf.load.rig import Program
+
+CLIENTS: Final = 8
+PHOTO_BYTES: Final = 4_000_000
+MOST_MEMORY_MIB: Final = 64.0
+"""What uploads may add to the API's own memory: far less than the 32 MB that are under way at a time."""
+STEP_ID: Final = "s-photos"
+TEMPLATE: Final[dict[str, Any]] = {
+    "name": "Photo round",
+    "sections": [
+        {
+            "id": "g-1",
+            "title": "Photos",
+            "steps": [{"id": STEP_ID, "type": "photo", "label": "Show it", "config": {"min": 1, "max": 20}}],
+        }
+    ],
+}
+
+
+def make_photo(seed: int, *, at_least: int = PHOTO_BYTES, size: tuple[int, int] = (4000, 3000)) -> bytes:
+    """A JPEG as a telephone makes it: 12 megapixels with grain, of about `at_least` bytes."""
+    rng = random.Random(seed)
+    grain = Image.frombytes("RGB", (1000, 750), rng.randbytes(1000 * 750 * 3))
+    photo = grain.resize(size, Image.Resampling.BICUBIC)
+    for quality in (60, 70, 80, 88, 93, 96, 98):
+        buffer = io.BytesIO()
+        photo.save(buffer, "JPEG", quality=quality)
+        if buffer.tell() >= at_least:
+            break
+    return buffer.getvalue()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where one photo goes, and the credential for it."""
+
+    url: str
+    headers: Mapping[str, str]
+
+    @classmethod
+    def of(cls, base_url: str, person: Person) -> "Place":
+        url = f"{base_url}/v1/executor/runs/{person.run_id}/answers/{STEP_ID}/photos"
+        return cls(url, {**person.headers, "Content-Type": "image/jpeg"})
+
+
+def upload_all(places: Sequence[Place], pictures: Sequence[bytes]) -> list[float]:
+    """Seconds of each upload, `CLIENTS` of them under way. For a process of its own: who sends 4 MB is not on time for
+    anything else. Raises Failure when one is refused."""
+    return asyncio.run(_upload_all(places, pictures))
+
+
+async def _upload_all(places: Sequence[Place], pictures: Sequence[bytes]) -> list[float]:
+    work = iter(enumerate(places))
+    waits: list[float] = []
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), trust_env=False) as session:
+
+        async def client() -> None:
+            for number, place in work:
+                waits.append(await _upload(session, place, pictures[number % len(pictures)]))
+
+        await asyncio.gather(*(client() for _ in range(CLIENTS)))
+    return waits
+
+
+async def _upload(session: aiohttp.ClientSession, place: Place, photo: bytes) -> float:
+    """A 429 or 503 is waited out as it says."""
+    op_id, started = new_op(), time.perf_counter()
+    while True:
+        async with session.post(place.url, params={"op_id": op_id}, data=photo, headers=place.headers) as response:
+            told = await response.text()
+        if response.status not in {429, 503}:
+            break
+        await asyncio.sleep(float(response.headers.get("Retry-After", "1")))
+    if response.status != 201:
+        raise Failure(f"an upload was refused with {response.status}: {told[:300]}")
+    return time.perf_counter() - started
+
+
+async def measure_uploads(stage: Stage, sizes: Sizes) -> list[Figure]:
+    """Other routes are called at a steady pace, with and without uploads."""
+    client, api, photos, others = stage.client, stage.api, sizes.photos, await OtherRoutes.of(stage)
+    people = await open_runs(client, await client.create_template(TEMPLATE), [], photos // 20 + 1)
+    pictures = await asyncio.to_thread(lambda: [make_photo(seed) for seed in range(4)])
+    places = [Place.of(api.url, person) for person in people for _ in range(20)][: photos + 1]
+    loop = asyncio.get_running_loop()
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"), initializer=give_way) as pool:
+        # The first one starts the service's worker, and the process here.
+        await loop.run_in_executor(pool, upload_all, places[:1], pictures)
+        before = await others.call_for(sizes.quiet_s)
+        rss_before = api.rss_mib()
+        peak = asyncio.create_task(_peak_of(api))
+        started = time.perf_counter()
+        uploads = loop.run_in_executor(pool, upload_all, places[1:], pictures)
+        during = await others.call_until(uploads)
+        seconds = time.perf_counter() - started
+        peak.cancel()
+        waits, highest = await uploads, max(rss_before, await peak)
+        after = await others.call_for(sizes.quiet_s)
+    calm = {route: before[route] + after[route] for route in during}
+    size = sum(map(len, pictures)) / len(pictures) / 1e6
+    return [
+        Figure(
+            "p99 of other requests during uploads over p99 without",
+            p99([during]) / p99([calm]),
+            "",
+            Goal("<=", 2),
+            f"without: {p99([calm]) * 1000:.1f} ms; {REQUESTS_PER_S:.0f} requests per second",
+        ),
+        Figure(
+            "memory that uploads add to the API (RSS)",
+            highest - rss_before,
+            "MiB",
+            Goal("<=", MOST_MEMORY_MIB),
+            f"before: {rss_before:.0f} MiB; {CLIENTS} uploads of {size:.1f} MB at a time",
+        ),
+        Figure("photos taken in", photos / seconds, "/s", None, f"{photos} photos of 12 megapixels"),
+        Figure("upload to acknowledgement, p50", percentile(waits, 50), "s"),
+    ]
+
+
+async def _peak_of(api: Program) -> float:
+    """The highest memory seen until cancelled."""
+    highest = 0.0
+    try:
+        while True:
+            highest = max(highest, api.rss_mib())
+            await asyncio.sleep(0.05)
+    except asyncio.CancelledError:
+        return highest

@@ -1,0 +1,147 @@
+"""The executor app as a telephone takes it: bytes of the first load, time to the first control, time to "kept"."""
+
+import asyncio
+import statistics
+from collections.abc import Callable
+from typing import Any, Final
+
+from playwright.async_api import Browser, Page
+
+from checklist_dev.browser.checklists import EVERY_CONTROL, longest
+from checklist_dev.browser.chromium import chromium
+from checklist_dev.browser.device import Device
+from checklist_dev.failures import Failure
+from checklist_dev.perf.bench.report import Figure, Goal, of_rounds, percentile
+from checklist_dev.perf.bench.sizes import Sizes
+from checklist_dev.perf.bench.stage import Stage
+from checklist_dev.perf.load.client import ServiceClient
+
+SLOWDOWN: Final = 4
+_CONTROL: Final = "article.step input"
+# When the first control could be used: it is there, and the page has drawn it.
+_WATCH_FOR_CONTROL: Final = f"""() => {{
+    const look = () => {{
+        if (window.firstControlAt === undefined && document.querySelector({_CONTROL!r}) !== null) {{
+            requestAnimationFrame(() => setTimeout(() => {{ window.firstControlAt ??= performance.now(); }}));
+        }}
+    }};
+    new MutationObserver(look).observe(document, {{ childList: true, subtree: true }});
+}}"""
+_FIRST_CONTROL: Final = """() => new Promise(resolve => {
+    const look = () => window.firstControlAt === undefined ? setTimeout(look, 20) : resolve(window.firstControlAt);
+    look();
+})"""
+# Milliseconds from a tap on the first choice of a card to its line that says "kept", drawn.
+_TAP: Final = """number => new Promise((resolve, reject) => {
+    const card = [...document.querySelectorAll("article.step")].filter(
+        (one) => one.querySelector("input[type=radio]") !== null)[number];
+    card.scrollIntoView({ block: "center" });
+    requestAnimationFrame(() => requestAnimationFrame(() => {
+        const choice = card.querySelector("input[type=radio]");
+        const started = performance.now();
+        const seen = () => card.querySelector(".step-state.is-good") !== null;
+        const observer = new MutationObserver(() => {
+            if (!seen()) return;
+            observer.disconnect();
+            requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - started)));
+        });
+        observer.observe(card, { childList: true, subtree: true, attributes: true, characterData: true });
+        setTimeout(() => reject(new Error("never shown as kept")), 10000);
+        choice.click();
+    }));
+})"""
+
+
+async def measure_web(stage: Stage, sizes: Sizes) -> list[Figure]:
+    """Raises Failure when there is no browser, or when the app does not start."""
+    client, rounds = stage.client, sizes.loads
+    async with chromium() as browser:
+        template_id = await client.create_template(EVERY_CONTROL)
+        empty_ms = [await _empty_page(browser) for _ in range(rounds)]
+        loads = [await _first_load(browser, await _link(client, template_id)) for _ in range(rounds)]
+        long_id = await client.create_template(longest(500))
+        waits = await _taps(browser, await _link(client, long_id), sizes.taps)
+    empty = statistics.median(empty_ms)
+    return [
+        of_rounds(
+            "first load of the executor app, compressed", [size for size, _ in loads], "KB", goal=Goal("<=", 100)
+        ),
+        of_rounds(
+            f"first load to the first usable control, processor slowed down {SLOWDOWN} x",
+            [ms for _, ms in loads],
+            "ms",
+            goal=Goal("<=", 1000),
+            baseline=f"an empty page, slowed down alike: {empty:.0f} ms",
+        ),
+        Figure(
+            "500 steps: tap to kept on screen, p95",
+            percentile(waits, 95),
+            "ms",
+            Goal("<=", 50),
+            f"p50 {percentile(waits, 50):.0f} ms over {len(waits)} taps; two frames are 33 ms",
+        ),
+    ]
+
+
+async def _link(client: ServiceClient, template_id: str) -> str:
+    reply = await client.dispatch({"template_id": template_id})
+    if not reply.ok:
+        raise Failure(f"a dispatch was refused with {reply.status}: {reply.body}")
+    return str(reply.body["link"])
+
+
+async def _first_load(browser: Browser, link: str) -> tuple[float, float]:
+    """(kilobytes on the wire, all answers together; milliseconds to the first control) of a telephone's first visit."""
+    device = await Device.of(browser)
+    try:
+        session = await device.context.new_cdp_session(device.page)
+        sizes: list[float] = []
+        session.on("Network.loadingFinished", _collect(sizes))
+        await session.send("Network.enable")
+        await session.send("Emulation.setCPUThrottlingRate", {"rate": SLOWDOWN})
+        await device.page.add_init_script(f"({_WATCH_FOR_CONTROL})()")
+        await device.page.goto(link)
+        at = float(await asyncio.wait_for(device.page.evaluate(_FIRST_CONTROL), 30))
+        await device.page.wait_for_load_state("networkidle")
+        return sum(sizes) / 1000, at
+    finally:
+        await device.close()
+
+
+def _collect(sizes: list[float]) -> Callable[[dict[str, Any]], None]:
+    return lambda event: sizes.append(float(event["encodedDataLength"]))
+
+
+async def _empty_page(browser: Browser) -> float:
+    device = await Device.of(browser)
+    try:
+        session = await device.context.new_cdp_session(device.page)
+        await session.send("Emulation.setCPUThrottlingRate", {"rate": SLOWDOWN})
+        await device.page.goto("data:text/html,<title>empty</title><p>.")
+        return await _drawn_at(device.page)
+    finally:
+        await device.close()
+
+
+async def _drawn_at(page: Page) -> float:
+    return float(
+        await page.evaluate(
+            "() => new Promise(done => requestAnimationFrame(() => setTimeout(() => done(performance.now()))))"
+        )
+    )
+
+
+async def _taps(browser: Browser, link: str, taps: int) -> list[float]:
+    """Milliseconds of each tap, all over the checklist, after one that warms up."""
+    device = await Device.of(browser)
+    try:
+        await device.page.goto(link)
+        await device.page.locator(_CONTROL).first.wait_for(timeout=30_000)
+        await device.page.wait_for_load_state("networkidle")
+        numbers = [number * 240 // (taps + 1) for number in range(taps + 1)]
+        cards = device.page.locator("article.step:has(input[type=radio])")  # those further down come a little later
+        await cards.nth(numbers[-1]).wait_for(state="attached", timeout=30_000)
+        waits = [float(await device.page.evaluate(_TAP, number)) for number in numbers]
+        return waits[1:]
+    finally:
+        await device.close()

@@ -1,0 +1,112 @@
+"""What is measured under a load: memory and processor time of processes, samples of a /metrics page, the size of etcd.
+
+What the kernel counts raises OSError where it does not, or for a process that is gone.
+"""
+
+import contextlib
+import json
+import os
+import urllib.request
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
+
+_PROC: Final = Path("/proc")
+TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
+
+
+def family_of(pid: int) -> list[int]:
+    """The process and all that it has started and not lost."""
+    found = [pid]
+    for each in found:
+        with contextlib.suppress(*(() if each == pid else (OSError,))):  # a child may end meanwhile
+            for task in (_PROC / str(each) / "task").iterdir():
+                found += [int(child) for child in (task / "children").read_text().split()]
+    return found
+
+
+def resident_mib(pid: int) -> float:
+    return status_of(pid, "VmRSS") / 1024
+
+
+def shared_mib(pid: int) -> float:
+    """The proportional share (PSS): pages that several processes map count once in all."""
+    lines = (_PROC / str(pid) / "smaps_rollup").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("Pss:"))
+
+
+def status_of(pid: int, field: str) -> int:
+    """For example `Threads`."""
+    lines = (_PROC / str(pid) / "status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(f"{field}:"))
+
+
+def processor_s(pid: int, *, with_ended_children: bool = False) -> float:
+    """Seconds so far; `with_ended_children`: those of children that were waited for as well."""
+    fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11 : 15 if with_ended_children else 13])) / TICKS_PER_S
+
+
+def give_way() -> None:
+    """This process plays callers that sit elsewhere in truth: it must not take the processors from the service."""
+    if os.getsid(0) != os.getpid():
+        os.setsid()
+    os.nice(19)
+    with contextlib.suppress(OSError):
+        (_PROC / "self" / "autogroup").write_text("19")
+
+
+Labels = Mapping[str, str]
+REQUESTS: Final = "apiserver_request_total"
+"""What an API server counts of its requests."""
+
+
+def samples(text: str, *names: str) -> Iterator[Sample]:
+    """Only of these names: an API server's page has megabytes."""
+    lines = [line for line in text.splitlines() if line.startswith(names)]
+    for family in text_string_to_metric_families("\n".join(lines) + "\n"):
+        yield from (sample for sample in family.samples if sample.name in names)
+
+
+def total(text: str, name: str, keep: Callable[[Labels], bool] = lambda labels: True) -> float | None:
+    """The sum of those samples that `keep` accepts; None when the page has none of this name."""
+    found = list(samples(text, name))
+    return sum(sample.value for sample in found if keep(sample.labels)) if found else None
+
+
+_WITHIN_S: Final = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class EtcdSize:
+    """Bytes. `file`: of its database, free pages included; `in_use`: without them."""
+
+    file: int
+    in_use: int
+
+
+def size_of(url: str) -> EtcdSize:
+    """As it is. Raises OSError."""
+    status = _call(url, "maintenance/status", {})
+    file = int(status["dbSize"])
+    return EtcdSize(file, int(status.get("dbSizeInUse") or file))
+
+
+def tidied(url: str) -> EtcdSize:
+    """After compaction (its history goes) and defragmentation (its file shrinks). Raises OSError."""
+    revision = _call(url, "kv/range", {"key": b64encode(b"\0").decode(), "limit": 1})["header"]["revision"]
+    _call(url, "kv/compaction", {"revision": revision, "physical": True})
+    _call(url, "maintenance/defragment", {})
+    return size_of(url)
+
+
+def _call(url: str, call: str, body: dict[str, Any]) -> dict[str, Any]:
+    request = urllib.request.Request(f"{url}/v3/{call}", json.dumps(body).encode())
+    with urllib.request.urlopen(request, timeout=_WITHIN_S) as response:
+        answer: dict[str, Any] = json.loads(response.read())
+    return answer

@@ -1,0 +1,33 @@
+"""The release before this one: its source code from the repository's history, and its custom resource definitions."""
+
+import io
+import subprocess
+import tarfile
+from pathlib import Path
+from typing import Final
+
+from checklist_dev.failures import Failure
+from checklist_dev.local.crd_install import install_crds
+from checklist_dev.perf.load.rig import Rig
+from checklist_dev.repository import ROOT
+
+RELEASE_BEFORE: Final = "317c7014dbe013145141d81ed4d55cd615583398"
+"""The last commit with structured delivery records."""
+
+
+def code_of(revision: str, folder: Path) -> Path:
+    """The source code of a revision of this repository, in `folder`. Raises Failure where the history is missing."""
+    archive = subprocess.run(["git", "archive", revision], cwd=ROOT, capture_output=True, check=False)
+    if archive.returncode:
+        reason = archive.stderr.decode(errors="replace").strip()
+        raise Failure(f"the release before is revision {revision[:7]}, which this clone lacks: {reason}")
+    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
+        files.extractall(folder, filter="data")
+    return folder
+
+
+def install_older_crds(rig: Rig, before: Path) -> None:
+    """The cluster of the rig is new and empty, so its definitions may be replaced by older ones."""
+    kubectl = rig.cluster.run_kubectl
+    kubectl("delete", "crds", "-l", "app.kubernetes.io/part-of=checklist-dispatch", "--wait")
+    install_crds(kubectl, before / "crds")

@@ -1,0 +1,73 @@
+"""After the soak: every run and every event accounted for, wherever they are by now, cluster or archive."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from checklist_crds.archive import ArchiveReader, ArchiveStore, Record
+from checklist_crds.resources.delivery import WebhookDeliveryStatus
+from checklist_crds.resources.run import Run
+from checklist_dev.perf.judgement.facts import ClusterState, Facts, Finding
+from checklist_dev.perf.judgement.invariants import check_all
+
+
+@dataclass(frozen=True, slots=True)
+class Archived:
+    """What the archive has, each part compared with its manifest. Deliveries by event id."""
+
+    runs: Mapping[str, Run]
+    deliveries: Mapping[str, WebhookDeliveryStatus]
+    records: Sequence[Record] = ()
+
+
+async def read_archive(store_url: str) -> Archived:
+    """All of it. Raises Damaged for a part that is not what it should be."""
+    store = ArchiveStore.open(store_url)
+    reader = ArchiveReader(store)
+    newest: dict[str, Record] = {}
+    deliveries: dict[str, WebhookDeliveryStatus] = {}
+    async for place, _ in store.manifests():
+        manifest = await store.manifest(place)
+        if manifest is None:
+            continue
+        for line in await reader.records(manifest):
+            for delivery in line.deliveries:
+                status = WebhookDeliveryStatus.model_validate(delivery.get("status") or {})
+                deliveries[str(delivery["spec"]["eventId"])] = status
+            if isinstance(line, Record):
+                known = newest.get(line.run_id)
+                if known is None or line.version > known.version:
+                    newest[line.run_id] = line
+    runs = {run_id: record.parsed() for run_id, record in newest.items()}
+    return Archived(runs, deliveries, tuple(newest.values()))
+
+
+def both(state: ClusterState, archived: Archived, history: Collection[str]) -> ClusterState:
+    """The organization as one: what is in the cluster holds. `history` are runs that nobody dispatched."""
+    runs = {run_id: run for run_id, run in archived.runs.items() if run_id not in history}
+    return ClusterState(
+        runs={**runs, **{run_id: run for run_id, run in state.runs.items() if run_id not in history}},
+        deliveries={**archived.deliveries, **state.deliveries},
+        quota=state.quota,
+    )
+
+
+def check_accounts(
+    facts: Facts, state: ClusterState, archived: Archived, history: Collection[str], problems: Sequence[str]
+) -> list[Finding]:
+    """The promises of the chaos scenes, over cluster and archive together, and those of the archive."""
+    here = [record.run_id for record in facts.records]
+    nowhere = [run_id for run_id in here if run_id not in state.runs and run_id not in archived.runs]
+    unread = [run_id for run_id in here if facts.views.get(run_id, {}).get("run_id") != run_id]
+    lost = [run_id for run_id in history if run_id not in archived.runs]
+    left = [run_id for run_id in history if run_id in state.runs]
+    moved = sum(run_id in archived.runs for run_id in here)
+    return [
+        *check_all(facts),
+        Finding("every run is in the cluster or in the archive", len(here), nowhere),
+        Finding("every run can be read, wherever it is", len(here), unread),
+        Finding("readers met no run that was nowhere while it moved", len(here), problems),
+        Finding(
+            "runs moved into the archive while the load went on", moved, [] if moved else ["none of them was archived"]
+        ),
+        Finding("the history is in the archive, and in the cluster no more", len(history), [*lost, *left]),
+    ]

@@ -1,0 +1,67 @@
+"""What `make soak` leaves: a table for people, `soak.json` for machines, and every sample in `samples.csv`."""
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from checklist_dev.perf.bench.report import in_columns
+from checklist_dev.perf.judgement.facts import Finding
+from checklist_dev.perf.soak.flatness import WARM_UP, Verdict
+
+
+@dataclass(slots=True)
+class Outcome:
+    """`interrupted`: somebody ended it, so nothing was accounted for."""
+
+    about: Mapping[str, Any]
+    verdicts: Sequence[Verdict] = ()
+    findings: Sequence[Finding] = ()
+    figures: dict[str, Any] = field(default_factory=dict)
+    interrupted: bool = False
+
+    @property
+    def broken(self) -> list[str]:
+        """Names of what does not hold."""
+        flat = [f"{verdict.name}: {verdict.why}" for verdict in self.verdicts if verdict.holds is False]
+        return flat + [finding.name for finding in self.findings if not finding.holds]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "holds": not self.broken and not self.interrupted,
+            "interrupted": self.interrupted,
+            **self.about,
+            "warm_up": f"the first {WARM_UP:.0%} of the load",
+            "measures": [verdict.as_json() for verdict in self.verdicts],
+            "findings": [finding.as_json() for finding in self.findings],
+            "figures": self.figures,
+        }
+
+
+def write_report(path: Path, outcome: Outcome) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(outcome.as_json(), indent=2, ensure_ascii=False) + "\n")
+
+
+def write_samples(path: Path, samples: Mapping[str, Sequence[tuple[float, float]]]) -> None:
+    """Lines of measure, seconds since the load began, value."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(("measure", "seconds", "value"))
+        for name, series in samples.items():
+            writer.writerows((name, f"{at:.1f}", f"{value:.6g}") for at, value in series)
+
+
+def table(verdicts: Sequence[Verdict]) -> str:
+    rows = [("", "measure", "after warm-up", "at the end", "highest", "an hour", "allowed", "")]
+    for verdict in verdicts:
+        mark = {True: "flat", False: "BROKEN", None: ""}[verdict.holds]
+        level = f", <= {verdict.bound.level:g}" if verdict.bound.level else ""
+        allowed = f"{verdict.allowed or verdict.bound.rise:+g}{level}"
+        values = (verdict.first, verdict.last, verdict.highest)
+        shown = [f"{value:,.1f} {verdict.unit}".strip() for value in values]
+        rows.append((mark, verdict.name, *shown, f"{verdict.rise:+,.1f}", allowed, verdict.why))  # type: ignore[arg-type]
+    return in_columns(rows)

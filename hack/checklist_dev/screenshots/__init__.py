@@ -1,1 +1,0 @@
-"""`make screenshots`: every state of the web app, photographed for a critical eye."""
