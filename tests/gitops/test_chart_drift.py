@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.chart_render.conftest import Object, rendered
+from tests.chart.render.conftest import Object, rendered
 
 from checklist_dev.kubectl import Kubectl
 
