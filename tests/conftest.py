@@ -28,7 +28,7 @@ settings.load_profile("of any speed")
 
 
 VERIFY: Final = (
-    # What a machine does at random, at each step, for long, or beside others: killed, replaced, hostile, under load.
+    # What a machine does at random, at each step, for long, or next to others: killed, replaced, hostile, under load.
     "bench/test_bench_smoke.py",
     "soak/test_soak_short.py",
     "chart/node/",

@@ -1,4 +1,4 @@
-"""What a provider, or somebody in its place, may send; and what browsers may be lured into."""
+"""What a provider, or an attacker in its place, may send; and what browsers may be lured into."""
 
 import asyncio
 import ssl
@@ -63,7 +63,7 @@ def changed(claims: dict[str, Any], change: dict[str, Any]) -> None:
             del claims[name]
 
 
-async def test_a_token_with_wrong_claims_signs_nobody_in(start_api: StartApi, provider: HostileProvider) -> None:
+async def test_a_token_with_wrong_claims_is_refused(start_api: StartApi, provider: HostileProvider) -> None:
     api = await start_api(**provider.settings)
     for change in WRONG_CLAIMS:
         provider.change_claims = partial(changed, change=change)
@@ -78,7 +78,7 @@ async def test_a_token_with_wrong_claims_signs_nobody_in(start_api: StartApi, pr
         assert (await person.session())["email"] == "grace@example.com"
 
 
-async def test_tokens_that_nobody_or_somebody_else_signed_sign_nobody_in(
+async def test_unsigned_tokens_and_those_of_another_signer_are_refused(
     start_api: StartApi, provider: HostileProvider
 ) -> None:
     api = await start_api(**provider.settings)
@@ -86,7 +86,7 @@ async def test_tokens_that_nobody_or_somebody_else_signed_sign_nobody_in(
 
     def exchanged(claims: dict[str, Any]) -> str:
         head, _, signature = provider.signed(claims).split(".")
-        return ".".join([head, provider.signed({**claims, "sub": "somebody-else"}).split(".")[1], signature])
+        return ".".join([head, provider.signed({**claims, "sub": "subject-2"}).split(".")[1], signature])
 
     ways: dict[str, Any] = {
         "alg none": lambda c: by_hand(c, alg="none"),
@@ -230,7 +230,7 @@ async def test_an_address_is_verified_only_when_the_provider_says_so(
     # It may come from userinfo, of the same subject only.
     provider.change_claims = lambda claims: claims.pop("email")
     me = {"sub": "subject-1", "email": "grace@example.com"}
-    for found, status in ((me, 303), ({**me, "sub": "somebody-else"}, 502), ({"sub": "subject-1"}, 403)):
+    for found, status in ((me, 303), ({**me, "sub": "subject-2"}, 502), ({"sub": "subject-1"}, 403)):
         provider.answers["/me"] = lambda _, found=found: web.json_response(found)
         assert (await provider.sign_in(PersonAt(distrusting.anonymous))).status_code == status
 
@@ -265,7 +265,7 @@ WANTED = ("/dashboard", "/dashboard/org-1/runs?status=pending&q=a%20b", "/r/r-12
 
 
 @pytest.mark.parametrize("given", [*ELSEWHERE, *WANTED])
-def test_after_signing_in_nobody_is_led_elsewhere(given: str | None) -> None:
+def test_sign_in_redirects_only_within_the_dashboard(given: str | None) -> None:
     assert safe_return(given, "") == (given if given in WANTED else "/dashboard")
     assert safe_return(given, "/checklists") == "/checklists/dashboard"
     if given in WANTED:

@@ -46,14 +46,14 @@ async def test_a_person_signs_in_with_exactly_the_password_they_set(api: Api, ma
             assert await _sign_in(api, wrong, email) == (401, "sign_in_failed")
 
 
-async def test_nobody_learns_whether_there_is_an_account(api: Api, make_link: MakeLink) -> None:
+async def test_sign_in_does_not_reveal_whether_an_account_exists(api: Api, make_link: MakeLink) -> None:
     await with_password(api, make_link, EMAIL)
-    told = set()
-    for email in (EMAIL, "nobody@example.com", "no address"):
+    responses = set()
+    for email in (EMAIL, "unknown@example.com", "no address"):
         body = {"email": email, "password": "wrong wrong wrong"}
         response = await PersonAt(api.anonymous).post("sign-in/password", body)
-        told.add((response.status_code, response.json()["error"], response.json()["message"]))
-    assert len(told) == 1
+        responses.add((response.status_code, response.json()["error"], response.json()["message"]))
+    assert len(responses) == 1
 
 
 async def test_an_address_takes_the_same_work_however_many_accounts_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,7 +142,7 @@ def test_the_most_common_passwords_of_that_length_are_refused_and_their_variatio
 HOSTILE = ["4@8({[<369&#!1/|0$5+7%2" * 3, "a4@b8c({[<e3g69i!|1l1o0s$5t+7x%z2" * 2]
 
 
-async def test_a_hostile_password_is_given_up_and_holds_nobody_up() -> None:
+async def test_judging_a_hostile_password_is_abandoned_and_blocks_no_one_else() -> None:
     """Digits and signs that may all stand for letters, in many ways: over half a second on the fastest machine."""
     passwords = Passwords(judging_s=0.3)
     judging = [asyncio.create_task(passwords.problems(HOSTILE[n % 2], own=(), path="p")) for n in range(4)]
@@ -157,7 +157,7 @@ async def test_32_hostile_passwords_at_once_hold_up_no_sign_in(
     start_api: StartApi, make_link: MakeLink, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Over HTTP, from one person who was invited. The first are judged until the kernel ends their judges; those that
-    find no place are refused; the sign-in is answered before the crowd is."""
+    find no place are refused; the sign-in is answered before the others are."""
     # The second second of processor time would only make the test longer.
     monkeypatch.setattr(services, "Passwords", partial(Passwords, judging_s=1.0))
     api = await start_api(CHECKLISTS_SIGN_IN_RATE_LIMIT="1/s burst 64")
@@ -167,18 +167,18 @@ async def test_32_hostile_passwords_at_once_hold_up_no_sign_in(
         invited = PersonAt(http)
         await invited.post("sign-in/link", {"secret": await make_link("eve@example.com")})
         await invited.session()
-        crowd = asyncio.gather(
+        hostile_requests = asyncio.gather(
             *(invited.post("account/password", {"new_password": f"{number:02d}{HOSTILE[0]}"}) for number in range(32))
         )
         assert await _sign_in(api, PASSWORD) == (200, "")
-        assert not crowd.done(), "signing in waits for what is judged"
-        answers = await crowd
-    told = [
+        assert not hostile_requests.done(), "signing in waits for what is judged"
+        answers = await hostile_requests
+    responses = [
         (answer.status_code, [problem["code"] for problem in answer.json().get("details") or ()]) for answer in answers
     ]
     judged, refused = (422, ["not_judged"]), (503, [])
-    assert all(one in (judged, refused) for one in told), told
-    assert told.count(judged) >= _WAITING_TO_BE_JUDGED
+    assert all(one in (judged, refused) for one in responses), responses
+    assert responses.count(judged) >= _WAITING_TO_BE_JUDGED
 
 
 async def test_who_sets_passwords_is_throttled_whether_there_was_one_before_or_not(
@@ -257,7 +257,7 @@ async def test_hashing_is_bounded_and_leaves_the_loop_free() -> None:
     assert len(turns) >= 10, "the loop ran between the hashes"
 
 
-async def test_where_local_accounts_are_off_nobody_gets_in_by_one(start_api: StartApi, make_link: MakeLink) -> None:
+async def test_local_accounts_open_nothing_where_they_are_off(start_api: StartApi, make_link: MakeLink) -> None:
     open_api = await start_api()
     person = await with_password(open_api, make_link, EMAIL)
     issuer = {"CHECKLISTS_OIDC_ISSUER": "https://login.example", "CHECKLISTS_OIDC_CLIENT_ID": "c"}

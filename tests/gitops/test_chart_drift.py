@@ -1,4 +1,4 @@
-"""The chart itself does not drift: what a GitOps tool applied is what the cluster has, and nobody fights over it."""
+"""The chart itself does not drift: what a GitOps tool applied is what the cluster has, and no writer changes it."""
 
 import json
 from typing import Any

@@ -114,7 +114,7 @@ def any_cluster(env: Mapping[str, str], folder: Path) -> Iterator[Cluster]:
 
 def _cannot_load(archive: Path) -> None:
     raise NoCluster(
-        f"nobody can load {archive.name} into a given cluster: push it, and name it in CHECKLISTS_TEST_IMAGE"
+        f"there is no way to load {archive.name} into a given cluster: push it, and name it in CHECKLISTS_TEST_IMAGE"
     )
 
 

@@ -16,7 +16,7 @@ CALLERS = 4
 STOP = Path("/tmp/stop")
 
 
-async def call(url: str, key: str, template: str, told: dict[str, list[str]]) -> None:
+async def call(url: str, key: str, template: str, seen: dict[str, list[str]]) -> None:
     headers = {"Authorization": f"Bearer {key}"}
     timeout = aiohttp.ClientTimeout(total=20)
     async with aiohttp.ClientSession(url, headers=headers, timeout=timeout) as session:
@@ -26,23 +26,23 @@ async def call(url: str, key: str, template: str, told: dict[str, list[str]]) ->
                 async with session.post("/v1/runs", json={"template_id": template}) as answer:
                     body = await answer.json()
                 if answer.status != 201:
-                    told["failures"].append(f"POST {answer.status} {body}")
+                    seen["failures"].append(f"POST {answer.status} {body}")
                     continue
                 run = body["run_id"]
-                told["runs"].append(run)
+                seen["runs"].append(run)
                 async with session.get(f"/v1/runs/{run}") as answer:
                     if answer.status != 200:
-                        told["failures"].append(f"GET {answer.status} {await answer.text()}")
+                        seen["failures"].append(f"GET {answer.status} {await answer.text()}")
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
-                told["failures"].append(f"{time.strftime('%X')} {error!r}")
+                seen["failures"].append(f"{time.strftime('%X')} {error!r}")
 
 
 async def main() -> None:
     url, key, template = sys.argv[1:]
     STOP.unlink(missing_ok=True)
-    told: dict[str, list[str]] = {"runs": [], "failures": []}
-    await asyncio.gather(*(call(url, key, template, told) for _ in range(CALLERS)))
-    print(json.dumps(told))
+    seen: dict[str, list[str]] = {"runs": [], "failures": []}
+    await asyncio.gather(*(call(url, key, template, seen) for _ in range(CALLERS)))
+    print(json.dumps(seen))
 
 
 if __name__ == "__main__":

@@ -34,8 +34,8 @@ try:
     with urllib.request.urlopen(request, timeout=60) as answer:
         content = answer.read()
         is_json = answer.headers.get_content_type() == "application/json"
-        told = json.loads(content or "null") if is_json or not content else base64.b64encode(content).decode()
-        print(json.dumps([answer.status, told]))
+        value = json.loads(content or "null") if is_json or not content else base64.b64encode(content).decode()
+        print(json.dumps([answer.status, value]))
 except urllib.error.HTTPError as error:
     print(json.dumps([error.code, json.loads(error.read())]))
 """
@@ -43,7 +43,7 @@ except urllib.error.HTTPError as error:
 
 @dataclass(slots=True)
 class Load:
-    """What the callers of `load_in_a_pod` told, when they have ended."""
+    """What the callers of `load_in_a_pod` saw, when they have ended."""
 
     runs: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
@@ -171,19 +171,19 @@ class Release:
     @contextmanager
     def load(self) -> Iterator[Load]:
         """Callers that go on while the block does. What they tell is there when it has ended."""
-        told, output = Load(), []
+        load, output = Load(), []
         words = ("python3", "/scripts/load.py", self.url, self.key, self.template)
         caller = threading.Thread(
             target=lambda: output.append(run_inside(self.cluster, self.namespace, "caller", *words)), daemon=True
         )
         caller.start()
         try:
-            yield told
+            yield load
         finally:
             run_inside(self.cluster, self.namespace, "caller", "python3", "-c", "open('/tmp/stop', 'w').close()")
             caller.join(60)
         found = json.loads(output[0])
-        told.runs, told.failures = found["runs"], found["failures"]
+        load.runs, load.failures = found["runs"], found["failures"]
 
 
 @contextmanager
@@ -191,7 +191,7 @@ def installed(cluster: Cluster, image: Image, **values: Any) -> Iterator[Release
     """A release in a namespace of its own, with an admitted caller. The definitions stay at uninstall, as they must:
     here they are taken away again."""
     if definitions(cluster):
-        pytest.skip("the cluster has definitions of checklists.dev: somebody's installation, which tests leave alone")
+        pytest.skip("the cluster has definitions of checklists.dev: an installation, which tests leave alone")
     try:
         with cluster.namespace(f"test-{uuid.uuid4().hex[:10]}") as namespace:
             release = Release(cluster, namespace, image)

@@ -37,7 +37,7 @@ for _ in range(100):
             raise
         time.sleep(0.2)
 else:
-    sys.exit("nobody answers")
+    sys.exit("no answer")
 """
 
 
@@ -57,7 +57,7 @@ def commands_of_notes(text: str) -> list[str]:
 
 
 class Reader:
-    """Somebody who copies commands into a shell, in a folder with the charts and a values.yaml."""
+    """A reader who copies commands into a shell, in a folder with the charts and a values.yaml."""
 
     def __init__(self, cluster: Cluster, folder: Path) -> None:
         self.cluster = cluster
@@ -78,7 +78,7 @@ class Reader:
 
     @contextmanager
     def running(self, command: str) -> Iterator[None]:
-        """One that goes on until somebody ends it."""
+        """One that goes on until it is stopped."""
         words = [*self.cluster.prefix, "sh", "-ec", f"{self._before}exec {command}"]
         process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
@@ -94,7 +94,7 @@ class Reader:
 @pytest.fixture
 def reader(cluster: Cluster, loaded: Image, tmp_path: Path) -> Iterator[Reader]:
     if definitions(cluster) or cluster.kubectl("get", "namespace", NAMESPACE, "--ignore-not-found"):
-        pytest.skip("the cluster has definitions of checklists.dev, or the page's namespace: somebody's installation")
+        pytest.skip("the cluster has definitions of checklists.dev, or the page's namespace: an installation")
     try:
         yield Reader(cluster, tmp_path)
     finally:
@@ -109,13 +109,13 @@ def test_each_command_of_the_install_page_does_what_the_page_says(reader: Reader
     assert len([line for line in written.splitlines() if line and not line.startswith("#")]) <= 5
     image = {"repository": loaded.repository, "tag": loaded.tag}
     reader.write({**yaml.safe_load(written), "image": image, "photos": {"store": "temporary"}})
-    cluster, told = reader.cluster, {}
+    cluster, output = reader.cluster, {}
     cluster.kubectl("apply", "--server-side", "-f", str(CERTIFICATES))
     try:
         steps = [command for block in fenced("sh") for command in commands(block)]
         install, sign_in, ask, make_keys, upgrade, history, rollback, uninstall, *rest = steps
         leftovers, remove = rest[:3], rest[3:]
-        told["install"] = reader.run(install)
+        output["install"] = reader.run(install)
         link = reader.run(sign_in)
         assert link.strip().startswith("https://checklists.example.com/dashboard/sign-in#link="), link
         assert "Succeeded" in reader.run(ask)
@@ -123,7 +123,7 @@ def test_each_command_of_the_install_page_does_what_the_page_says(reader: Reader
         assert inline is not None
         with reader.running(inline[1]):
             assert reader.ask(f"{FORWARDED}/dashboard/").startswith("200 ")
-        for command in commands_of_notes(told["install"]):
+        for command in commands_of_notes(output["install"]):
             reader.run(command)
         keys = cluster.get("secret", "checklist-dispatch-keys", "-n", NAMESPACE)["data"]
         reader.run(make_keys)

@@ -65,8 +65,8 @@ def test_its_labels_say_which_sources_it_is_of(contents: Archive) -> None:
 def test_nothing_of_how_this_machine_reaches_its_registries_is_in_it(
     contents: Archive, files: dict[str, TarInfo]
 ) -> None:
-    told = json.dumps([contents.config["config"], contents.config.get("history", [])])
-    assert "://" not in told
+    config = json.dumps([contents.config["config"], contents.config.get("history", [])])
+    assert "://" not in config
     assert not {"etc/pip.conf", "root/.npmrc", "run/secrets/certificates", "run/secrets"} & set(files)
 
 
@@ -84,7 +84,7 @@ def test_what_it_holds_runs_the_service_and_nothing_else(files: dict[str, TarInf
     assert keys <= {"cacert.pem", "cert.pem"}
 
 
-def test_nobody_but_root_may_write_anything_but_tmp(files: dict[str, TarInfo]) -> None:
+def test_only_root_may_write_anything_but_tmp(files: dict[str, TarInfo]) -> None:
     assert not [name for name, file in files.items() if (file.uid, file.gid) != (0, 0)]
     writable = [name for name, file in files.items() if file.mode & 0o022 and not file.issym()]
     assert writable == ["tmp"]
@@ -123,7 +123,7 @@ def test_the_bill_lists_the_systems_packages_the_interpreter_and_what_the_web_ap
     listed = {each["purl"].partition("@")[0] for each in bill["components"]}
     assert {"pkg:deb/debian/libc6", "pkg:deb/debian/libssl3", "pkg:generic/python"} <= listed
     assert {"pkg:npm/preact", "pkg:npm/idb-keyval"} <= listed
-    assert "pkg:npm/vite" not in listed, "what only builds is in nobody's browser"
+    assert "pkg:npm/vite" not in listed, "build tools are not in the pages"
     noted = {name.rpartition("/")[2] for name in files if name.startswith("var/lib/dpkg/status.d/")}
     assert {each["name"] for each in bill["components"] if each["purl"].startswith("pkg:deb/")} == noted
 
@@ -161,7 +161,7 @@ def test_a_build_from_nothing_gives_the_same_layers(image: Image, contents: Arch
     engine = find_engine(ROOT / ".cache" / "image.log")
     assert engine is not None
     if engine.name == "docker":
-        pytest.skip("docker keeps the time of each file: buildah and podman are told not to")
+        pytest.skip("docker keeps the time of each file: buildah and podman do not")
     name = f"{image.name}-again"
     build_image(engine, Wish(name, base_for(engine), clean=True), say)
     archive = tmp_path / "again.tar"

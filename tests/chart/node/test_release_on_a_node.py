@@ -171,38 +171,38 @@ def test_a_receiver_inside_the_cluster_gets_its_events_by_the_name_that_values_o
 def test_no_request_is_lost_while_an_upgrade_replaces_both_pods(release: Release, values: dict[str, Any]) -> None:
     before = release.pods("api")
     waiting = release.dispatch()
-    with release.load() as told:
+    with release.load() as load:
         release.upgrade(**values, api={"podAnnotations": {"tests/upgrade": "1"}}, maintenance={"enabled": True})
         release.cluster.wait_until(lambda: len(release.pods("api")) == 2, "the old pods are going")
         release.cluster.kubectl("rollout", "status", f"deployment/{NAME}-api", "-n", release.namespace)
     assert not before & release.pods("api"), "no pod was replaced: nothing was tried"
-    assert told.failures == []
-    assert len(told.runs) > 50
-    for run in (waiting, told.runs[0], told.runs[len(told.runs) // 2], told.runs[-1]):
+    assert load.failures == []
+    assert len(load.runs) > 50
+    for run in (waiting, load.runs[0], load.runs[len(load.runs) // 2], load.runs[-1]):
         assert release.call("GET", f"/v1/runs/{run}")[0] == 200
 
 
 def test_when_an_api_pod_is_killed_the_other_serves_and_nothing_that_was_acknowledged_is_gone(release: Release) -> None:
-    with release.load() as told:
+    with release.load() as load:
         release.kill({min(release.pods("api"))}, "api")
     # Each of the four callers may have had one request in the pod that died. Until it did, its token was refused, as
     # that of a pod that does not exist any more.
-    broken = [failure for failure in told.failures if not failure.startswith(("POST 503 ", "GET 503 "))]
+    broken = [failure for failure in load.failures if not failure.startswith(("POST 503 ", "GET 503 "))]
     assert len(broken) <= 4, broken
     found = release.cluster.get(f"runs.{GROUP}", "-n", release.namespace)["items"]
-    assert set(told.runs) <= {each["metadata"]["name"] for each in found}
+    assert set(load.runs) <= {each["metadata"]["name"] for each in found}
 
 
-def test_redis_is_used_by_every_pod_and_nobody_notices_when_it_is_killed(release: Release) -> None:
+def test_redis_is_used_by_every_pod_and_no_caller_notices_when_it_is_killed(release: Release) -> None:
     def shared() -> list[float]:
         return [release.metric(pod, SHARED, API_PORT) for pod in sorted(release.pods("api"))]
 
     release.cluster.wait_until(lambda: shared() == [1, 1], "both API pods count in Redis")
-    with release.load() as told:
+    with release.load() as load:
         release.kill(release.pods("redis"), "redis")
         release.cluster.wait_until(lambda: shared() == [1, 1], "both API pods count in Redis again")
-    assert told.failures == []
-    assert len(told.runs) > 20
+    assert load.failures == []
+    assert len(load.runs) > 20
 
 
 def test_when_the_operator_is_killed_its_successor_ends_what_was_due(release: Release) -> None:
@@ -219,16 +219,16 @@ def test_when_the_operator_is_killed_its_successor_ends_what_was_due(release: Re
     assert utc_now() >= started + due - timedelta(seconds=1)
 
 
-def test_an_upgrade_whose_pods_get_too_little_memory_is_rolled_back_and_nobody_notices(
+def test_an_upgrade_whose_pods_get_too_little_memory_is_rolled_back_without_a_failed_request(
     release: Release, values: dict[str, Any]
 ) -> None:
     before = release.pods("api")
     too_little = {"resources": {"limits": {"memory": "24Mi"}, "requests": {"memory": "24Mi"}}}
-    with release.load() as told, pytest.raises(CommandFailed):
+    with release.load() as load, pytest.raises(CommandFailed):
         release.upgrade(
             "--rollback-on-failure", "--timeout=25s", **values, api=too_little, maintenance={"enabled": True}
         )
-    assert told.failures == []
+    assert load.failures == []
     assert release.pods("api") == before
     reasons = json.dumps(release.cluster.get("events", "-n", release.namespace)["items"])
     assert "OOMKilled" in reasons or "BackOff" in reasons, "the pods did not fail: nothing was tried"

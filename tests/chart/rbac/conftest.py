@@ -20,7 +20,7 @@ ANNEX: Final = "annex"
 ELSEWHERE: Final = "elsewhere"
 """A namespace that no value names."""
 WEBHOOK_SECRETS: Final = {HOME: "hook", BRANCH: "branch-hook"}
-OTHER_SECRET: Final = "somebody-s"
+OTHER_SECRET: Final = "foreign"
 WITH_EVERYTHING: Final[dict[str, Any]] = {
     **VALUES,
     # (With photos that go with their pod nothing would be archived.)

@@ -95,13 +95,13 @@ def test_objectives_are_values(tmp_path: Path) -> None:
     story = next(story for alert, story, fires, _ in stories() if alert == "ChecklistDispatchBudgetShrinking" and fires)
     quiet = CASES["ChecklistDispatchBudgetShrinking"].silent[-1]
     assert story.at > DAY
-    for objectives, told, fires in (
+    for objectives, case, fires in (
         ({"dispatch": 99.99}, quiet, True),
         ({"dispatch": 99}, story, False),
         ({"fewestErrors": 100_000}, story, False),
     ):
         objects = rendered({"metrics": {"prometheusRule": {"enabled": True}, "objectives": objectives}})
         rules = write_rules(objects, tmp_path)
-        test = rule_test("ChecklistDispatchBudgetShrinking", told, fires=fires)
+        test = rule_test("ChecklistDispatchBudgetShrinking", case, fires=fires)
         done = run_tests(rules, tmp_path, [test], "30m")
         assert done.returncode == 0, (objectives, done.stdout + done.stderr)

@@ -134,7 +134,7 @@ def compare(name: str, objects: list[Object], *, write: bool) -> None:
 
 
 def unrandom(body: Object) -> Object:
-    """Keys are made anew each time; the versions in labels change with every release."""
+    """Keys are generated each time; the versions in labels change with every release."""
     if body["kind"] == "Secret":
         body = {**body, "data": dict.fromkeys(body["data"], "MADE")}
     return yaml.load(

@@ -14,7 +14,7 @@ from checklist_dev.failures import Failure
 from checklist_dev.kubectl import Kubectl
 from checklist_dev.ports import free_ports
 
-PRUNED_BY_NOBODY = {
+NEVER_PRUNED = {
     "helm.sh/resource-policy": "keep",
     "argocd.argoproj.io/sync-options": "Prune=false,Delete=false",
     "kustomize.toolkit.fluxcd.io/prune": "disabled",
@@ -52,7 +52,7 @@ def test_no_tool_that_prunes_takes_keys_photos_or_definitions() -> None:
         "CustomResourceDefinition",
     }
     for body in kept:
-        assert PRUNED_BY_NOBODY.items() <= body["metadata"]["annotations"].items()
+        assert NEVER_PRUNED.items() <= body["metadata"]["annotations"].items()
 
 
 def test_with_secrets_of_yours_two_renderings_are_the_same() -> None:
@@ -96,8 +96,8 @@ def test_the_built_in_redis_takes_its_password_from_a_file(tmp_path: Path) -> No
                 return False
 
         eventually_sync(answers)
-        told = {name: client.config_get(name)[name] for name in ("save", "appendonly", "maxmemory-policy", "dir")}
-        assert told == {"save": "", "appendonly": "no", "maxmemory-policy": "noeviction", "dir": "/tmp"}
+        config = {name: client.config_get(name)[name] for name in ("save", "appendonly", "maxmemory-policy", "dir")}
+        assert config == {"save": "", "appendonly": "no", "maxmemory-policy": "noeviction", "dir": "/tmp"}
         with pytest.raises(redis.exceptions.AuthenticationError):
             redis.Redis(port=port).ping()
         assert "env" not in container and password not in Path(f"/proc/{server.pid}/cmdline").read_text()

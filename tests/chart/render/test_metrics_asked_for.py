@@ -84,7 +84,7 @@ def test_what_is_asked_for_is_declared() -> None:
         assert grouped_by(expression) <= every | OF_PROMETHEUS, where
 
 
-def test_stories_of_alerts_tell_of_series_that_there_are() -> None:
+def test_alert_cases_use_series_that_exist() -> None:
     known = declared()
     for alert, case in CASES.items():
         for story in case.fires + case.silent:
@@ -188,11 +188,11 @@ async def test_a_real_prometheus_computes_every_rule_and_panel_from_what_the_pro
                 assert selector.metric in scraped.families, where
                 assert_labels_are_served(where, selector, scraped.samples.get(selector.metric, []))
 
-    async def all_told() -> bool:
+    async def all_recorded() -> bool:
         events = await values(scraped, "checklists:objective_events:rate5m")
         return events.get("first-attempt", 0) > 0 and events.get("expiry", 0) > 0 and events.get("dispatch") == 0
 
-    await eventually(all_told, every_s=0.2)
+    await eventually(all_recorded, every_s=0.2)
     answer = (await scraped.prometheus.get("/api/v1/rules")).json()["data"]["groups"]
     rules: list[dict[str, Any]] = [rule for group in answer for rule in group["rules"]]
     assert len(rules) == len(rules_of(rendered(VALUES)))

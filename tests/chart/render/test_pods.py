@@ -1,4 +1,4 @@
-"""What somebody who reviews the chart asks of its pods, beside the restricted standard (test_validity)."""
+"""What a reviewer of the chart asks of its pods, besides the restricted standard (test_validity)."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -114,7 +114,7 @@ def test_what_is_generated_is_current() -> None:
     assert stale() == []
 
 
-def test_artifact_hub_is_told_what_there_is_to_tell() -> None:
+def test_artifact_hub_annotations_match_the_chart() -> None:
     """The kinds: below. An address that there is not yet is named nowhere."""
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
     assert chart["annotations"]["artifacthub.io/license"] == "Apache-2.0"
@@ -216,5 +216,5 @@ def test_every_mapping_knows_its_keys_or_the_type_of_all_and_refuses_a_typo() ->
 
 
 def test_these_parts_are_those_of_the_api_server(kubectl: Kubectl) -> None:
-    """`python -m checklist_dev.chart_pod_parts` writes them anew."""
+    """`python -m checklist_dev.chart_pod_parts` writes them."""
     assert FILE.read_text() == text_of(asked(kubectl))

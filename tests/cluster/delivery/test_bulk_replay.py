@@ -34,7 +34,7 @@ async def test_the_failed_deliveries_that_a_filter_chooses_are_sent_once_each_an
     wanted = {"event": "run.cancelled", "outcome": "timeout", "finished_at": hour_ago}
     chosen = await made_failed(lab, run, receiver.url, 30, **wanted)
     await made_failed(lab, other_run, receiver.url, 2, **wanted)
-    for change in ({"outcome": "dns"}, {"organization": "somebody-else"}, {"finished_at": utc_now()}):
+    for change in ({"outcome": "dns"}, {"organization": "other"}, {"finished_at": utc_now()}):
         await made_failed(lab, run, receiver.url, 2, **{**wanted, **change})
     refused = set(chosen[:4])
     receiver.answer = lambda one: 500 if one.envelope["event_id"] in refused else 200
@@ -117,7 +117,7 @@ async def test_a_dry_run_and_one_of_another_organization_send_nothing_and_an_end
     await made_failed(lab, run, receiver.url, 5)
     await bulk(lab, dryRun=True, ttlSecondsAfterFinished=1)
     await bulk(lab, "stays", dryRun=True)
-    await bulk(lab, "foreign", organizationRef={"name": "somebody-else"})
+    await bulk(lab, "foreign", organizationRef={"name": "other"})
     await start_operator(CHECKLISTS_SWEEP_SECONDS="0.5")
     status = await until_ended(lab, "stays")
     assert (status["phase"], counts(status)) == ("Completed", (5, 0, 0, 0, 0))

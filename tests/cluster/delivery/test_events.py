@@ -144,7 +144,7 @@ async def test_a_secret_or_a_revision_that_is_missing_uses_up_no_attempt(
     await lab.until_condition(RUN, run, "Delivering", status="True")
 
 
-async def test_a_retry_of_a_deleted_run_is_given_up(lab: Lab, receiver: Receiver, operator: OperatorProcess) -> None:
+async def test_a_retry_of_a_deleted_run_ends_as_failed(lab: Lab, receiver: Receiver, operator: OperatorProcess) -> None:
     receiver.answer = lambda _: 500
     run = await lab.dispatch(receiver.url)
     await lab.cancel(run)

@@ -165,7 +165,7 @@ async def test_what_cannot_be_opened_is_left_as_it_is_and_named(lab: Lab) -> Non
     (good,) = await dispatched(lab)
     foreign = KeyRing.parse("other:" + base64.b64encode(bytes(32)).decode())
     bodies = {}
-    for text in (foreign.seal(WEBHOOK_SECRET, owner="r-1"), "a secret that somebody wrote here in the clear"):
+    for text in (foreign.seal(WEBHOOK_SECRET, owner="r-1"), "a secret in the clear"):
         name = await lab.apply_run(webhook={"url": "https://a.example/", "events": ["*"], "sealedSecret": text})
         bodies[name] = text
     result = await resealing(lab).run()

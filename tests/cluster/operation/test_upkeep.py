@@ -87,7 +87,7 @@ async def audit_entry(lab: Lab, number: int, *, days_ago: float, organization: s
 
 
 async def test_the_oldest_audit_entries_beyond_the_cap_are_removed(lab: Lab, operator: OperatorProcess) -> None:
-    others = [await audit_entry(lab, number, days_ago=9, organization="somebody-else") for number in range(3)]
+    others = [await audit_entry(lab, number, days_ago=9, organization="other") for number in range(3)]
     own = [await audit_entry(lab, 10 + number, days_ago=9 - number) for number in range(6)]
     await lab.configure(limits={"auditEntries": 4})
     for name in own[:2]:
@@ -118,7 +118,7 @@ async def test_what_is_over_goes_in_its_time_and_what_is_in_use_stays(
     finished = await lab.cancelled(receiver.url)
     assert len(await lab.deliveries(finished)) == 1
     old = await audit_entry(lab, 1, days_ago=40)
-    others = await audit_entry(lab, 2, days_ago=40, organization="somebody-else")
+    others = await audit_entry(lab, 2, days_ago=40, organization="other")
     fresh = await audit_entry(lab, 3, days_ago=20)
     over, live = await session(lab, ago=timedelta(hours=12, seconds=1)), await session(lab, ago=timedelta(hours=1))
     used_up = await record_of_a_key(lab, "used-up", expires_in=-timedelta(seconds=1))

@@ -109,7 +109,7 @@ class Counting(KubeClient):
         return await super().patch_status(*arguments, **named)
 
 
-async def test_lone_dispatches_are_counted_one_by_one_a_crowd_ahead_and_what_is_left_is_given_back(
+async def test_lone_dispatches_are_counted_one_by_one_bursts_in_advance_and_unused_counts_are_returned(
     client: KubeClient, organization: str
 ) -> None:
     await with_a_plan_of(client, organization, 100_000)

@@ -246,7 +246,7 @@ async def test_deliveries_that_leave_before_their_run_are_archived_by_themselves
     lab: Lab, store: ArchiveStore, archiving: Archiving
 ) -> None:
     """One that was replayed a moment ago stays: its time begins again."""
-    await keep(lab, deliveriesDays=0.03)  # they were given up an hour ago
+    await keep(lab, deliveriesDays=0.03)  # they failed an hour ago
     run = await settled_run(lab, deliveries=3)
     *gone, replayed = await lab.deliveries(run)
     stays, now = replayed["metadata"]["name"], format_timestamp(utc_now())
@@ -295,7 +295,7 @@ async def test_a_few_runs_wait_for_others_but_not_for_long_and_one_without_a_rev
     assert keys_in_use(record.parsed().status) == frozenset()
 
 
-async def test_runs_are_told_alike_and_once_at_every_moment_of_their_move(
+async def test_runs_are_listed_unchanged_and_once_at_every_moment_of_their_move(
     lab: Lab, rest: httpx.AsyncClient, archiving: Archiving
 ) -> None:
     """The real archiver moves runs while the real API is asked for them."""

@@ -1,4 +1,4 @@
-"""An erasure beside an archiver that has the very runs in hand: whichever comes second sees the other."""
+"""An erasure while the archiver handles the same runs: the second sees the first."""
 
 import asyncio
 from datetime import timedelta
@@ -50,7 +50,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 async def people(lab: Lab, *, deliveries: int = 1) -> tuple[str, str]:
-    """A run of Ada's and one of somebody else's, both due to be archived."""
+    """A run of Ada's and one of another person, both due to be archived."""
     await keep(lab, finishedRunsDays=30)
     ada, other = [await settled_run(lab, days_ago=40, deliveries=deliveries) for _ in range(2)]
     await lab.client.patch_status(RUN, ada, {"identity": {"name": "Ada", "email": ADA}}, lab.namespace)
@@ -92,7 +92,7 @@ async def test_a_run_that_the_archiver_had_in_hand_is_not_archived_after_its_era
     sweep = asyncio.create_task(archiving.retention.sweep())
     await asyncio.wait_for(store.reached.wait(), 20)
     receipt = await erased(lab, folder)
-    in_work = ending == ".manifest.json"  # the part is there already, and no manifest speaks of it
+    in_work = ending == ".manifest.json"  # the part is there already, and no manifest lists it
     assert {run["id"] for run in receipt["erased"]["runs"]} == (set() if in_work else {ada})
     assert receipt["complete"] is not in_work, receipt["left"]
     assert await in_cluster(lab, ada) is None

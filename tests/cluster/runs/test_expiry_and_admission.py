@@ -105,7 +105,7 @@ async def test_a_refused_run_says_why_and_is_admitted_when_its_cause_is_gone(
     await lab.client.create(TEMPLATE, lab.template_body("empty", sections=[]), lab.namespace)
     await lab.secret("hook", "too short")
     for spec, reason in (
-        ({"organizationRef": {"name": "nobody"}}, "OrganizationNotFound"),
+        ({"organizationRef": {"name": "absent"}}, "OrganizationNotFound"),
         ({"templateRef": {"name": "empty"}}, "TemplateNotRunnable"),
         (webhook("hook", "ftp://example.com/"), "WebhookInvalid"),
         (webhook("no"), "SecretNotFound"),
@@ -162,8 +162,8 @@ async def test_a_template_of_no_organization_or_of_one_that_is_not_served_says_s
     spec = {"displayName": "Later", "namespace": elsewhere}
     await lab.client.create(ORGANIZATION, resource("Organization", later, spec))
     for kind, name, condition_type in ((ORGANIZATION, later, "Ready"), (TEMPLATE, "early", "Valid")):
-        told = await lab.until_condition(kind, name, condition_type, status="False", reason="NamespaceNotWatched")
-        assert repr(elsewhere) in told["message"]
+        condition = await lab.until_condition(kind, name, condition_type, status="False", reason="NamespaceNotWatched")
+        assert repr(elsewhere) in condition["message"]
     await lab.client.patch(ORGANIZATION, later, {"spec": {"namespace": None}})
     for kind, name, condition_type in ((ORGANIZATION, later, "Ready"), (TEMPLATE, "early", "Valid")):
         await lab.until_condition(kind, name, condition_type, status="True")

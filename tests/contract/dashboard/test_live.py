@@ -54,42 +54,42 @@ async def test_a_stream_begins_with_a_reset_and_beats(api: Api, monkeypatch: pyt
     assert "checklists_live_viewers " in (await api.anonymous.get("/metrics")).text
 
 
-async def test_every_kind_is_told_but_keys_and_members_to_administrators_alone(api: Api) -> None:
+async def test_changes_of_every_kind_are_sent_those_of_keys_and_members_to_administrators_only(api: Api) -> None:
     desk, editor = await at_desk(api, "admin"), await _person(api, "editor")
     async with following(api, desk.person) as viewer, following(api, editor) as editors:
         template = (await api.account.create_template())["id"]
-        assert await viewer.told_of("template") == {"kind": "template", "id": template, "change": "changed"}
+        assert await viewer.change_of("template") == {"kind": "template", "id": template, "change": "changed"}
         run_id = (await api.account.dispatch(template, webhook=WEBHOOK))["run_id"]
         progress = {"total": 1, "answered": 0, "skipped": 0}
-        told = await viewer.told_of("run")
-        assert told == {"kind": "run", "id": run_id, "change": "changed", "status": "pending", "progress": progress}
+        seen = await viewer.change_of("run")
+        assert seen == {"kind": "run", "id": run_id, "change": "changed", "status": "pending", "progress": progress}
         assert (await desk.post(f"/runs/{run_id}/cancel")).status_code == 200
-        last: dict[str, dict[str, Any]] = {"run": told}
+        last: dict[str, dict[str, Any]] = {"run": seen}
         async with asyncio.timeout(WITHIN_S):
             while last["run"]["status"] != "cancelled" or "delivery" not in last:
                 last |= {change["kind"]: change for change in (await viewer.next()).changes}
         assert (last["delivery"]["run_id"], last["delivery"]["status"]) == (run_id, "pending")
         assert last["delivery"]["id"].startswith("evt-")
         assert (await desk.post("/deliveries/replay", {"filter": {"status": "failed"}})).status_code == 202
-        replay = await viewer.told_of("replay")
+        replay = await viewer.change_of("replay")
         assert (replay["change"], replay["status"]) == ("changed", "pending")
         key = key_object("cds_live_" + "k" * 32, api.organization, api.namespace)
         name = key["metadata"]["name"]
         await api.kube.create(API_KEY, key, api.namespace)
-        assert await viewer.told_of("key") == {"kind": "key", "id": name, "change": "changed"}
+        assert await viewer.change_of("key") == {"kind": "key", "id": name, "change": "changed"}
         await api.kube.delete(API_KEY, name, api.namespace)
-        assert await viewer.told_of("key") == {"kind": "key", "id": name, "change": "gone"}
+        assert await viewer.change_of("key") == {"kind": "key", "id": name, "change": "gone"}
         member = await make_member(api.kube, organization=api.organization, namespace=api.namespace, role="viewer")
-        assert await viewer.told_of("member") == {"kind": "member", "id": member, "change": "changed"}
+        assert await viewer.change_of("member") == {"kind": "member", "id": member, "change": "changed"}
         await api.kube.delete(MEMBER, member, api.namespace)
-        assert await viewer.told_of("member") == {"kind": "member", "id": member, "change": "gone"}
+        assert await viewer.change_of("member") == {"kind": "member", "id": member, "change": "gone"}
         assert (await api.http.delete(f"/v1/templates/{template}")).status_code == 204
-        assert await viewer.told_of("template") == {"kind": "template", "id": template, "change": "gone"}
-        told_editor = await editors.all_until("run", await api.account.new_run())
-        assert {change["kind"] for change in told_editor} == {"template", "run", "delivery", "replay"}
+        assert await viewer.change_of("template") == {"kind": "template", "id": template, "change": "gone"}
+        seen_by_editor = await editors.all_until("run", await api.account.new_run())
+        assert {change["kind"] for change in seen_by_editor} == {"template", "run", "delivery", "replay"}
 
 
-async def test_nothing_of_another_organization_is_ever_told(api: Api) -> None:
+async def test_no_change_of_another_organization_is_sent(api: Api) -> None:
     other = await api.make_account()
     theirs = await member_of(api, "admin", account=other)
     ours = await _person(api, "admin")
@@ -99,29 +99,29 @@ async def test_nothing_of_another_organization_is_ever_told(api: Api) -> None:
         await make_member(api.kube, organization=other.organization, namespace=other.namespace, role="viewer")
         own = await api.account.new_run()
         last = await other.new_run()
-        told = {change["id"] for change in await viewer.all_until("run", own)}
-        foreign_told = {change["id"] for change in await foreign.all_until("run", last)}
-        assert own in told
-        assert {*foreign_runs, last} <= foreign_told
-        assert told & foreign_told == set()
+        seen = {change["id"] for change in await viewer.all_until("run", own)}
+        foreign_seen = {change["id"] for change in await foreign.all_until("run", last)}
+        assert own in seen
+        assert {*foreign_runs, last} <= foreign_seen
+        assert seen & foreign_seen == set()
         # Where the other organization's stream stands is nothing to us.
         foreign_id = foreign.last_id
     async with watching(api, ours, last_event_id=foreign_id) as viewer:
         assert (await viewer.next()).name == "reset"
 
 
-async def test_an_object_that_only_claims_to_be_of_the_organization_is_not_told(start_api: StartApi) -> None:
-    """In a namespace that is not its own, whoever may write there could make it say anything."""
+async def test_a_change_of_an_object_that_only_claims_the_organization_is_not_sent(start_api: StartApi) -> None:
+    """In a namespace that is not its own, an editor of that namespace could make it say anything."""
     api = await start_api(**ALL_NAMESPACES)
     foreign = f"test-{uuid.uuid4().hex[:12]}"
     await api.kube.create(NAMESPACE, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": foreign}})
     async with following(api, await _person(api, "admin")) as viewer:
         await make_member(api.kube, organization=api.organization, namespace=foreign, role="admin")
-        told = await viewer.all_until("run", await api.account.new_run())
-        assert "member" not in {change["kind"] for change in told}
+        seen = await viewer.all_until("run", await api.account.new_run())
+        assert "member" not in {change["kind"] for change in seen}
 
 
-async def test_what_happened_between_two_connections_is_told_exactly_once(api: Api) -> None:
+async def test_what_happened_between_two_connections_is_sent_exactly_once(api: Api) -> None:
     person = await _person(api)
     async with following(api, person) as viewer:
         before = await api.account.new_run()
@@ -131,8 +131,8 @@ async def test_what_happened_between_two_connections_is_told_exactly_once(api: A
     # A browser comes back with the header; a page that opens another stream has the query only.
     for connect in (partial(watching, last_event_id=last_id), partial(watching, query={"last_event_id": last_id})):
         async with connect(api, person) as viewer:
-            told = await viewer.all_until("run", missed[-1])
-            assert [change["id"] for change in told if change["kind"] == "run"] == missed
+            seen = await viewer.all_until("run", missed[-1])
+            assert [change["id"] for change in seen if change["kind"] == "run"] == missed
             assert "reset" not in {said.name for said in viewer.seen}
 
 
@@ -217,17 +217,17 @@ def _line_without_reader(api: Api, person: Person) -> socket.socket:
     return line
 
 
-async def test_what_changes_often_is_told_a_few_times_a_second_and_the_newest_last(api: Api) -> None:
+async def test_frequent_changes_are_coalesced_to_a_few_a_second_and_the_newest_comes_last(api: Api) -> None:
     person = await _person(api)
     async with following(api, person) as viewer:
         for number in range(200):
             change = LiveChange(LiveKind.RUN, "r-one", api.namespace, more={"status": str(number)})
             api.services.live.add(api.organization, change)
             await asyncio.sleep(0.005)
-        told = [(await viewer.told_of("run"))["status"]]
-        while told[-1] != "199":
-            told.append((await viewer.told_of("run"))["status"])
-        assert len(told) < 15
+        seen = [(await viewer.change_of("run"))["status"]]
+        while seen[-1] != "199":
+            seen.append((await viewer.change_of("run"))["status"])
+        assert len(seen) < 15
 
 
 async def test_a_session_and_a_process_have_so_many_streams_and_a_closed_one_does_not_count(

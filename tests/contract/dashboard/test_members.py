@@ -20,7 +20,7 @@ api = shared_api
 
 @pytest.fixture
 def grace() -> dict[str, str]:
-    """An invitation of somebody whom no other test knows: accounts are those of the whole installation."""
+    """An invitation of a person of this test only: accounts are those of the whole installation."""
     return {"email": f"Grace-{uuid.uuid4().hex}@Example.com", "name": "Grace Hopper", "role": "editor"}
 
 
@@ -29,7 +29,7 @@ async def _admins(api: Api) -> int:
 
 
 async def _of(desk: Desk, member_id: str) -> dict[str, Any]:
-    listed = await desk.told("/members?per_page=100")
+    listed = await desk.read("/members?per_page=100")
     return dict(next(member for member in listed["data"] if member["id"] == member_id))
 
 
@@ -82,7 +82,7 @@ async def test_an_address_is_invited_once_in_an_organization(start_api: StartApi
     assert {answer.json()["error"] for answer in answers if answer.status_code == 409} == {"member_exists"}
     upper = {**grace, "email": grace["email"].upper()}
     assert error_of(await desk.post("/members", upper)) == (409, "member_exists")
-    members = (await desk.told("/members"))["data"]
+    members = (await desk.read("/members"))["data"]
     assert [member["email"] for member in members].count(grace["email"].lower()) == 1
     elsewhere = await at_desk(first, account=await first.make_account())
     assert (await elsewhere.post("/members", grace)).status_code == 201
@@ -91,7 +91,7 @@ async def test_an_address_is_invited_once_in_an_organization(start_api: StartApi
 async def test_a_wrong_invitation_or_change_is_refused_with_its_field(api: Api, grace: dict[str, str]) -> None:
     desk = await at_desk(api)
     for change in (
-        *({"email": wrong} for wrong in ("nobody", "a b@c.d", 3)),
+        *({"email": wrong} for wrong in ("no-address", "a b@c.d", 3)),
         *({"name": wrong} for wrong in (" ", "x" * 201)),
         {"role": "owner"},
     ):
@@ -106,16 +106,16 @@ async def test_viewers_see_names_and_roles_and_no_addresses(api: Api) -> None:
     response = await viewer.get("/members")
     assert {member["name"] for member in response.json()["data"]} == {"Ada", "Ada Lovelace", "Vera"}
     assert "@" not in response.text
-    assert {member["email"] for member in (await admin.told("/members"))["data"]} >= {"ada@example.com"}
+    assert {member["email"] for member in (await admin.read("/members"))["data"]} >= {"ada@example.com"}
 
 
-async def test_role_and_name_are_changed_and_told_with_what_they_were(api: Api, grace: dict[str, str]) -> None:
+async def test_role_and_name_are_changed_and_audited_with_their_former_values(api: Api, grace: dict[str, str]) -> None:
     desk = await at_desk(api)
     path = f"/members/{(await desk.post('/members', grace)).json()['id']}"
     response = await desk.patch(path, {"role": "viewer", "name": "Grace B. Hopper"})
     assert (response.json()["role"], response.json()["name"]) == ("viewer", "Grace B. Hopper")
     assert (await desk.patch(path, {"role": "viewer"})).status_code == 200
-    [changed, invited] = (await desk.told("/audit"))["data"]
+    [changed, invited] = (await desk.read("/audit"))["data"]
     assert changed["action"] == "member.role_changed"
     assert changed["details"] == {"role_before": "editor", "role": "viewer", "name": "Grace B. Hopper"}
     assert (invited["action"], invited["details"]["email"]) == ("member.invited", grace["email"].lower())
@@ -191,7 +191,7 @@ async def test_a_member_named_by_hand_is_found_by_the_id_that_the_list_shows(api
     del body["metadata"]["labels"]
     await api.kube.create(MEMBER, body, api.namespace)
 
-    listed = await until(lambda: desk.told("/members"), lambda told: "By hand" in str(told))
+    listed = await until(lambda: desk.read("/members"), lambda found: "By hand" in str(found))
     [member] = [each["id"] for each in listed["data"] if each["name"] == "By hand"]
     response = await desk.patch(f"/members/{member}", {"role": "viewer"})
     assert (response.status_code, response.json()["role"]) == (200, "viewer")
@@ -210,13 +210,13 @@ async def test_a_new_key_is_shown_once_opens_the_api_and_knows_its_maker_and_its
     assert (made["created_by"], made["last_used_at"]) == ({"id": desk.member_id, "name": "Grace Hopper"}, None)
     async with http_client(api.base_url, made["key"]) as bearer:
         assert (await bearer.get("/v1/templates")).status_code == 200
-    listed = await desk.told("/keys")
+    listed = await desk.read("/keys")
     newest = listed["data"][0]
     assert (newest["id"], newest["revoked"], listed["pagination"]["total"]) == (made["id"], False, 2)
     assert "key" not in newest
     assert made["key"] not in str(listed)
 
-    listed = await until(lambda: desk.told("/keys"), lambda told: told["data"][0]["last_used_at"] is not None)
+    listed = await until(lambda: desk.read("/keys"), lambda found: found["data"][0]["last_used_at"] is not None)
     assert listed["data"][0]["last_used_at"] >= newest["created_at"][:19]
     # The plaintext is nowhere in the cluster.
     keys, entries = await api.all_of(API_KEY), await api.all_of(AUDIT_ENTRY)
@@ -230,8 +230,8 @@ async def test_a_name_that_is_none_is_refused_and_nothing_is_made(api: Api) -> N
     assert error_of(await desk.post("/keys", {})) == (400, "missing_field")
     for name in ("", "  ", "x" * 201, 7, "two\nlines", None):
         assert error_of(await desk.post("/keys", {"name": name})) == (422, "validation_failed")
-    assert (await desk.told("/keys"))["pagination"]["total"] == 1
-    assert (await desk.told("/audit"))["pagination"]["total"] == 0
+    assert (await desk.read("/keys"))["pagination"]["total"] == 1
+    assert (await desk.read("/audit"))["pagination"]["total"] == 0
 
 
 async def test_a_revoked_key_stays_in_the_list_and_revoking_it_again_changes_nothing(api: Api) -> None:
@@ -240,8 +240,8 @@ async def test_a_revoked_key_stays_in_the_list_and_revoking_it_again_changes_not
     for _ in range(2):
         response = await desk.post(f"/keys/{made['id']}/revoke")
         assert (response.status_code, response.json()["revoked"]) == (200, True)
-    assert (await desk.told("/keys"))["data"][0]["revoked"] is True
-    actions = [entry["action"] for entry in (await desk.told("/audit"))["data"]]
+    assert (await desk.read("/keys"))["data"][0]["revoked"] is True
+    actions = [entry["action"] for entry in (await desk.read("/audit"))["data"]]
     assert actions == ["api_key.revoked", "api_key.created"]
     for name in ("key-" + "0" * 40, "NOT A NAME", "-x", "a" * 300):
         assert error_of(await desk.post(f"/keys/{name}/revoke")) == (404, "api_key_not_found")

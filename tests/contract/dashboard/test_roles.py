@@ -154,7 +154,7 @@ async def test_no_write_opens_without_the_token_of_our_own_page(api: Api) -> Non
 
 
 SESSION = "/dashboard/api/session"
-WISH = {"prompt": "Checklist: doors locked, windows closed, lights off"}
+PROMPT = {"prompt": "Checklist: doors locked, windows closed, lights off"}
 
 
 async def test_a_session_says_who_is_signed_in_and_where_they_may_go(api: Api) -> None:
@@ -170,11 +170,11 @@ async def test_a_write_has_to_come_from_our_own_page_and_of_a_role_that_still_al
     desk = await at_desk(api, "editor")
     path, good = desk.path("/templates/generate"), desk.headers
     for headers in ({**good, "X-CSRF-Token": "0" * 64}, {**good, "Sec-Fetch-Site": "cross-site"}):
-        assert error_of(await api.anonymous.post(path, json=WISH, headers=headers)) == (403, "request_forged")
-    assert (await desk.post("/templates/generate", WISH)).status_code == 200
+        assert error_of(await api.anonymous.post(path, json=PROMPT, headers=headers)) == (403, "request_forged")
+    assert (await desk.post("/templates/generate", PROMPT)).status_code == 200
     await api.kube.patch(MEMBER, desk.member_id, {"spec": {"role": "viewer"}}, api.namespace)
 
-    refused = await until_status(403, lambda: desk.post("/templates/generate", WISH), within_s=5)
+    refused = await until_status(403, lambda: desk.post("/templates/generate", PROMPT), within_s=5)
     assert refused.json()["error"] == "forbidden"
 
 

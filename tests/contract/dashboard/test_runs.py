@@ -29,7 +29,7 @@ async def test_the_story_has_every_step_in_order_with_what_became_of_it(api: Api
     person = await _run(api)
     assert (await person.answer("ok")).status_code == 200
     assert (await person.skip("t")).status_code == 200
-    story = await (await at_desk(api, "viewer")).told(f"/runs/{person.run_id}/story")
+    story = await (await at_desk(api, "viewer")).read(f"/runs/{person.run_id}/story")
     [section] = story["sections"]
     assert section["title"] == "All"
     assert [(step["id"], step["state"], step["display"]) for step in section["steps"]] == [
@@ -49,7 +49,7 @@ async def test_members_are_named_who_act_in_the_story(api: Api) -> None:
     desk = await at_desk(api, "editor", name="Robin Baker")
     template = await api.account.create_template(**checklist(*STEPS))
     made = (await desk.post("/runs", {"template_id": template["id"]})).json()
-    story = await desk.told(f"/runs/{made['run_id']}/story")
+    story = await desk.read(f"/runs/{made['run_id']}/story")
     assert (story["created_by_name"], story["people"], story["webhook"]) == ("Robin Baker", {}, None)
 
 
@@ -58,17 +58,17 @@ async def test_the_link_is_the_one_that_was_dispatched_and_is_for_those_who_may_
     editor, viewer = await at_desk(api, "editor"), await at_desk(api, "viewer")
     path = f"/runs/{person.run_id}"
     response = await editor.get(f"{path}/link")
-    told = response.json()
-    assert told["link"] == f"https://checklists.example/r/{person.run_id}#{person.token}"
+    shown = response.json()
+    assert shown["link"] == f"https://checklists.example/r/{person.run_id}#{person.token}"
     assert response.headers["Cache-Control"] == "no-store"
     # A QR code is a square with three finders; each begins with a row of seven dark modules.
-    assert told["qr"]["path"].startswith("M0 0h7v1h-7z")
-    assert (told["qr"]["size"] - 17) % 4 == 0
+    assert shown["qr"]["path"].startswith("M0 0h7v1h-7z")
+    assert (shown["qr"]["size"] - 17) % 4 == 0
     assert error_of(await viewer.get(f"{path}/link")) == (403, "forbidden")
-    for desk, link in ((editor, told["link"]), (viewer, None)):
+    for desk, link in ((editor, shown["link"]), (viewer, None)):
         rest = (await api.http.get(f"/v1{path}")).json()
         webhook = {"host": "hooks.example.com", "events": ["run.completed"]}
-        assert await desk.told(path) == {**rest, "link": link, "webhook": webhook}
+        assert await desk.read(path) == {**rest, "link": link, "webhook": webhook}
     assert SECRET not in str(await api.kube.get(RUN, person.run_id, api.namespace))
 
 
@@ -80,22 +80,22 @@ async def test_the_days_of_the_month_add_up_to_what_is_used(start_api: StartApi)
         for _ in range(runs):
             await api.account.dispatch(template["id"])
         now += timedelta(days=1)
-    told = await desk.told("/usage")
+    shown = await desk.read("/usage")
     month = now.strftime("%Y-%m")
     used = {"01": 0, "02": 2, "03": 0, "04": 3, "05": 0}
-    assert told["by_day"] == [{"day": f"{month}-{day}", "used": number} for day, number in used.items()]
-    assert (told["used"], told["limit"], told["period"], told["plan"]) == (5, None, month, "default")
-    assert told["limit_reached"] is None
+    assert shown["by_day"] == [{"day": f"{month}-{day}", "used": number} for day, number in used.items()]
+    assert (shown["used"], shown["limit"], shown["period"], shown["plan"]) == (5, None, month, "default")
+    assert shown["limit_reached"] is None
 
 
-async def test_a_reached_limit_is_told_in_the_words_that_a_dispatch_is_refused_with(api: Api) -> None:
+async def test_a_reached_limit_is_shown_in_the_words_that_a_dispatch_is_refused_with(api: Api) -> None:
     account = await api.make_account(plan={"name": "trial", "runsPerMonth": 1})
     desk = await at_desk(api, "viewer", account=account)
     template = await account.create_template()
-    assert (await desk.told("/usage"))["limit_reached"] is None
+    assert (await desk.read("/usage"))["limit_reached"] is None
     await account.dispatch(template["id"])
     refused = await account.http.post("/v1/runs", json={"template_id": template["id"]})
     assert refused.status_code == 402
     body = refused.json()
     body.pop("request_id")
-    assert (await desk.told("/usage"))["limit_reached"] == body
+    assert (await desk.read("/usage"))["limit_reached"] == body

@@ -19,7 +19,7 @@ async def _made(desk: Desk, **changes: Any) -> dict[str, Any]:
 
 
 async def _actions(desk: Desk, target: str) -> list[tuple[str, dict[str, str]]]:
-    entries = (await desk.told(f"/audit?target={target}"))["data"]
+    entries = (await desk.read(f"/audit?target={target}"))["data"]
     return [(entry["action"], entry["details"]) for entry in entries]
 
 
@@ -33,7 +33,7 @@ async def test_an_earlier_version_becomes_the_current_one_as_a_new_version(api: 
     assert (answer.status_code, answer.headers["ETag"], restored["v"]) == (200, '"3"', 3)
     same = ("name", "description", "tags", "settings", "sections", "execution")
     assert {name: restored[name] for name in same} == {name: template[name] for name in same}
-    versions = (await desk.told(f"{path}/versions"))["data"]
+    versions = (await desk.read(f"{path}/versions"))["data"]
     assert [(version["v"], version["changed_by"]["name"]) for version in versions] == [
         (number, "Grace Hopper") for number in (3, 2, 1)
     ]
@@ -47,14 +47,14 @@ async def test_an_earlier_version_becomes_the_current_one_as_a_new_version(api: 
         assert error_of(await desk.post(f"{path}/versions/{unknown}/restore")) == (404, "template_version_not_found")
 
 
-async def test_whoever_was_too_slow_is_shown_the_version_that_is_there(api: Api) -> None:
+async def test_a_late_save_is_shown_the_current_version(api: Api) -> None:
     first, second = await at_desk(api, "editor"), await at_desk(api, "editor")
     template = await _made(first)
     path, match = f"/templates/{template['id']}", {"If-Match": '"1"'}
     assert (await first.patch(path, {"name": "First was faster"}, **match)).status_code == 200
     late = await second.patch(path, {"name": "Too late"}, **match)
     assert error_of(late) == (412, "version_conflict")
-    assert late.json()["details"]["current"] == await second.told(path)
+    assert late.json()["details"]["current"] == await second.read(path)
     assert late.json()["details"]["current"]["name"] == "First was faster"
     restoring = await second.post(f"{path}/versions/1/restore", **match)
     assert error_of(restoring) == (412, "version_conflict")
@@ -82,10 +82,10 @@ async def test_a_managed_template_says_so_and_members_cannot_change_it(api: Api)
         response = await desk.call(method, address, body)
         assert error_of(response) == (409, "template_managed")
         assert response.json()["details"] == {"managed_by": managed}
-    await until(lambda: desk.told(path), lambda told: told["managed_by"] == managed)
-    (listed,) = (await desk.told("/templates"))["data"]
+    await until(lambda: desk.read(path), lambda found: found["managed_by"] == managed)
+    (listed,) = (await desk.read("/templates"))["data"]
     assert (listed["managed_by"], listed["step_count"]) == (managed, 2)
-    assert (await desk.told(f"{path}/deletion"))["managed_by"] == managed
+    assert (await desk.read(f"{path}/deletion"))["managed_by"] == managed
     # A program that has a key may be that GitOps.
     assert (await api.http.patch(f"/v1{path}", json={"name": "By a program"})).status_code == 200
     assert "managed_by" not in (await api.http.get(f"/v1{path}")).json()
@@ -118,12 +118,12 @@ async def test_a_repeated_request_makes_one_template_and_its_deletion_says_what_
     template = made[1].json()
     path = f"/templates/{template['id']}"
     nothing = {"runs": 0, "open_runs": 0, "kept_versions": 0, "managed_by": None}
-    assert await desk.told(f"{path}/deletion") == nothing
+    assert await desk.read(f"{path}/deletion") == nothing
     runs = [await api.account.dispatch(template["id"]) for _ in range(2)]
     await desk.patch(path, {"name": "Second"})
     runs.append(await api.account.dispatch(template["id"]))
     await desk.post(f"/runs/{runs[0]['run_id']}/cancel")
-    assert await desk.told(f"{path}/deletion") == {**nothing, "runs": 3, "open_runs": 2, "kept_versions": 2}
+    assert await desk.read(f"{path}/deletion") == {**nothing, "runs": 3, "open_runs": 2, "kept_versions": 2}
     assert (await desk.delete(path)).status_code == 204
     assert error_of(await desk.get(f"{path}/deletion")) == (404, "template_not_found")
     assert await _actions(desk, template["id"]) == [
@@ -144,7 +144,7 @@ async def test_what_a_key_does_is_in_the_trail_under_its_purpose(api: Api) -> No
     await api.http.post(f"/v1/runs/{run}/cancel")
     assert (await api.http.post(f"/v1/runs/{run}/cancel")).status_code == 409
     await api.http.delete(f"/v1/templates/{template['id']}")
-    entries = (await desk.told("/audit"))["data"]
+    entries = (await desk.read("/audit"))["data"]
     assert [entry["action"] for entry in entries] == ["template.deleted", "run.cancelled", "template.created"]
     assert {(entry["actor"]["kind"], entry["actor"]["name"]) for entry in entries} == {("api_key", "test")}
     assert entries[1]["target"] == {"kind": "run", "id": run, "name": "Opening check"}

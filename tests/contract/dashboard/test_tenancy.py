@@ -21,7 +21,7 @@ async def _another_organization(api: Api) -> tuple[Account, Desk, dict[str, str]
     other = await api.make_account()
     story = await completed_story(api, other)
     event_id = await story.keeps(*five_failures())
-    desk = await at_desk(api, account=other, name="Somebody elsewhere")
+    desk = await at_desk(api, account=other, name="Eve elsewhere")
     template = (await desk.post("/templates", {"name": "Secret plan", "sections": []})).json()
     await desk.patch(f"/templates/{template['id']}", {"name": "Second secret"})
     await desk.post("/keys", {"name": "Key elsewhere"})
@@ -58,8 +58,8 @@ async def test_things_of_another_organization_look_like_none(api: Api) -> None:
         assert answers[0][0] == 404, (route.method, route.path)
         assert answers[0] == answers[1], (route.method, route.path)
     # And nothing happened to them.
-    assert (await elsewhere.told(f"/templates/{foreign['template_id']}"))["name"] == "Second secret"
-    assert (await elsewhere.told(f"/runs/{foreign['run_id']}"))["status"] == "completed"
+    assert (await elsewhere.read(f"/templates/{foreign['template_id']}"))["name"] == "Second secret"
+    assert (await elsewhere.read(f"/runs/{foreign['run_id']}"))["status"] == "completed"
     assert (await other.http.get("/v1/templates")).status_code == 200
     assert (await elsewhere.get("/members")).status_code == 200
     # Lists have nothing of them.
@@ -88,6 +88,6 @@ async def test_an_organization_with_a_namespace_of_its_own_has_all_routes_too(st
     assert (await desk.post(f"/keys/{made['id']}/revoke")).json()["revoked"] is True
     invited = (await desk.post("/members", {"email": "x@example.com", "name": "X", "role": "viewer"})).json()
     assert (await desk.delete(f"/members/{invited['id']}")).status_code == 204
-    entries = (await desk.told("/audit"))["data"]
+    entries = (await desk.read("/audit"))["data"]
     exported = (await desk.get("/audit/export")).text.splitlines()
     assert len(entries) == len(exported) == 4

@@ -17,7 +17,7 @@ from checklist_crds.times import format_timestamp, parse_timestamp, utc_now
 api = shared_api
 
 
-async def test_an_event_is_told_from_its_pending_to_its_delivered_or_retried_attempts(api: Api) -> None:
+async def test_the_history_shows_an_event_from_pending_to_delivered_or_retried(api: Api) -> None:
     story = await dispatched(api)
     path = f"/v1/runs/{story.run_id}/deliveries"
     assert await listed(api.account) == await listed(api.account, path) == []
@@ -52,7 +52,7 @@ async def test_an_event_is_told_from_its_pending_to_its_delivered_or_retried_att
     assert final["attempts"] == [answer | {"number": 1, "started_at": format_timestamp(at), "duration_ms": 41}]
     ended = format_timestamp(at + timedelta(milliseconds=41))
     assert (final["event"], final["status"], final["finished_at"]) == ("run.completed", "delivered", ended)
-    # What a final run says of itself can be told again; what a step said is not kept.
+    # What a final run says of itself can be sent again; what a step said is not kept.
     assert (final["replayable"], final["replay_refusal"]) == (True, None)
     second_page = {"data": [final], "pagination": {"total": 2, "page": 2, "per_page": 1, "next_page": None}}
     await until(

@@ -188,9 +188,9 @@ async def test_one_operation_sent_often_at_once_happens_once_the_last_answer_sta
     assert sum(not response.json()["replayed"] for response in responses) == 1
     assert await person.events() == ["step.completed"]
     await asyncio.gather(*(person.answer("a", number) for number in range(5)))
-    told = [json.loads(entry["data"]) for entry in (await person.stored())["outbox"]]
-    assert [each["revision"] for each in told] == [1, 2, 3, 4, 5, 6]
-    assert (await person.look())["answers"]["s-a"]["value"] == told[-1]["value"]
+    sent = [json.loads(entry["data"]) for entry in (await person.stored())["outbox"]]
+    assert [each["revision"] for each in sent] == [1, 2, 3, 4, 5, 6]
+    assert (await person.look())["answers"]["s-a"]["value"] == sent[-1]["value"]
     ends = await asyncio.gather(*(person.submit(op_id=str(number)) for number in range(8)), person.cancel())
     assert sorted(response.status_code for response in ends) == [200] + [409] * 8
     assert len(await person.events()) == 7

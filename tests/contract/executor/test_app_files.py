@@ -1,4 +1,4 @@
-"""The files of the executor app as they are served, and what native apps are told."""
+"""The files of the executor app as they are served, and what native apps read."""
 
 import gzip
 from pathlib import Path

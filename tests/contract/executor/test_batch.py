@@ -28,7 +28,7 @@ def operation(kind: str, name: str | None = None, /, **members: Any) -> Json:
 
 
 async def singly(person: Person, each: Json) -> tuple[int, Json]:
-    """The operation as its own request; status and what is told of it."""
+    """The operation as its own request; status and its result."""
     method, path = {
         "answer": ("PUT", f"/answers/{each.get('step_id')}"),
         "clear": ("DELETE", f"/answers/{each.get('step_id')}"),
@@ -40,7 +40,7 @@ async def singly(person: Person, each: Json) -> tuple[int, Json]:
     return response.status_code, {name: value for name, value in response.json().items() if name in kept}
 
 
-def told(results: Sequence[Json]) -> list[tuple[int, Json]]:
+def results_of(results: Sequence[Json]) -> list[tuple[int, Json]]:
     return [
         (each["status"], {k: v for k, v in each.items() if k not in ("op_id", "status", "answer")}) for each in results
     ]
@@ -60,7 +60,7 @@ async def story(person: Person) -> list[Any]:
 
 
 STORY = (
-    operation("answer", "ok", value=False),  # who answers is not told yet
+    operation("answer", "ok", value=False),  # the identity is missing yet
     operation("identity", **ADA),
     operation("identity", name=" ", email="nowhere"),
     operation("answer", "ok", value=False),
@@ -98,7 +98,7 @@ async def test_a_batch_does_what_its_operations_do_singly_also_when_some_of_them
         for each in STORY[:before]:
             await singly(person, each)
     expected = [await singly(one, each) for each in STORY]
-    assert told(await other.results(*STORY)) == expected
+    assert results_of(await other.results(*STORY)) == expected
     assert await story(other) == await story(one)
     assert {200, 400, 409, 422} <= {status for status, _ in expected}
     # Sent again, it changes nothing.

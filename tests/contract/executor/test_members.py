@@ -14,7 +14,7 @@ from tests.contract.pictures import picture
 from checklist_crds.ids import new_id
 from checklist_crds.resources.kinds import DASHBOARD_SESSION, MEMBER, RUN
 from checklist_crds.times import utc_now
-from checklist_dev.people import Person as Somebody
+from checklist_dev.people import Person as Member
 
 api = shared_api
 
@@ -28,12 +28,12 @@ EVERYTHING = [
 
 @dataclass(frozen=True)
 class Signed(Person):
-    """The person with the link, in a browser that somebody has signed in with."""
+    """The person with the link, in a browser in which a member has signed in."""
 
-    somebody: Somebody
+    member: Member
 
     async def call(self, method: str, path: str = "", **arguments: Any) -> httpx.Response:
-        headers = {"Sec-Fetch-Site": "same-origin"} | self.somebody.headers | arguments.pop("headers", {})
+        headers = {"Sec-Fetch-Site": "same-origin"} | self.member.headers | arguments.pop("headers", {})
         return await super().call(method, path, headers=headers, **arguments)
 
     async def make(self, method: str, path: str, body: Json) -> httpx.Response:
@@ -46,8 +46,8 @@ def _sent(method: str, path: str, body: Json) -> Json:
     return {"json": body} if body else {}
 
 
-def _with(person: Person, somebody: Somebody) -> Signed:
-    return Signed(person.run_id, person.api, person.token, somebody)
+def _with(person: Person, member: Member) -> Signed:
+    return Signed(person.run_id, person.api, person.token, member)
 
 
 async def _run_for_members(api: Api, *steps: Json, **more: Any) -> Person:
@@ -74,8 +74,8 @@ async def test_nothing_opens_without_a_session_or_without_the_links_token(api: A
 
 
 async def test_a_member_of_another_organization_gets_what_a_stranger_gets_for_an_unknown_run(api: Api) -> None:
-    somebody = await member_of(api, "admin", account=await api.make_account())
-    signed = _with(await _run_for_members(api), somebody)
+    member = await member_of(api, "admin", account=await api.make_account())
+    signed = _with(await _run_for_members(api), member)
     unknown_id = new_id("r")
     unknown = Person(unknown_id, api, api.token(unknown_id))
     for method, path, body in EVERYTHING:
@@ -88,26 +88,26 @@ async def test_a_member_of_another_organization_gets_what_a_stranger_gets_for_an
 
 
 async def test_a_viewer_answers_as_any_member_does_from_the_first_look_to_the_end(api: Api) -> None:
-    somebody = await member_of(api, "viewer", name="Vera Viewer")
-    signed = _with(await _run_for_members(api, step("a"), step("b"), step("p", "photo")), somebody)
-    me = {"mode": "member", "user_id": somebody.member_id}
+    member = await member_of(api, "viewer", name="Vera Viewer")
+    signed = _with(await _run_for_members(api, step("a"), step("b"), step("p", "photo")), member)
+    me = {"mode": "member", "user_id": member.member_id}
     view = await signed.look()
     assert (view["assigned_to"], view["executor_identity"]) == (None, {"mode": "member", "user_id": None})
-    assert view["signed_in_as"] == {"user_id": somebody.member_id, "name": "Vera Viewer", "email": somebody.email}
+    assert view["signed_in_as"] == {"user_id": member.member_id, "name": "Vera Viewer", "email": member.email}
     assert (await signed.call("POST", "/open")).status_code == 200
     view = await signed.look()
-    assert (view["assigned_to"], view["executor_identity"], view["status"]) == (somebody.member_id, me, "pending")
-    assert (await signed.answer("a")).json()["answer"]["by"] == somebody.member_id
-    assert (await signed.upload("p", picture())).json()["answer"]["by"] == somebody.member_id
+    assert (view["assigned_to"], view["executor_identity"], view["status"]) == (member.member_id, me, "pending")
+    assert (await signed.answer("a")).json()["answer"]["by"] == member.member_id
+    assert (await signed.upload("p", picture())).json()["answer"]["by"] == member.member_id
     assert (await signed.skip("b")).status_code == 200
     assert (await signed.submit()).json()["status"] == "completed"
     owners = (await api.http.get(f"/v1/runs/{signed.run_id}")).json()
-    assert (owners["assigned_to"], owners["executor_identity"]) == (somebody.member_id, me)
-    assert {answer["by"] for answer in owners["answers"].values()} == {somebody.member_id}
+    assert (owners["assigned_to"], owners["executor_identity"]) == (member.member_id, me)
+    assert {answer["by"] for answer in owners["answers"].values()} == {member.member_id}
     stored = await signed.stored()
-    assert (stored["assignedTo"], stored["identity"]) == (somebody.member_id, {"userId": somebody.member_id})
+    assert (stored["assignedTo"], stored["identity"]) == (member.member_id, {"userId": member.member_id})
     [listed] = (await api.http.get("/v1/runs")).json()["data"]
-    assert (listed["assigned_to"], listed["executor_identity"]) == (somebody.member_id, me)
+    assert (listed["assigned_to"], listed["executor_identity"]) == (member.member_id, me)
 
 
 async def test_once_assigned_another_member_gets_neither_answers_nor_a_name_whatever_their_role(api: Api) -> None:
@@ -139,16 +139,16 @@ async def test_of_members_who_race_exactly_one_gets_the_run(start_api: StartApi)
     statuses = sorted(response.status_code for response in responses)
     assert statuses == [200, 403, 403, 403, 403, 403]
     [winner] = [racer for racer, response in zip(racers, responses, strict=True) if response.status_code == 200]
-    assert (await run.stored())["assignedTo"] == winner.somebody.member_id
+    assert (await run.stored())["assignedTo"] == winner.member.member_id
     answers = await asyncio.gather(*(racer.answer("a") for racer in racers))
     assert sorted(response.status_code for response in answers) == statuses
 
 
-async def test_an_answer_that_waited_is_not_sent_as_somebody_elses(api: Api) -> None:
+async def test_a_queued_answer_is_not_sent_as_another_member(api: Api) -> None:
     first, other = await member_of(api), await member_of(api)
     signed = _with(await _run_for_members(api), other)
 
-    def answer_of(member: Somebody) -> Any:
+    def answer_of(member: Member) -> Any:
         headers = {"Answering-Member": member.member_id}
         return signed.call("PUT", "/answers/s-a", json={"value": True}, headers=headers)
 
@@ -159,51 +159,51 @@ async def test_an_answer_that_waited_is_not_sent_as_somebody_elses(api: Api) -> 
 
 
 async def test_a_session_that_ends_in_the_middle_stops_the_answers_and_a_new_one_goes_on(api: Api) -> None:
-    somebody = await member_of(api)
-    signed = _with(await _run_for_members(api), somebody)
+    member = await member_of(api)
+    signed = _with(await _run_for_members(api), member)
     assert (await signed.answer("a", op_id="1")).status_code == 200
     sessions, _ = await api.kube.list_all(DASHBOARD_SESSION, api.namespace)
-    [session] = [body["metadata"]["name"] for body in sessions if body["spec"]["subject"] == somebody.subject]
+    [session] = [body["metadata"]["name"] for body in sessions if body["spec"]["subject"] == member.subject]
     await api.kube.delete(DASHBOARD_SESSION, session, api.namespace)
     await until_status(401, lambda: signed.call("GET"))
     assert error_of(await signed.answer("a", False, op_id="2")) == (401, "sign_in_required")
     # The same person signs in once more: another session, the same member.
-    other = await member_of(api, account=await api.make_account(), subject=somebody.subject)
-    again = _with(signed, replace(somebody, secret=other.secret))
+    other = await member_of(api, account=await api.make_account(), subject=member.subject)
+    again = _with(signed, replace(member, secret=other.secret))
     kept = await again.answer("a", False, op_id="2")
-    assert (kept.json()["answer"]["by"], kept.json()["replayed"]) == (somebody.member_id, False)
+    assert (kept.json()["answer"]["by"], kept.json()["replayed"]) == (member.member_id, False)
     replay = await again.answer("a", True, op_id="1")
     assert (replay.status_code, replay.json()["replayed"]) == (200, True)
     # A member who was removed gets nowhere with the same session.
-    await api.kube.delete(MEMBER, somebody.member_id, api.namespace)
+    await api.kube.delete(MEMBER, member.member_id, api.namespace)
     await until_status(404, lambda: again.call("GET"))
     assert error_of(await again.answer("a", False)) == (404, "run_not_found")
-    assert (await again.stored())["assignedTo"] == somebody.member_id
+    assert (await again.stored())["assignedTo"] == member.member_id
 
 
 async def test_an_expired_run_is_gone_for_its_member_and_for_who_has_no_session(start_api: StartApi) -> None:
     now = utc_now()
     api = await start_api(clock=lambda: now)
-    somebody = await member_of(api, now=now)
+    member = await member_of(api, now=now)
     stranger = await member_of(api, account=await api.make_account(), now=now)
     person = await _run_for_members(api, dispatch={"expires_in_hours": 0.25})
-    await _with(person, somebody).answer("a")
+    await _with(person, member).answer("a")
     now += timedelta(minutes=15)
-    assert error_of(await _with(person, somebody).call("GET")) == (410, "run_expired")
-    assert error_of(await _with(person, somebody).answer("a")) == (410, "run_expired")
+    assert error_of(await _with(person, member).call("GET")) == (410, "run_expired")
+    assert error_of(await _with(person, member).answer("a")) == (410, "run_expired")
     assert error_of(await person.call("GET")) == (410, "run_expired")
     assert error_of(await _with(person, stranger).call("GET")) == (404, "run_not_found")
 
 
 async def test_a_write_that_another_site_makes_is_refused(api: Api) -> None:
-    person, somebody = await _run_for_members(api), await member_of(api)
+    person, member = await _run_for_members(api), await member_of(api)
     for site in ("cross-site", "same-site", "none"):
         for method, path, body in EVERYTHING[3:4] + EVERYTHING[1:2]:
-            response = await _with(person, somebody).call(method, path, json=body, headers={"Sec-Fetch-Site": site})
+            response = await _with(person, member).call(method, path, json=body, headers={"Sec-Fetch-Site": site})
             assert error_of(response) == (403, "request_forged")
     assert "assignedTo" not in await person.stored()
     # A client that is no browser says nothing of sites.
-    assert (await person.call("POST", "/open", headers=somebody.headers)).status_code == 200
+    assert (await person.call("POST", "/open", headers=member.headers)).status_code == 200
 
 
 async def test_a_session_changes_nothing_in_runs_of_other_modes(api: Api) -> None:
@@ -231,7 +231,7 @@ async def test_a_run_made_by_kubectl_is_answered_by_its_members_alike(api: Api) 
     body = owned(RUN, run_id, api.organization, api.namespace, {"templateId": template["id"]})
     await api.kube.create(RUN, body, api.namespace)
     await api.kube.patch_status(RUN, run_id, {"resolved": resolved}, api.namespace)
-    person, somebody = Person(run_id, api, api.token(run_id)), await member_of(api)
+    person, member = Person(run_id, api, api.token(run_id)), await member_of(api)
     assert error_of(await person.call("GET")) == (401, "sign_in_required")
-    assert (await _with(person, somebody).answer("clean")).json()["answer"]["by"] == somebody.member_id
-    assert (await person.stored())["identity"] == {"userId": somebody.member_id}
+    assert (await _with(person, member).answer("clean")).json()["answer"]["by"] == member.member_id
+    assert (await person.stored())["identity"] == {"userId": member.member_id}

@@ -36,7 +36,7 @@ class Page(HTMLParser):
         self.meta: dict[str, str] = {}
         self.text = ""
         self.scripts = 0
-        """Scripts from files beside the page. One that is written into the page counts as two."""
+        """Scripts from files. One that is written into the page counts as two."""
         self.feed(html)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -104,15 +104,15 @@ async def test_the_link_opens_a_page_with_what_the_preview_gives_and_where_the_r
     assert "Cancelled" in (await get_page(api, f"/r/{cancelled.run_id}"))[1].text
 
 
-async def test_messengers_are_told_nothing_but_what_the_preview_gives(api: Api) -> None:
+async def test_link_previews_of_messengers_hold_only_what_the_preview_gives(api: Api) -> None:
     for texts in LANGUAGES.values():
         assert (set(texts.states), set(texts.refusals)) == (set(ENGLISH.states), set(ENGLISH.refusals))
         same = [name for name in ENGLISH.__slots__ if getattr(texts, name) == getattr(ENGLISH, name)]
         assert texts is ENGLISH or set(same) <= {"direction"}
     person = await person_for(api, step("a"), dispatch={"executor_ref": "internal reference"})
     response, page = await get_page(api, f"/r/{person.run_id}")
-    told = {name: text for name, text in page.meta.items() if name.startswith("og:")}
-    assert told == {"og:type": "website", "og:title": "Checklist", "og:description": "1 step, from Ada Lovelace"}
+    tags = {name: text for name, text in page.meta.items() if name.startswith("og:")}
+    assert tags == {"og:type": "website", "og:title": "Checklist", "og:description": "1 step, from Ada Lovelace"}
     for hidden in ("internal reference", api.organization, "hooks.example.com", "s-a"):
         assert hidden not in response.text
 

@@ -67,7 +67,7 @@ async def test_killed_between_store_and_run_it_leaves_an_orphan_at_most_and_the_
     sending = asyncio.create_task(upload(process, person, halves.body(), op_id="one"))
     await eventually(halves.received)
     async with frozen(control_plane.apiserver.pid):
-        # From here on the run cannot be told of the photo; the store can.
+        # From here on the run can no longer record the photo; the store can keep it.
         halves.go_on.set()
         await eventually(are_stored, every_s=0.005)
         process.child.kill()
@@ -95,7 +95,7 @@ async def test_killed_while_it_receives_it_leaves_nothing(api: Api, process: Api
     assert halves.received() == []
     assert await person.photo_objects() == []
     first = await upload(process, person, picture(), op_id="one")
-    # Killed after the answer, the photo is there, and the retry is told so.
+    # Killed after the answer, the photo is there, and the retry says so.
     process.child.kill()
     await start_again(process)
     again = await upload(process, person, picture(), op_id="one")

@@ -88,7 +88,7 @@ def test_an_address_that_is_no_store_is_refused_without_repeating_secrets() -> N
         assert "secret" not in str(caught.value)
 
 
-async def test_a_store_that_is_away_is_told_apart_from_a_photo_that_is_not_there(
+async def test_an_unavailable_store_is_distinguished_from_a_missing_photo(
     monkeypatch: pytest.MonkeyPatch, file: Path
 ) -> None:
     away = {

@@ -84,7 +84,7 @@ async def everything(api: Api, person: Person, desk: Desk, template: str) -> dic
     return {what: (answer.status_code, answer.content) for what, answer in answers.items()}
 
 
-async def test_an_archived_run_is_told_byte_for_byte_as_when_it_was_live(frozen: Api) -> None:
+async def test_an_archived_run_is_answered_byte_for_byte_as_when_it_was_live(frozen: Api) -> None:
     lab, desk = ArchiveLab(frozen), await at_desk(frozen)
     person = await person_for(
         frozen, step("a", "photo"), step("b", geo=True, label="да, 記"), signature_on_complete=True
@@ -106,7 +106,7 @@ async def test_an_archived_run_is_told_byte_for_byte_as_when_it_was_live(frozen:
     assert {status for path, (status, _) in before.items() if "export" in path} == {200}
     assert person.run_id.encode() in before["/v1/exports?format=geojson"][1]
     assert json.loads(after["/v1/runs"][1])["pagination"]["total"] == 1
-    deletion = await desk.told(f"/templates/{template}/deletion")
+    deletion = await desk.read(f"/templates/{template}/deletion")
     assert (deletion["runs"], deletion["open_runs"]) == (1, 0)
     assert (await person.fetch(photo["url"])).status_code == 200
 
@@ -120,7 +120,7 @@ async def test_deliveries_of_an_archived_run_differ_in_nothing_but_that_they_are
     one_each = (f"/v1/deliveries/{delivered}", f"/v1/deliveries/{failed}")
     paths = (f"/v1/runs/{story.run_id}/deliveries", of_run, f"{of_run}&status=failed", *one_each)
 
-    async def told() -> list[Any]:
+    async def deliveries() -> list[Any]:
         return [(await look(frozen, path)).json() for path in paths]
 
     def refused(value: Any) -> Any:
@@ -132,10 +132,10 @@ async def test_deliveries_of_an_archived_run_differ_in_nothing_but_that_they_are
                 value |= {"replayable": False, "replay_refusal": "run_archived"}
         return value
 
-    before = await until(told, lambda found: len(found[2]["data"]) == 1 and len(found[0]["data"]) == 2)
+    before = await until(deliveries, lambda found: len(found[2]["data"]) == 1 and len(found[0]["data"]) == 2)
     await lab.archive(story.run_id)
     await lab.loaded()
-    assert await told() == refused(before) != before
+    assert await deliveries() == refused(before) != before
     replay = await frozen.http.post(f"/v1/deliveries/{failed}/replay")
     assert error_of(replay) == (409, "replay_refused")
     assert "archived" in replay.json()["message"]
@@ -182,7 +182,7 @@ async def _nothing_listed(*_: object) -> Any:
     yield
 
 
-async def test_a_store_that_is_away_is_said_and_hinders_no_live_run(
+async def test_an_unavailable_store_is_reported_and_live_runs_go_on(
     start_api: StartApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     api = await start_api()
@@ -203,16 +203,16 @@ async def test_a_store_that_is_away_is_said_and_hinders_no_live_run(
             assert "rchive" in response.json()["message"]
         assert (await api.anonymous.get(f"/r/{archived}")).status_code == 503
         assert (await look(api, f"/v1/runs/{live}")).status_code == 200
-        told = (await look(api, "/v1/runs")).json()
-        assert {run["run_id"] for run in told["data"]} == {archived, leaving, live}
-        assert (told["archive"]["complete"], told["archive"]["reason"]) == (False, "unavailable")
+        listed = (await look(api, "/v1/runs")).json()
+        assert {run["run_id"] for run in listed["data"]} == {archived, leaving, live}
+        assert (listed["archive"]["complete"], listed["archive"]["reason"]) == (False, "unavailable")
         assert (await api.anonymous.get("/readyz")).status_code == 200
         # So it is by a process that starts without the store.
         started = await start_api()
         assert "notes" in (await started.anonymous.get("/readyz")).json()
-        told = (await look(started, "/v1/runs")).json()
-        assert {run["run_id"] for run in told["data"]} == {live}
-        assert (told["archive"]["complete"], told["archive"]["reason"]) == (False, "unavailable")
+        listed = (await look(started, "/v1/runs")).json()
+        assert {run["run_id"] for run in listed["data"]} == {live}
+        assert (listed["archive"]["complete"], listed["archive"]["reason"]) == (False, "unavailable")
         assert error_of(await look(started, f"/v1/runs/{new_id('r')}")) == (503, "service_unavailable")
     await until(lambda: look(started, f"/v1/runs/{new_id('r')}"), lambda response: response.status_code == 404)
     listing = await until(lambda: look(started, "/v1/runs"), lambda response: "archive" not in response.json())
@@ -242,7 +242,7 @@ async def test_unknown_ids_make_one_look_a_second(api: Api, monkeypatch: pytest.
     assert looks <= 2 + (loop.time() - began)
 
 
-async def test_a_damaged_part_hinders_no_other(api: Api, start_api: StartApi, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_damaged_part_affects_no_other(api: Api, start_api: StartApi, caplog: pytest.LogCaptureFixture) -> None:
     lab = ArchiveLab(api)
     first, second, third = [await completed(api) for _ in range(3)]
     [damaged] = await lab.archive(first)
@@ -266,8 +266,8 @@ async def test_a_damaged_part_hinders_no_other(api: Api, start_api: StartApi, ca
     await lab.store.put(unreadable.manifest_key, b'{"format": 1')
     starts_with_it = await start_api()
     await starts_with_it.services.archive.wait_until_loaded()
-    told = (await look(starts_with_it, "/v1/runs")).json()
-    assert ([run["run_id"] for run in told["data"]], told["archive"]["reason"]) == ([third], "damaged")
+    listed = (await look(starts_with_it, "/v1/runs")).json()
+    assert ([run["run_id"] for run in listed["data"]], listed["archive"]["reason"]) == ([third], "damaged")
     statuses = [(await look(starts_with_it, f"/v1/runs/{run}")).status_code for run in (first, third)]
     assert statuses == [503, 200]
     await lab.store.put(damaged.key, content)

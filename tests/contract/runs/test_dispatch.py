@@ -196,7 +196,7 @@ async def test_the_sender_is_the_member_who_made_the_key_else_the_organization(a
             assert await sender(http) == "Test organization"
 
 
-async def test_a_bug_while_a_secret_is_sealed_shows_it_to_nobody(
+async def test_a_bug_while_a_secret_is_sealed_does_not_reveal_it(
     api: Api, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(self: KeyRing, plaintext: str, *, owner: str) -> str:
@@ -218,7 +218,7 @@ async def test_a_bug_while_a_secret_is_sealed_shows_it_to_nobody(
 
 
 async def test_a_replica_whose_clock_is_hours_behind_dispatches_runs_that_are_believed(start_api: StartApi) -> None:
-    """To others, and to itself, their seals look as if somebody had created them again; their status says otherwise."""
+    """To others, and to itself, their seals look as if they had been created again; their status says otherwise."""
     api = await start_api(clock=lambda: utc_now() - timedelta(hours=2))
     run_id = await api.account.new_run()
     other = await start_api()

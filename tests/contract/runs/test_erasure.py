@@ -80,11 +80,11 @@ def erase(  # noqa: PLR0917 - fixtures
 
 
 async def answered(api: Api, email: str, *, ends: bool = True, **dispatch: Any) -> Person:
-    """Somebody gives their address, a photo and a drawn signature; and is through with it, or is not."""
+    """A person gives their address, a photo and a drawn signature; and is through with it, or is not."""
     person = await person_for(
         api, step("a", "photo"), step("b"), identity="external", signature_on_complete=True, dispatch=dispatch
     )
-    given = await person.call("PUT", "/identity", json={"name": "Somebody", "email": email})
+    given = await person.call("PUT", "/identity", json={"name": "Ada", "email": email})
     assert given.status_code == 200, given.text
     assert (await person.upload("a", picture(color=(len(email), 9, 9)))).status_code == 201
     assert (await person.draw(drawing())).status_code < 300
@@ -109,7 +109,7 @@ async def story_of(person: Person) -> dict[str, tuple[int, bytes]]:
 
 
 def _without_signatures(answer: httpx.Response) -> bytes:
-    """Addresses of photos are signed anew at each read."""
+    """Addresses of photos are signed at each read."""
     return b'"'.join(part.partition(b"?")[0] if b"/v1/photos/" in part else part for part in answer.content.split(b'"'))
 
 
@@ -166,13 +166,13 @@ async def test_all_of_one_person_goes_and_everything_of_others_stays(api: Api, e
     manifest = await lab.store.manifest(new)
     assert manifest is not None and manifest.run_ids == (other_archived.run_id,)
     assert lines_of(contents[new.key] or b"", manifest) == [others_line]
-    (told,) = receipt["erased"]["parts"]
-    assert (told["part"], told["sha256"], told["instead"]) == (place.key, old.sha256, new.key)
-    assert told["sha256_instead"] == manifest.sha256
+    (erased,) = receipt["erased"]["parts"]
+    assert (erased["part"], erased["sha256"], erased["instead"]) == (place.key, old.sha256, new.key)
+    assert erased["sha256_instead"] == manifest.sha256
     assert [body["metadata"]["name"] for body in await api.all_of(RUN)] == [other_live.run_id]
     assert await api.all_of(WEBHOOK_DELIVERY) == []
 
-    # What people are told.
+    # What people read.
     async def they_are_not_found() -> bool:
         answers = [await api.http.get(f"/v1/runs/{run_id}") for run_id in gone]
         rows = (await api.http.get("/v1/runs")).json()["data"]
@@ -187,7 +187,7 @@ async def test_all_of_one_person_goes_and_everything_of_others_stays(api: Api, e
     assert [await story_of(person) for person in (other_archived, other_live)] == before
     assert (await api.http.get("/v1/usage")).json() == used
 
-    # The audit trail tells of it, and not whom it was about.
+    # The audit trail has it, without the person.
     entries = [body["spec"] for body in await api.all_of(AUDIT_ENTRY)]
     (entry,) = [spec for spec in entries if spec["action"] == "person.erased"]
     assert entry["details"]["runs"] == "4" and ADA not in json.dumps(entries).casefold()
@@ -273,9 +273,9 @@ async def test_a_dry_run_tells_what_would_go_a_damaged_part_is_left_and_snapshot
     status, said, first, _ = await erase.person("--backup", url)
     assert status == 1 and f"left: {place.key}" in said
     assert [run["id"] for run in first["erased"]["runs"]] == [live.run_id]
-    (told,) = [one for one in first["elsewhere"] if one["where"] == f"backup {url}"]
+    (erased,) = [one for one in first["elsewhere"] if one["where"] == f"backup {url}"]
     (snapshot,) = [path.name for path in (tmp_path / "backup" / "snapshots").iterdir()]
-    assert snapshot in told["what"]
+    assert snapshot in erased["what"]
     await lab.store.put(place.key, whole)
     status, said, second, _ = await erase.person()
     assert status == 0 and len(second["attempts"]) == 2, said
@@ -341,8 +341,8 @@ async def test_what_cannot_be_done_is_said_in_one_line(erase: Eraser, capsys: py
     for arguments, why in (
         (["--email", ADA, "--yes"], "--organization says"),
         ([*organization, "--yes"], "who is meant"),
-        (["--organization", "nobody", "--email", ADA, "--yes"], "there is no organization nobody"),
-        ([*organization, "--member", "nobody", "--yes"], "has no member nobody"),
+        (["--organization", "absent", "--email", ADA, "--yes"], "there is no organization absent"),
+        ([*organization, "--member", "absent", "--yes"], "has no member absent"),
         (["--check-receipt", "none.json"], "none.json cannot be read"),
     ):
         assert await asyncio.to_thread(main, ["erase", *arguments]) == 2

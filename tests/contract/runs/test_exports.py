@@ -165,8 +165,8 @@ async def test_json_lines_are_runs_as_get_gives_them_and_geojson_has_a_point_for
             return {k: without_addresses(v) for k, v in value.items() if k not in ("url", "thumbnail_url")}
         return [without_addresses(one) for one in value] if isinstance(value, list) else value
 
-    told = {name: value for name, value in line.items() if name not in ("sections", "people")}
-    assert without_addresses(told) == without_addresses(run)
+    fields = {name: value for name, value in line.items() if name not in ("sections", "people")}
+    assert without_addresses(fields) == without_addresses(run)
     photo = line["answers"]["s-shelf"]["photos"][0]
     assert photo["url"].startswith(f"https://checklists.example/v1/runs/{person.run_id}/photos/")
     [section] = line["sections"]

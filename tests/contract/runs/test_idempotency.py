@@ -131,7 +131,7 @@ async def test_a_dispatch_that_another_process_has_counted_but_not_made_is_in_pr
     assert await used(api) == 1
 
 
-async def test_what_a_repeated_request_was_told_of_is_in_the_next_list_of_a_replica_that_has_heard_of_nothing(
+async def test_a_run_that_a_repeated_request_returned_is_in_the_next_list_of_a_replica_with_a_stale_cache(
     start_api: StartApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def silent(*_: Any, **__: Any) -> AsyncIterator[Any]:

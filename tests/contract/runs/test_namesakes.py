@@ -108,7 +108,7 @@ async def test_a_process_that_is_starting_refuses_no_link_that_it_cannot_know_ye
     assert owner.name == theirs.organization
 
 
-async def test_what_only_the_api_may_decide_is_not_believed_of_a_run_that_somebody_else_made(api: Api) -> None:
+async def test_fields_that_only_the_api_may_set_are_not_believed_of_a_run_made_otherwise(api: Api) -> None:
     theirs, mine = await in_their_own(api), await in_their_own(api)
     sealed = await api.kube.get(RUN, await theirs.new_run(), theirs.namespace)
     seal = sealed["metadata"]["annotations"][SEAL_ANNOTATION]
@@ -132,7 +132,7 @@ async def test_what_only_the_api_may_decide_is_not_believed_of_a_run_that_somebo
 async def test_a_run_of_the_api_that_is_created_again_with_its_seal_is_not_believed(
     start_api: StartApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As an editor of the namespace can do where no admission policy hinders it: the run was answered and is over, and
+    """As an editor of the namespace can do where no admission policy forbids it: the run was answered and is over, and
     would be open again under its link, without being counted."""
     monkeypatch.setattr(run_seal, "CREATED_WITHIN", timedelta(seconds=4))
     api = await start_api()
@@ -146,7 +146,7 @@ async def test_a_run_of_the_api_that_is_created_again_with_its_seal_is_not_belie
     metadata = {name: body["metadata"][name] for name in ("name", "namespace", "labels", "annotations")}
     again = await api.kube.create(RUN, {**body, "metadata": metadata}, api.namespace)
     assert again["spec"] == body["spec"]
-    # To the API it is a run that somebody made with kubectl and that no operator has admitted yet.
+    # To the API it is a run that was made with kubectl and that no operator has admitted yet.
     await until_status(404, lambda: api.http.get(f"/v1/runs/{person.run_id}"))
     assert error_of(await person.call("GET")) == (404, "run_not_found")
     assert error_of(await person.call("PUT", "/answers/s-a", json={"value": True})) == (404, "run_not_found")

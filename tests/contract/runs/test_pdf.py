@@ -1,4 +1,4 @@
-"""A run as a PDF: everything is in it, in every writing system; nobody else waits for it."""
+"""A run as a PDF: everything is in it, in every writing system; no other request waits for it."""
 
 import asyncio
 import hashlib
@@ -48,11 +48,11 @@ def text_of(pdf: bytes) -> str:
     return "\n".join(page.get_textpage().get_text_range() for page in document).replace("\r\n", "\n")
 
 
-def told_texts(pdf: bytes) -> list[str]:
-    """What the document says of letters that cannot be told from their forms (ActualText)."""
+def actual_texts(pdf: bytes) -> list[str]:
+    """What the document says of letters that their glyphs do not identify (ActualText)."""
     contents = b"".join(_inflated(stream) for stream in re.findall(rb"stream\r?\n(.*?)\r?\nendstream", pdf, re.DOTALL))
     return [
-        bytes.fromhex(told.decode()).decode("utf-16") for told in re.findall(rb"/ActualText <([0-9a-f]+)>", contents)
+        bytes.fromhex(text.decode()).decode("utf-16") for text in re.findall(rb"/ActualText <([0-9a-f]+)>", contents)
     ]
 
 
@@ -89,7 +89,7 @@ async def test_everything_of_a_run_is_printed(api: Api) -> None:
     steps += ("Later\nSkipped", "Why?\nDoes not apply", "Signed by\nZoë Å.")
     for said in (*facts, *steps, completed_at, run["receipt"]["digest"], "Page 1 of "):
         assert said in text, said
-    assert told_texts(pdf) == [ARABIC, "نعم"]
+    assert actual_texts(pdf) == [ARABIC, "نعم"]
     document = pypdfium2.PdfDocument(pdf)
     images = [found for page in document for found in page.get_objects([pypdfium2.raw.FPDF_PAGEOBJ_IMAGE])]
     assert len(images) == 2  # the photo and the signature
@@ -159,9 +159,9 @@ def inked_columns(pdf: bytes, left: float, right: float) -> list[int]:
     return [x for x in range(part.width) if part.crop((x, 0, x + 1, part.height)).getextrema()[0] < 128]
 
 
-def test_what_is_written_from_the_right_stands_at_the_right_and_is_told_in_its_own_order(tmp_path: Path) -> None:
+def test_right_to_left_text_is_right_aligned_and_extracted_in_its_own_order(tmp_path: Path) -> None:
     made = draw(paper(Entry(ARABIC, value=HEBREW)), {}, tmp_path)
-    assert told_texts(made) == [ARABIC, HEBREW]
+    assert actual_texts(made) == [ARABIC, HEBREW]
     columns = inked_columns(made, 0.5, 1)
     margin = (210 / 2 - 18) / 25.4 * 72 * 4
     assert margin - 8 < columns[-1] <= margin

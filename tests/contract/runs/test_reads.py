@@ -55,7 +55,7 @@ async def test_a_new_run_has_every_field_of_the_specification_and_so_has_its_pre
     assert (await api.anonymous.get(f"/v1/runs/{run_id}/preview")).json() == preview
 
 
-async def test_answers_are_read_live_whoever_wrote_them(start_api: StartApi) -> None:
+async def test_answers_are_read_live_from_every_writer(start_api: StartApi) -> None:
     one, other = await start_api(), await start_api()
     run_id = await one.account.new_run()
     await one.does(run_id, AnswerStep(step_id="s-clean", value=False), AnswerStep(step_id="s-why", value="Floor"))

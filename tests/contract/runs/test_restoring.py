@@ -1,4 +1,4 @@
-"""While a backup is being restored an organization is neither shown in parts nor changed: callers are told to come
+"""While a backup is being restored an organization is neither shown in parts nor changed: callers are asked to come
 again."""
 
 import asyncio
@@ -33,7 +33,7 @@ async def _restoring(api: Api, account: Account) -> AsyncIterator[None]:
         await mark(None)
 
 
-def _told_to_come_again(response: httpx.Response) -> None:
+def _assert_retry_after(response: httpx.Response) -> None:
     assert response.status_code == 503, response.text
     assert response.headers["Retry-After"] == "30"
     assert response.json()["error"] == "service_unavailable"
@@ -44,7 +44,7 @@ def _person(api: Api, run_id: str) -> Person:
     return Person(run_id, api, api.token(run_id))
 
 
-async def test_owners_and_executors_are_told_to_come_again_and_nothing_changes(api: Api) -> None:
+async def test_owners_and_executors_get_retry_after_and_nothing_changes(api: Api) -> None:
     template = await api.account.create_template()
     run_id = str((await api.account.dispatch(template["id"]))["run_id"])
     person = _person(api, run_id)
@@ -53,18 +53,18 @@ async def test_owners_and_executors_are_told_to_come_again_and_nothing_changes(a
     await api.kube.create(API_KEY, unused, api.namespace)
     async with _restoring(api, api.account):
         for path in ("/v1/runs", f"/v1/runs/{run_id}", "/v1/templates", "/v1/usage", "/v1/deliveries"):
-            _told_to_come_again(await api.http.get(path))
-        _told_to_come_again(await api.http.post("/v1/runs", json={"template_id": template["id"]}))
-        _told_to_come_again(await api.http.post(f"/v1/runs/{run_id}/cancel"))
-        _told_to_come_again(await api.anonymous.get(f"/v1/runs/{run_id}/preview"))
+            _assert_retry_after(await api.http.get(path))
+        _assert_retry_after(await api.http.post("/v1/runs", json={"template_id": template["id"]}))
+        _assert_retry_after(await api.http.post(f"/v1/runs/{run_id}/cancel"))
+        _assert_retry_after(await api.anonymous.get(f"/v1/runs/{run_id}/preview"))
         for method, path, body in OPERATIONS:
             where = path.replace("s-a", "s-clean")
             if "photos" not in path and path != "/signature":
-                _told_to_come_again(await person.call(method, where, json=body))
+                _assert_retry_after(await person.call(method, where, json=body))
         page = await api.anonymous.get(f"/r/{run_id}")
         assert (page.status_code, page.headers["Retry-After"]) == (503, "30")
         assert page.headers["Content-Type"].startswith("text/html")
-        _told_to_come_again(await api.anonymous.get("/v1/runs", headers={"Authorization": f"Bearer {key}"}))
+        _assert_retry_after(await api.anonymous.get("/v1/runs", headers={"Authorization": f"Bearer {key}"}))
         await asyncio.sleep(0.5)  # the use of the key would be noted in the background
         assert "status" not in await api.kube.get(API_KEY, unused["metadata"]["name"], api.namespace)
         assert await api.kube.get(RUN, run_id, api.namespace) == before
@@ -93,7 +93,7 @@ async def test_what_is_not_there_yet_is_not_called_unknown(api: Api) -> None:
     assert await statuses() == [401, 404, 404, 404]
 
 
-async def test_members_stay_signed_in_and_are_told_to_come_again(api: Api) -> None:
+async def test_members_stay_signed_in_and_get_retry_after(api: Api) -> None:
     other = await api.make_account()
     desk = await at_desk(api)
     elsewhere = await at_desk(api, account=other)
@@ -101,14 +101,14 @@ async def test_members_stay_signed_in_and_are_told_to_come_again(api: Api) -> No
         session = await api.anonymous.get("/dashboard/api/session", headers=desk.person.headers)
         assert [each["id"] for each in session.json()["organizations"]] == [desk.person.organization_id]
         for path in ("/runs", "/keys", "/templates", "/usage", "/events"):
-            _told_to_come_again(await desk.get(path))
+            _assert_retry_after(await desk.get(path))
             if path != "/events":  # which does not end
                 assert (await elsewhere.get(path)).status_code == 200
-        _told_to_come_again(await desk.post("/keys", {"name": "mine"}))
+        _assert_retry_after(await desk.post("/keys", {"name": "mine"}))
     assert (await desk.get("/runs")).status_code == 200
 
 
-async def test_nobody_becomes_a_member_that_is_restored(api: Api) -> None:
+async def test_no_sign_in_takes_over_a_member_that_is_being_restored(api: Api) -> None:
     """The restore would find a member that is not as the backup has them."""
     desk = await at_desk(api)
     invited = object_id("u", new_id("u"))

@@ -19,7 +19,7 @@ from checklist_crds.resources.kinds import ORGANIZATION, RUN
 from checklist_crds.times import utc_now
 
 TAKEN_OVER_AFTER = timedelta(seconds=12)
-GIVEN_UP_AFTER = timedelta(seconds=26)
+TAKEN_OVER_AFTER = timedelta(seconds=26)
 
 
 def held(api: Api, monkeypatch: pytest.MonkeyPatch) -> Gate:
@@ -61,13 +61,13 @@ async def test_the_slow_one_takes_no_count_back_that_is_another_s_by_now(
     assert second.status_code == 201
     gate.go_on.set()
     assert (await first).json() == second.json()
-    assert await counted(slow, quick) == (1, 1, 1), "whoever made the run has not confirmed it yet"
+    assert await counted(slow, quick) == (1, 1, 1), "the replica that made the run has not confirmed it yet"
     for confirm_now in confirmed:
         confirm_now()
     assert await counted(slow, quick) == (1, 0, 1)
 
 
-async def test_whoever_took_a_count_over_in_vain_leaves_it_to_the_run_that_the_slow_one_makes(
+async def test_a_replica_that_took_a_count_over_in_vain_leaves_it_to_the_run_of_the_slow_one(
     start_api: StartApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = utc_now()
@@ -98,7 +98,7 @@ async def test_a_run_is_not_made_any_more_when_the_operator_may_have_given_its_c
     async def slowly(*given: Any) -> None:
         nonlocal now
         await ensure(*given)
-        now += GIVEN_UP_AFTER
+        now += TAKEN_OVER_AFTER
 
     monkeypatch.setattr(api.services.dispatcher._revisions, "ensure", slowly)
     response = await dispatch(api.account, template)

@@ -74,8 +74,8 @@ async def test_every_owner_operation_needs_a_key_before_anything_else(api: Api) 
 async def test_a_key_is_refused_after_its_revocation_although_the_watches_have_fallen_silent(
     api: Api, control_plane: ControlPlane, tmp_path: Path
 ) -> None:
-    """The connections stay open, and nobody hears that nothing comes any more. What is asked later than the promise is
-    let in no longer, however slow the machine: the time of each request is that of its sending."""
+    """The connections stay open and silent. Requests later than the promise are refused, however slow the machine: the
+    time of each request is that of its sending."""
     accepted: list[float] = []
 
     async def ask(http: httpx.AsyncClient) -> httpx.Response:
@@ -168,7 +168,7 @@ async def test_a_copied_digest_in_another_organization_opens_nothing(api: Api) -
     await until_status(401, lambda: api.http.get(LIST))
 
 
-async def test_too_many_requests_is_told_before_anything_else(start_api: StartApi) -> None:
+async def test_too_many_requests_is_answered_before_anything_else(start_api: StartApi) -> None:
     api = await start_api(CHECKLISTS_RATE_LIMIT="1/s burst 5")
     answers = await asyncio.gather(*(api.http.get(LIST) for _ in range(9)))
     assert sorted(answer.status_code for answer in answers) == [200] * 5 + [429] * 4

@@ -33,7 +33,7 @@ async def frozen(*pids: int) -> AsyncIterator[None]:
 
 
 SOON_S = 10.0
-"""The promise is five seconds, on a machine that does nothing else. A call that is not given up waits for the end."""
+"""The promise is five seconds, on a machine that does nothing else. A call without a deadline waits for the end."""
 
 
 async def timed(call: object) -> tuple[float, httpx.Response]:

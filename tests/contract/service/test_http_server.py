@@ -13,7 +13,7 @@ from tests.contract.conftest import Api
 from checklist_api.http.server import ApiRunner
 from checklist_crds.ids import new_id
 
-SECRET = b"4711-of-somebody"
+SECRET = b"4711-secret"
 GET = b"GET /healthz HTTP/1.1\r\nHost: x\r\n"
 
 

@@ -75,8 +75,8 @@ def test_every_json_body_has_an_example_that_fits_its_schema_and_templates_are_t
                 assert parse_definition(example["value"], strict=True), where
 
 
-def test_every_error_of_the_service_is_told_somewhere_with_its_own_status() -> None:
-    told = {
+def test_every_error_of_the_service_is_documented_with_its_own_status() -> None:
+    documented = {
         (int(status), example["value"]["error"])
         for _, _, operation in operations()
         for status, response in operation["responses"].items()
@@ -95,8 +95,8 @@ def test_every_error_of_the_service_is_told_somewhere_with_its_own_status() -> N
     # Between the dashboard's page and its API alone.
     dashboards = "link_not_valid sign_in_failed forbidden api_key_not_found member_not_found last_admin member_exists "
     dashboards += "member_managed template_managed"
-    assert {code for _, code in tree - told} <= {*dashboards.split(), "method_not_allowed", "expectation_failed"}
-    assert told <= tree
+    assert {code for _, code in tree - documented} <= {*dashboards.split(), "method_not_allowed", "expectation_failed"}
+    assert documented <= tree
     assert "method_not_allowed" in DOCUMENT["info"]["description"]
 
 
@@ -114,7 +114,7 @@ def test_security_is_as_the_specification_says() -> None:
             assert operation["security"] == [{"executorToken": []}, {"executorToken": [], "memberSession": []}]
 
 
-def test_headers_that_requests_may_carry_are_told() -> None:
+def test_request_headers_are_documented() -> None:
     shared = DOCUMENT["components"]["parameters"]
     carried = {}
     for _, _, operation in operations():

@@ -35,8 +35,8 @@ def run(*arguments: str, module: str = "checklist_api", **environment: str) -> s
 def test_help_names_settings_and_a_store_or_cluster_that_cannot_be_used_is_one_clear_line(
     control_plane: ControlPlane, tmp_path: Path
 ) -> None:
-    told = run("--help").stdout
-    assert [name for name in (*GOOD, "CHECKLISTS_PORT", "KUBECONFIG") if name not in told] == []
+    printed = run("--help").stdout
+    assert [name for name in (*GOOD, "CHECKLISTS_PORT", "KUBECONFIG") if name not in printed] == []
     store = {"KUBECONFIG": str(control_plane.kubeconfig), "CHECKLISTS_PHOTO_STORE": "ftp://elsewhere/photos"}
     for environment, why in (
         (store, "CHECKLISTS_PHOTO_STORE: must begin with one of file://"),
@@ -60,10 +60,10 @@ def test_a_start_with_bad_settings_ends_in_one_line_that_names_all_of_them(progr
     answer = run(module=program.replace("-", "_"), **environment)
     assert (answer.returncode, answer.stdout, answer.stderr.count("\n")) == (2, "", 1)
     assert file.read_text() not in answer.stderr
-    told = answer.stderr.removeprefix(f"{program}: ").removesuffix("\n").split("; ")
+    faults = answer.stderr.removeprefix(f"{program}: ").removesuffix("\n").split("; ")
     # Their words: tests/unit/core/test_settings.py.
     names = sorted({*environment, "CHECKLISTS_SEALING_KEYS"} - {"CHECKLISTS_NAMESPACE"})
-    assert sorted(each.split()[0].strip(":") for each in told) == names
+    assert sorted(each.split()[0].strip(":") for each in faults) == names
 
 
 async def test_it_serves_finishes_what_is_under_way_and_ends_cleanly(
@@ -156,21 +156,21 @@ async def test_keys_change_without_a_restart_old_links_open_and_new_ones_are_of_
             headers = {"Authorization": f"Executor {token}"}
             return (await http.get(f"/v1/executor/runs/{run_id}", headers=headers)).status_code
 
-        async def until_told(event: str, times: int) -> None:
-            def told() -> bool:
+        async def until_logged(event: str, times: int) -> None:
+            def logged() -> bool:
                 events = [json.loads(line)["event"] for line in program.child.output().splitlines()]
                 return sum(each.startswith(event) for each in events) == times
 
-            await eventually(told)
+            await eventually(logged)
 
         before = await dispatch("one")
         assert before["link"].endswith(
             "#" + executor_token(ServerKeys(server_key), object_id("org", api.organization), before["run_id"])
         )
 
-        # A file that cannot be used is told, and changes nothing.
+        # A file that cannot be used is logged, and changes nothing.
         server_file.write_text("not a key at all")
-        await until_told("settings.file_refused", 1)
+        await until_logged("settings.file_refused", 1)
         assert await status_with(before["link"]) == 200
         ready = (await http.get("/readyz")).json()
         assert ready["notes"] == ["CHECKLISTS_SERVER_KEY_FILE: the file cannot be used; its value from before is"]
@@ -179,7 +179,7 @@ async def test_keys_change_without_a_restart_old_links_open_and_new_ones_are_of_
 
         server_file.write_text(f"{_b64(NEW)},{_b64(server_key)}")
         sealing_file.write_text(f"k2:{_b64(NEW)},{sealing_keys}")
-        await until_told("settings.file_taken", 2)
+        await until_logged("settings.file_taken", 2)
         assert await status_with(before["link"]) == 200
         after = await dispatch("two")
         assert after["link"].endswith(
@@ -199,7 +199,7 @@ async def test_keys_change_without_a_restart_old_links_open_and_new_ones_are_of_
 
         # The old key goes: so do its links.
         server_file.write_text(_b64(NEW))
-        await until_told("settings.file_taken", 3)
+        await until_logged("settings.file_taken", 3)
         assert await status_with(before["link"]) == 401
         assert await status_with(after["link"]) == 200
         assert program.child.running

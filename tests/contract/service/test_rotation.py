@@ -56,9 +56,9 @@ async def until_taken(logged: pytest.LogCaptureFixture, count: int) -> None:
 
 async def notes(api: Api) -> Any:
     assert (await api.anonymous.get("/v1/runs/r-1/preview")).status_code in (404, 429)
-    told = (await api.anonymous.get("/readyz")).json()
-    assert told["status"] == "ok"
-    return told["notes"]
+    ready = (await api.anonymous.get("/readyz")).json()
+    assert ready["status"] == "ok"
+    return ready["notes"]
 
 
 async def test_redis_changes_its_password_and_its_authority(
@@ -76,7 +76,7 @@ async def test_redis_changes_its_password_and_its_authority(
         api = await start_api(**settings)
 
         async def say(what: list[str]) -> None:
-            await until(lambda: notes(api), lambda told: told == what)
+            await until(lambda: notes(api), lambda found: found == what)
 
         await say([])
         for attribute, value, file in (

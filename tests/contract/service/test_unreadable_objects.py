@@ -1,4 +1,4 @@
-"""What an editor of one namespace may write and nobody can read: no other organization notices.
+"""What an editor of one namespace may write and the service cannot read: no other organization notices.
 
 Moments that no calendar has, which the API server takes for dates and times; and values that are nested deeper than
 parsers go, which it takes in fields of any shape.
@@ -47,7 +47,7 @@ class Editor:
 
 
 @pytest.mark.parametrize("moment", [BEFORE_YEAR_1, AFTER_YEAR_9999])
-async def test_a_moment_that_no_calendar_has_ends_nobody_s_view_of_the_cluster(api: Api, moment: str) -> None:
+async def test_a_time_that_no_calendar_has_ends_no_watch(api: Api, moment: str) -> None:
     theirs = await _neighbour(api)
     editor = Editor(api, theirs, moment)
     run = await api.kube.get(RUN, await theirs.new_run(), theirs.namespace)
@@ -93,7 +93,7 @@ async def test_a_moment_that_no_calendar_has_ends_nobody_s_view_of_the_cluster(a
 
 
 @pytest.mark.parametrize("nested", NESTED)
-async def test_a_value_that_is_nested_deeper_than_a_parser_goes_hides_nobody_s_templates(
+async def test_a_value_that_is_nested_deeper_than_a_parser_goes_hides_no_templates(
     api: Api, control_plane: ControlPlane, nested: str
 ) -> None:
     editor = await _neighbour(api)
@@ -113,7 +113,7 @@ async def test_a_value_that_is_nested_deeper_than_a_parser_goes_hides_nobody_s_t
     assert (await editor.http.delete(f"/v1/templates/{deep}")).status_code == 204
 
 
-async def test_a_run_with_a_time_that_is_none_is_found_by_nobody(api: Api) -> None:
+async def test_a_run_with_an_invalid_time_is_not_found(api: Api) -> None:
     theirs = await _neighbour(api)
     for times in ({"createdAt": BEFORE_YEAR_1}, {"expiresAt": "2026-01-01T00:00:00+99:99"}):
         run_id = new_id("r")

@@ -40,7 +40,7 @@ async def test_a_created_template_is_complete_with_the_defaults_filled_in_and_re
     }
 
 
-async def test_what_is_missing_is_400_and_what_is_wrong_422_and_all_of_it_is_told_at_once(api: Api) -> None:
+async def test_missing_fields_are_400_and_wrong_ones_422_and_all_are_reported_at_once(api: Api) -> None:
     for body, missing in (
         ({}, ["name", "sections"]),
         ({"sections": "nonsense", "id": "t-1"}, ["name", "id", "sections"]),
@@ -148,7 +148,7 @@ async def test_a_template_made_with_kubectl_has_the_id_derived_from_its_name_and
     assert (await api.http.delete(path)).status_code == 204
 
 
-async def test_an_invalid_template_made_with_kubectl_can_be_read_and_mended_but_not_dispatched(api: Api) -> None:
+async def test_an_invalid_template_made_with_kubectl_can_be_read_and_fixed_but_not_dispatched(api: Api) -> None:
     sections = [{"id": "g-a", "title": "A", "steps": [STEP]}, {"id": "g-b", "title": "B", "steps": [STEP]}]
     template_id = new_id("t")
     made = owned(TEMPLATE, template_id, api.organization, api.namespace, {"name": "Twice", "sections": sections})
@@ -209,7 +209,7 @@ async def test_every_version_is_kept_and_read_as_it_was_until_the_template_is_de
     assert (await api.http.get(f"/v1/runs/{run['run_id']}")).json()["template_name"] == "Third"
 
 
-async def test_whoever_reads_many_templates_takes_no_place_from_another_organization(start_api: StartApi) -> None:
+async def test_reading_many_templates_evicts_none_of_another_organization(start_api: StartApi) -> None:
     """Nor do bodies that are not kept come from etcd, which costs the API server several times as much."""
     api = await start_api()
     many = [(await api.account.create_template())["id"] for _ in range(12)]

@@ -55,7 +55,7 @@ def test_a_body_that_readers_could_understand_differently_is_malformed(raw: byte
         parse_json_object(raw)
 
 
-def test_all_missing_members_are_told_at_once_and_null_is_not_missing() -> None:
+def test_all_missing_members_are_reported_at_once_and_null_is_not_missing() -> None:
     with pytest.raises(MissingField) as caught:
         require_members({"b": None}, "a", "b", "c", within="webhook")
     assert [problem.path for problem in caught.value.details] == ["webhook.a", "webhook.c"]

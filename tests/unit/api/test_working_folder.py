@@ -63,7 +63,7 @@ def test_folders_of_processes_that_were_killed_go_at_the_next_start_whatever_the
     remove_left_behind(tmp_path)
     assert all(owner.works for owner in owners)
     killed.kill()
-    assert killed.works, "nobody was there to clear up"
+    assert killed.works, "no process was left to clear up"
     ours = WorkingFolder(tmp_path)
     ours.take()
     assert living.works

@@ -192,7 +192,7 @@ def test_lines_that_are_not_what_the_manifest_says_are_damage() -> None:
         list(verified_records(content, manifest))
 
 
-def test_a_manifest_speaks_of_its_own_part_alone_and_can_be_made_again_from_it() -> None:
+def test_a_manifest_describes_its_own_part_only_and_can_be_rebuilt_from_it() -> None:
     part, other = encoded(a_record(1)), encoded(a_record(2))
     assert Manifest.parse(part.manifest.encoded(), part.place) == part.manifest
     with pytest.raises(Damaged, match="another part"):

@@ -170,8 +170,8 @@ async def test_what_is_counted_ahead_is_given_out_once_and_the_rest_given_back()
     cluster: Any = MemoryCluster()
     cluster.put(ORGANIZATION, "acme", {"displayName": "Acme"})
     ledger, taken = QuotaLedger(cluster, lambda: NOW), list[str]()
-    for crowd in (1, 20, 60, 60, 1, 7):
-        reservations = await asyncio.gather(*(ledger.take("acme") for _ in range(crowd)))
+    for burst in (1, 20, 60, 60, 1, 7):
+        reservations = await asyncio.gather(*(ledger.take("acme") for _ in range(burst)))
         assert {reservation.verdict for _, reservation in reservations} == {Verdict.RESERVED}
         taken += [run_id for run_id, _ in reservations]
     taken += [(await ledger.take("acme"))[0] for _ in range(200)]

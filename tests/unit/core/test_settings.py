@@ -70,8 +70,8 @@ def test_an_unknown_name_stops_the_start_without_its_value_and_those_of_other_pr
     of_tools = dict.fromkeys(names.TOOLS, "1")
     of_the_other = names.OPERATOR if program is ApiSettings else names.API
     assert program.from_environment(GOOD | of_tools | dict.fromkeys(of_the_other, "?"))
-    [told] = problems(program, **GOOD, CHECKLISTS_SERVER_KEYS=SECRET)
-    assert told == "CHECKLISTS_SERVER_KEYS is no setting (did you mean CHECKLISTS_SERVER_KEY?)"
+    [problem] = problems(program, **GOOD, CHECKLISTS_SERVER_KEYS=SECRET)
+    assert problem == "CHECKLISTS_SERVER_KEYS is no setting (did you mean CHECKLISTS_SERVER_KEY?)"
     assert problems(program, **GOOD, CHECKLISTS_XYZZY_PLUGH=SECRET) == ("CHECKLISTS_XYZZY_PLUGH is no setting",)
 
 
@@ -216,8 +216,8 @@ def test_numbers_may_be_written_as_helm_writes_them_and_a_part_of_the_deliveries
     settings = OperatorSettings.from_environment(GOOD | prefixed(written))
     assert (settings.limits.total, settings.photo_orphan_after_s) == (1_000_000, 1_728_000)
     for name in ("MAX_DELIVERIES_PER_HOST", "MAX_DELIVERIES_PER_ORGANIZATION"):
-        [told] = problems(OperatorSettings, **GOOD, **prefixed({name: "9", "MAX_DELIVERIES": "8"}))
-        assert told == f"CHECKLISTS_{name} is 9, but CHECKLISTS_MAX_DELIVERIES is 8: it cannot be more"
+        [problem] = problems(OperatorSettings, **GOOD, **prefixed({name: "9", "MAX_DELIVERIES": "8"}))
+        assert problem == f"CHECKLISTS_{name} is 9, but CHECKLISTS_MAX_DELIVERIES is 8: it cannot be more"
     model = ApiSettings.from_environment(GOOD | prefixed(MODEL | {"MODEL_TOKENS_PER_DAY": "2e+06"})).model
     assert model is not None
     assert model.tokens_per_day == 2_000_000
@@ -230,9 +230,9 @@ def test_a_number_is_within_its_bounds_or_named_with_them(program: Program) -> N
     for variable in bounded:
         environment = GOOD | prefixed(OIDC | MODEL | {"REDIS_URL": "redis://h"})
         for wrong in ("-1", "many", "1e12", "nan", "inf", "0x10", "1_000"):
-            [told] = problems(program, **environment, **{variable.name: wrong})
-            assert told.startswith(f"{variable.name} must be a "), told
-            assert re.search(r"from [\d.]+ to \d+, not|above 0, at most \d+, not", told), told
+            [problem] = problems(program, **environment, **{variable.name: wrong})
+            assert problem.startswith(f"{variable.name} must be a "), problem
+            assert re.search(r"from [\d.]+ to \d+, not|above 0, at most \d+, not", problem), problem
 
 
 def test_document_names_and_chart_are_as_the_models_and_the_chart_has_no_secret() -> None:
@@ -289,7 +289,7 @@ WRONG: dict[Program, dict[str, list[str]]] = {
     ApiSettings: {
         "NAMESPACE": [""],
         "RATE_LIMIT": ["fast"],
-        "BASE_URL": ["checklists.example", "https://a.example/api?x=1", "https://somebody@a.example"],
+        "BASE_URL": ["checklists.example", "https://a.example/api?x=1", "https://user@a.example"],
     },
 }
 

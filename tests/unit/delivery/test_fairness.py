@@ -58,7 +58,7 @@ async def end(*attempts: Attempt) -> None:
 
 
 @dataclass(frozen=True)
-class Crowd:
+class Load:
     """Attempts number 0 to `count`, as text: `{n}` is the number, `{h}` the number modulo `hosts`."""
 
     count: int
@@ -85,10 +85,10 @@ def time_out(permits: Permits, host: str, times: int = 5) -> None:
         permits.record(host, OutcomeClass.TIMEOUT)
 
 
-def with_history(limits: Limits, *crowds: Crowd) -> Permits:
+def with_history(limits: Limits, *loads: Load) -> Permits:
     """Permits where the hosts that are called "known" have answered, and those that are called "slow" have not."""
     permits = Permits(limits)
-    hosts = {host for crowd in crowds for host, _ in crowd.places()}
+    hosts = {host for load in loads for host, _ in load.places()}
     answered(permits, *(host for host in hosts if "known" in host))
     for host in hosts:
         time_out(permits, host, 5 if "slow" in host else 0)
@@ -97,39 +97,37 @@ def with_history(limits: Limits, *crowds: Crowd) -> Permits:
 
 async def test_the_limits_are_those_of_the_profile() -> None:
     each = "{n}.known.example"
-    for crowd, expected in ((Crowd(40, "known"), 16), (Crowd(80, each), 64), (Crowd(520, each, "org-{n}"), 512)):
-        permits = with_history(Limits(), crowd)
-        attempts = crowd.begin(permits)
+    for load, expected in ((Load(40, "known"), 16), (Load(80, each), 64), (Load(520, each, "org-{n}"), 512)):
+        permits = with_history(Limits(), load)
+        attempts = load.begin(permits)
         assert await started(attempts) == expected == permits.in_flight
-        assert permits.waiting == crowd.count - expected
+        assert permits.waiting == load.count - expected
         await end(*attempts)
         assert (permits.in_flight, permits.waiting) == (0, 0)
 
 
 DEFAULT = Limits()
-UNHEARD = Crowd(300, "{n}.new", "org-{n}")
-UNHEARD_OF_ONE = Crowd(60, "{n}.new")
-SLOW = Crowd(100, "{h}.slow", "org-{n}", hosts=20)
+UNHEARD = Load(300, "{n}.new", "org-{n}")
+UNHEARD_OF_ONE = Load(60, "{n}.new")
+SLOW = Load(100, "{h}.slow", "org-{n}", hosts=20)
 
 
 @pytest.mark.parametrize(
     ("limits", "busy", "running", "others"),
     [
-        pytest.param(SMALL, Crowd(50), 4, Crowd(1, "b.example"), id="full host"),
-        pytest.param(SMALL, Crowd(50, "{n}.example"), 6, Crowd(1, "b.example", "org-2"), id="full organization"),
-        pytest.param(SMALL, Crowd(20, first=False), 3, Crowd(1), id="retries at a host"),
-        pytest.param(SMALL, Crowd(20, "{n}.a", first=False), 5, Crowd(1, "b"), id="retries in an organization"),
-        pytest.param(SMALL, Crowd(20, "{n}.a", "org-{n}", first=False), 6, Crowd(1, "b", "org-b"), id="retries in all"),
-        pytest.param(SMALL, SLOW, 2, Crowd(6, "{n}.b", "org-{n}"), id="slow hosts"),
-        pytest.param(SMALL, Crowd(10, "a.slow"), 1, Crowd(1, "b.slow"), id="slow host has one place in the lane"),
-        pytest.param(DEFAULT, Crowd(10, "new", first=False), 3, Crowd(1, "new"), id="retries at an unheard host"),
-        pytest.param(DEFAULT, UNHEARD, 256, Crowd(256, "{n}.known", "o-{n}"), id="unheard hosts"),
-        pytest.param(DEFAULT, UNHEARD_OF_ONE, 32, Crowd(16, "known"), id="unheard hosts of an organization"),
+        pytest.param(SMALL, Load(50), 4, Load(1, "b.example"), id="full host"),
+        pytest.param(SMALL, Load(50, "{n}.example"), 6, Load(1, "b.example", "org-2"), id="full organization"),
+        pytest.param(SMALL, Load(20, first=False), 3, Load(1), id="retries at a host"),
+        pytest.param(SMALL, Load(20, "{n}.a", first=False), 5, Load(1, "b"), id="retries in an organization"),
+        pytest.param(SMALL, Load(20, "{n}.a", "org-{n}", first=False), 6, Load(1, "b", "org-b"), id="retries in all"),
+        pytest.param(SMALL, SLOW, 2, Load(6, "{n}.b", "org-{n}"), id="slow hosts"),
+        pytest.param(SMALL, Load(10, "a.slow"), 1, Load(1, "b.slow"), id="slow host has one place in the lane"),
+        pytest.param(DEFAULT, Load(10, "new", first=False), 3, Load(1, "new"), id="retries at an unheard host"),
+        pytest.param(DEFAULT, UNHEARD, 256, Load(256, "{n}.known", "o-{n}"), id="unheard hosts"),
+        pytest.param(DEFAULT, UNHEARD_OF_ONE, 32, Load(16, "known"), id="unheard hosts of an organization"),
     ],
 )
-async def test_what_is_full_leaves_room_for_the_others(
-    limits: Limits, busy: Crowd, running: int, others: Crowd
-) -> None:
+async def test_what_is_full_leaves_room_for_the_others(limits: Limits, busy: Load, running: int, others: Load) -> None:
     permits = with_history(limits, busy, others)
     waiting = busy.begin(permits)
     assert await started(waiting) == running
@@ -173,7 +171,7 @@ async def test_of_a_first_attempt_and_a_retry_who_has_waited_longer_goes_first(*
 
 
 @pytest.mark.parametrize("granted", [False, True], ids=["while it waits", "just as it is granted"])
-async def test_a_cancelled_wait_takes_no_place_and_holds_up_nobody(granted: bool) -> None:
+async def test_a_cancelled_wait_takes_no_permit_and_blocks_no_other(granted: bool) -> None:
     permits = Permits(Limits(per_host=1, reserved=0))
     holder, cancelled, patient = (Attempt(permits) for _ in range(3))
     await settle()
@@ -232,7 +230,7 @@ async def test_a_line_that_was_cancelled_away_does_not_take_its_successor_along(
     assert successor.running
 
 
-async def test_room_is_told_before_anybody_waits_for_it_and_asking_takes_none() -> None:
+async def test_free_room_is_reported_without_waiting_and_asking_takes_none() -> None:
     permits = Permits(SMALL)
 
     def room() -> list[bool]:
@@ -291,8 +289,8 @@ async def test_the_memory_of_hosts_is_bounded() -> None:
 @pytest.mark.looptime
 @pytest.mark.parametrize("limits", [SMALL, SMALL_WITH_DOUBT], ids=["without doubt", "with doubt"])
 @pytest.mark.parametrize("seed", range(2))
-async def test_whatever_happens_no_limit_is_passed_and_nobody_is_forgotten(seed: int, limits: Limits) -> None:
-    """A random crowd that waits, times out, recovers and is cancelled: every permit comes back, every wait ends."""
+async def test_no_limit_is_ever_passed_and_every_wait_ends(seed: int, limits: Limits) -> None:
+    """Random attempts that wait, time out, recover and are cancelled: every permit comes back, every wait ends."""
     source = random.Random(seed)
     permits = Permits(limits)
     loads: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""A first attempt that failed, on its way into a delivery: nobody else sends it then, whatever the clocks say."""
+"""A first attempt that failed, on its way into a delivery: no other operator sends it then, whatever the clocks say."""
 
 import asyncio
 from collections.abc import Mapping
@@ -100,7 +100,7 @@ async def test_a_hand_over_that_was_cancelled_is_out_of_hand() -> None:
     assert await making.attempts_made() == 0
 
 
-async def test_a_first_attempt_that_somebody_else_has_claimed_is_left_to_them() -> None:
+async def test_a_first_attempt_that_another_operator_has_claimed_is_left_to_it() -> None:
     making = HandOver()
     making.cluster.error = KubeAlreadyExists("there", status=409)
     task = await making.begin()

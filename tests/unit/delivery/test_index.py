@@ -1,4 +1,4 @@
-"""The index of deliveries: what runs and WebhookDelivery objects say, put together, whoever speaks first."""
+"""The index of deliveries: what runs and WebhookDelivery objects say, merged, in either order of arrival."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -129,7 +129,7 @@ def test_an_event_goes_from_the_outbox_into_the_records_and_stays_one(index: Del
     assert delivery.finished_at == NOW.timestamp() * 1000 + 50
 
 
-def test_what_the_run_no_longer_records_is_told_by_the_object_alone_and_the_other_way_round(
+def test_what_only_the_object_or_only_the_run_records_is_in_the_index(
     index: DeliveryIndex,
 ) -> None:
     body = an_object(1, 1, *(an_attempt(number) for number in range(1, 6)), status=ENDED)

@@ -78,11 +78,11 @@ async def test_an_event_waits_for_the_answer_to_the_one_before_and_no_longer_tha
     assert pauses_s == pytest.approx([pause_s] * 4, abs=0.002)
     attempts = Attempts([takes_s] * 20, waits_for_permit_s=[0.2 if number % 3 == 0 else 0.0 for number in range(20)])
     await attempts.play()
-    assert attempts.order == list(range(20)), "whoever is ready first"
+    assert attempts.order == list(range(20)), "in the order in which they are ready"
 
 
 @pytest.mark.looptime
-async def test_an_attempt_that_is_given_up_lets_the_next_one_go_on() -> None:
+async def test_an_abandoned_attempt_lets_the_next_one_start() -> None:
     first = Turn(None)
     second = Turn(first)
     waiting = asyncio.create_task(second.come())
@@ -94,24 +94,24 @@ async def test_an_attempt_that_is_given_up_lets_the_next_one_go_on() -> None:
 
 @pytest.mark.looptime
 async def test_receivers_are_waited_for_shortly_and_records_longer() -> None:
-    told: list[float] = []
+    called_at: list[float] = []
     loop = asyncio.get_running_loop()
     began = loop.time()
 
-    def tell() -> None:
-        told.append(loop.time() - began)
+    def note() -> None:
+        called_at.append(loop.time() - began)
 
-    deadlines = ShutdownDeadlines(stop_sending=tell, discard_responses=tell)
+    deadlines = ShutdownDeadlines(stop_sending=note, discard_responses=note)
     assert deadlines.allows_responses()
     await asyncio.sleep(FOR_ANSWERS_S)
-    assert told == [pytest.approx(FOR_STARTS_S), pytest.approx(FOR_ANSWERS_S)]
+    assert called_at == [pytest.approx(FOR_STARTS_S), pytest.approx(FOR_ANSWERS_S)]
     assert (deadlines.allows_responses(), deadlines.allows_records()) == (False, True)
     assert deadlines.seconds_for_records() == pytest.approx(FOR_RECORDS_S - FOR_ANSWERS_S)
     await asyncio.sleep(FOR_RECORDS_S - FOR_ANSWERS_S)
     assert not deadlines.allows_records()
-    ShutdownDeadlines(stop_sending=tell, discard_responses=tell).cancel()  # all is done before
+    ShutdownDeadlines(stop_sending=note, discard_responses=note).cancel()  # all is done before
     await asyncio.sleep(FOR_ANSWERS_S * 2)
-    assert len(told) == 2
+    assert len(called_at) == 2
 
 
 LEFT = {"evt-1": AttemptMade(1, 8.5), "evt-2": AttemptMade(4, 5.0)}
@@ -162,7 +162,7 @@ def pace(time: Time) -> RecordPace:
     return RecordPace(time)
 
 
-def patience(pace: RecordPace, run: str, *, more: bool = False, urgent: bool = False) -> float:
+def delay(pace: RecordPace, run: str, *, more: bool = False, urgent: bool = False) -> float:
     return pace.patience_s(run, more_to_come=more, urgent=urgent)
 
 
@@ -174,33 +174,33 @@ def answered(pace: RecordPace, time: Time, run: str, *, gap_s: float) -> None:
 
 
 def test_results_of_a_run_that_is_being_answered_wait_and_others_do_not(pace: RecordPace, time: Time) -> None:
-    assert (patience(pace, "unknown"), patience(pace, "unknown", more=True)) == (0, GATHER_S)
+    assert (delay(pace, "unknown"), delay(pace, "unknown", more=True)) == (0, GATHER_S)
     answered(pace, time, "fast", gap_s=ACTIVE_S - 0.5)
     answered(pace, time, "slow", gap_s=ACTIVE_S + 0.5)
     pace.changed("fast", 3)
-    assert (patience(pace, "fast"), patience(pace, "slow")) == (0, 0), "both had paused"
+    assert (delay(pace, "fast"), delay(pace, "slow")) == (0, 0), "both had paused"
     time.now += 0.5
     pace.changed("fast", 4)
-    assert (patience(pace, "fast"), patience(pace, "fast", more=True)) == (LONGEST_S, LONGEST_S)
-    assert patience(pace, "fast", urgent=True) == 0
-    assert patience(pace, "fast", more=True, urgent=True) == GATHER_S
+    assert (delay(pace, "fast"), delay(pace, "fast", more=True)) == (LONGEST_S, LONGEST_S)
+    assert delay(pace, "fast", urgent=True) == 0
+    assert delay(pace, "fast", more=True, urgent=True) == GATHER_S
     pace.changed("fast", 4)  # the watch shows the same again
     time.now += ACTIVE_S + 0.1
-    assert patience(pace, "fast") == 0, "nobody has answered since"
+    assert delay(pace, "fast") == 0, "no answer since"
 
 
 def test_what_a_crash_would_repeat_is_bounded(pace: RecordPace, time: Time) -> None:
     for run in ("a", "b"):
         answered(pace, time, run, gap_s=0.0)
     pace.waits("a", ENOUGH)
-    assert (patience(pace, "a"), patience(pace, "b")) == (0, LONGEST_S)
+    assert (delay(pace, "a"), delay(pace, "b")) == (0, LONGEST_S)
     for number in range(MOST_WAITING):
         pace.waits(number, 1)
-    assert patience(pace, "b") == 0
+    assert delay(pace, "b") == 0
     for number in range(MOST_WAITING):
         pace.waits(number, 0)
     pace.waits("never seen", 0)
-    assert patience(pace, "b") == LONGEST_S
+    assert delay(pace, "b") == LONGEST_S
 
 
 ENTRY = {"eventId": "evt-0b0f6f5e-8d5c-4d0c-9a55-2f4f0d1c9a11", "event": "step.completed", "seq": 1, "data": "{}"}

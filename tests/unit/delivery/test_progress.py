@@ -81,7 +81,7 @@ def after(status: WebhookDeliveryStatus, made: Attempt, *, ok: bool = False) -> 
 
 
 def ended(*, ok: bool = False, number: int = 5) -> WebhookDeliveryStatus:
-    """A delivery that was given up, or delivered, by its schedule, and that the run knows of."""
+    """A delivery that failed, or was delivered, by its schedule, and that the run knows of."""
     return settled(after(WebhookDeliveryStatus(attempt=number - 1), attempt(number, ok=ok), ok=ok))
 
 

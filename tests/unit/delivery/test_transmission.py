@@ -77,7 +77,7 @@ async def test_a_few_are_claimed_one_by_one_and_those_beyond_are_covered_by_one_
     assert (few.asked, len(few.written)) == (1, 3)
 
 
-async def test_a_crowd_is_one_until_a_second_went_by_without_it() -> None:
+async def test_a_burst_lasts_until_a_second_without_new_attempts() -> None:
     few = Bench(per_s=3)
     await few.take(10)
     await asyncio.sleep(1.1)
@@ -113,7 +113,7 @@ async def test_nothing_is_sent_without_the_lease_or_without_an_answer_of_the_clu
     assert await bench.take(1) == [False]
 
 
-async def test_replays_and_what_a_crash_left_claimed_are_claimed_in_a_crowd_too() -> None:
+async def test_replays_and_attempts_that_a_crash_left_claimed_are_claimed_in_a_burst_too() -> None:
     bench = Bench(per_s=0)
     left = delivery(claim=Claim(attempt=2, holder="me", until=NOW))
     assert (await bench.claims.take(left, ATTEMPT)).is_claimed

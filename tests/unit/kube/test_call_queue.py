@@ -62,7 +62,7 @@ class Server:
         return await asyncio.gather(*tasks)
 
 
-async def test_within_the_capacity_nobody_is_refused_and_a_short_crowd_waits() -> None:
+async def test_calls_within_the_capacity_are_admitted_and_a_short_burst_waits() -> None:
     server = Server()
     answers = await server.offer(0.9 * PER_S, 20)
     others = await asyncio.gather(*(server.request() for _ in range(int(0.5 * PER_S))))
@@ -102,7 +102,7 @@ async def test_retry_after_grows_with_those_that_were_refused_and_falls_when_it_
     assert min(retry for _, retry in again if retry is not None) == 1
 
 
-async def test_a_server_that_stalls_holds_nobody_in_the_queue() -> None:
+async def test_a_stalled_server_keeps_no_call_in_the_queue() -> None:
     server = Server(call_s=10.0)
     answers = await asyncio.gather(*(server.request() for _ in range(20)))
     assert Counter(retry is None for _, retry in answers) == {True: SLOTS, False: 20 - SLOTS}
@@ -229,7 +229,7 @@ async def test_a_background_call_passes_the_slots_that_wait_for_it() -> None:
     assert (await server.request())[1] is None
 
 
-async def test_a_crowd_at_one_object_is_refused_only_while_slots_are_short() -> None:
+async def test_a_burst_at_one_object_is_refused_only_while_slots_are_short() -> None:
     server, lock = Server(), asyncio.Lock()
 
     async def change() -> tuple[float, bool]:

@@ -35,7 +35,7 @@ async def test_a_write_that_was_sent_and_not_answered_may_have_been_done(monkeyp
     async with played_cluster(application, monkeypatch):
         for status, of_a_write in ((None, KubeOutcomeUnknown), (504, KubeOutcomeUnknown), (503, KubeUnavailable)):
             assert (await failure_of("PATCH"), await failure_of("GET")) == (of_a_write, KubeUnavailable), status
-    assert await failure_of("PATCH") is KubeUnavailable, "nobody takes the connection: nothing was sent"
+    assert await failure_of("PATCH") is KubeUnavailable, "the connection is refused: nothing was sent"
 
 
 class _Clock(datetime):

@@ -1,4 +1,4 @@
-"""Kopf is embedded as a mere watcher: it is kept alive, it writes nothing, and its end takes nobody else along."""
+"""Kopf is embedded as a mere watcher: it is kept alive, it writes nothing, and its end stops nothing else."""
 
 import asyncio
 import json

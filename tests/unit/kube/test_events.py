@@ -92,7 +92,7 @@ async def test_the_same_thing_about_the_same_object_is_one_event_that_counts() -
     ]
 
 
-async def test_a_flood_is_told_at_a_bounded_rate_and_what_is_too_much_is_dropped() -> None:
+async def test_a_flood_of_events_is_written_at_a_bounded_rate_and_the_rest_dropped() -> None:
     cluster = Cluster()
     async with running(cluster, burst=10, per_s=2.0) as recorder:
         for number in range(kube_events.MOST_WAITING + 100):
@@ -222,13 +222,13 @@ async def test_what_says_that_something_is_paused_is_true_before_its_watch_has_b
     resumed: list[None] = []
     client, pauses = cast(Any, cluster), Pauses(cast(Any, cluster), on_resume=lambda: resumed.append(None))
     events, see = cast(Any, recorder), pauses.observe_organization if kind is ORGANIZATION else pauses.observe_run
-    told = {"events": events, "clock": clock, "on_read": lambda body: see(None, body), "on_bug": never}
+    shared = {"events": events, "clock": clock, "on_read": lambda body: see(None, body), "on_bug": never}
     made = {
         ORGANIZATION: lambda: Organizations(
-            *(client, cast(Any, None), Tenancy(client, HOME), Timers(clock)), **told,
+            *(client, cast(Any, None), Tenancy(client, HOME), Timers(clock)), **shared,
             installation_namespace=HOME, pending_after_s=30, on_change=lambda _: None,
         ),
-        RUN: lambda: RunPauses(client, **told),
+        RUN: lambda: RunPauses(client, **shared),
     }[kind]()  # fmt: skip
     spec = {"displayName": "A", "namespace": HOME} if kind is ORGANIZATION else {"organizationRef": {"name": "acme"}}
     pause = {PAUSED_ANNOTATION: "true"}

@@ -35,7 +35,7 @@ async def test_the_kernel_holds_each_image_to_its_limits(tmp_path: Path, monkeyp
         assert int(Path(f"/proc/{pid}/oom_score_adj").read_text()) > 0
         for process in (pid, *lab.workers.pids):
             assert b"CHECKLISTS" not in Path(f"/proc/{process}/environ").read_bytes()
-        job.cancel()  # a request that is given up stops its image and leaves nothing
+        job.cancel()  # a cancelled request stops its image and leaves nothing
         with pytest.raises(asyncio.CancelledError):
             await job
         await eventually(lambda: not alive(pid))

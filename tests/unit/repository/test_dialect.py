@@ -4,25 +4,25 @@ from collections import Counter
 
 from checklist_dev.dialect import by_folder, risen, uses
 
-WORDS = ["told", "put down"]
+WORDS = ["gizmo", "spun up"]
 
 
 def test_words_are_counted_in_prose_and_in_parts_of_names() -> None:
-    text = "Told again: class ToldStep, MAX_TOLD, told_once; put_down, putDown, put down."
-    assert uses(text, WORDS) == Counter({"told": 4, "put down": 3})
+    text = "Gizmo again: class GizmoStep, MAX_GIZMO, gizmo_once; spun_up, spunUp, spun up."
+    assert uses(text, WORDS) == Counter({"gizmo": 4, "spun up": 3})
 
 
 def test_other_words_that_contain_one_are_not_counted() -> None:
-    assert not uses("untold retold toldo; put it down; input downstream", WORDS)
+    assert not uses("ungizmo regizmo gizmoo; put it down; inspun upstream", WORDS)
 
 
 def test_counts_are_kept_by_top_level_folder() -> None:
-    found = by_folder({"api/a.py": "told", "api/web/b.ts": "told", "README.md": "put down"}, WORDS)
-    assert found == {"api": Counter(told=2), ".": Counter({"put down": 1})}
+    found = by_folder({"api/a.py": "gizmo", "api/web/b.ts": "gizmo", "README.md": "spun up"}, WORDS)
+    assert found == {"api": Counter(gizmo=2), ".": Counter({"spun up": 1})}
 
 
 def test_a_count_may_fall_and_not_rise_and_a_new_folder_starts_at_none() -> None:
-    found = {"api": Counter(told=2), "cli": Counter(told=1), "new": Counter(told=1)}
+    found = {"api": Counter(gizmo=2), "cli": Counter(gizmo=1), "new": Counter(gizmo=1)}
     first, second = risen(found, {"api": 1, "cli": 5})
-    assert first.startswith("api: 2 ") and "told 2" in first
+    assert first.startswith("api: 2 ") and "gizmo 2" in first
     assert second.startswith("new: 1 ")

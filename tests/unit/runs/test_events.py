@@ -160,12 +160,12 @@ ADA = {"name": "Ada", "email": "ada@example.com"}
 
 def test_the_executor_identity_has_the_fields_of_its_mode() -> None:
     assert identity_view(story()[0]) == {"mode": "anonymous"}
-    for identity, given, nobody, somebody in (
+    for identity, given, before, after in (
         ("external", GiveIdentity(**ADA), {"name": None, "email": None}, ADA),
         ("member", Open(by=MEMBER), {"user_id": None}, {"user_id": MEMBER}),
     ):
-        assert identity_view(story(identity=identity)[0]) == {"mode": identity, **nobody}
-        assert identity_view(story(given, identity=identity)[0]) == {"mode": identity, **somebody}
+        assert identity_view(story(identity=identity)[0]) == {"mode": identity, **before}
+        assert identity_view(story(given, identity=identity)[0]) == {"mode": identity, **after}
 
 
 def test_a_subscription_names_events_or_all_of_them_and_nothing_else() -> None:

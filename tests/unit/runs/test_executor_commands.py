@@ -1,4 +1,4 @@
-"""What an executor's request means, and everything that can be wrong with it, told at once (contract section 6)."""
+"""What an executor's request means, and everything that can be wrong with it, reported at once (contract section 6)."""
 
 from collections.abc import Callable
 from typing import Any

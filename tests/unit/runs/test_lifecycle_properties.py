@@ -134,7 +134,7 @@ def test_no_story_breaks_the_rules_of_a_run(made: tuple[Run, Definition], story:
             assert after.phase is RunPhase.EXPIRED
         assert after.phase is not RunPhase.PENDING or before.phase is RunPhase.PENDING
 
-        # One event per change at most, numbered without a gap, and only those that somebody wants.
+        # One event per change at most, numbered without a gap, and only subscribed ones.
         new = after.outbox[len(before.outbox) :]
         assert after.outbox[: len(before.outbox)] == before.outbox
         assert len(new) <= 1
@@ -194,18 +194,18 @@ def test_a_batch_does_what_its_operations_do_singly(
     run, definition = made
 
     def singly(run: Run, asked: list[Command]) -> tuple[Run, list[Any]]:
-        told: list[Any] = []
+        results: list[Any] = []
         for command in asked:
             try:
                 decision = decide(run, definition, command, NOW)
-                run, told = replace(run, status=stored(decision.after)), [*told, decision.replayed]
+                run, results = replace(run, status=stored(decision.after)), [*results, decision.replayed]
             except ServiceError as error:
-                told.append(error.as_body())
-        return run, told
+                results.append(error.as_body())
+        return run, results
 
-    # Half of the batch may have come before; nobody heard of it.
+    # Half of the batch may have come before; without its caller's knowledge.
     run, before = singly(run, asked[:half])
-    expected, told = singly(run, asked)
+    expected, results = singly(run, asked)
     heard: list[Any] = []
     while len(heard) < len(asked):
         batch = decide_in_turn(run, definition, asked[len(heard) :], NOW, max_added=max_added)
@@ -217,6 +217,6 @@ def test_a_batch_does_what_its_operations_do_singly(
         heard += [each.as_body() if isinstance(each, ServiceError) else each.replayed for each in batch.outcomes]
         assert batch.decision.replayed is all(replayed is True for replayed in heard[-len(batch.outcomes) :])
     assert run.status == expected.status
-    assert heard == told
+    assert heard == results
     for command, first, again in zip(asked, before, heard, strict=False):
         assert first is not False or again is True or not command.op_id or isinstance(command, Open)

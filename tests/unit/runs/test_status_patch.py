@@ -136,7 +136,7 @@ async def test_what_an_older_operator_took_out_of_the_outbox_does_not_come_back(
     assert [one.seq for one in run.status.deliveries] == [1]
 
 
-async def test_structured_records_become_text_with_the_next_record_unless_somebody_added_one() -> None:
+async def test_structured_records_become_text_with_the_next_record_unless_one_was_added_meanwhile() -> None:
     stored = Stored(seq=2, outbox=[event(2).to_kube()], deliveries=[record(1).to_kube()])
     run = stored.read()
     longer = {"deliveries": [record(1).to_kube(), record(2).to_kube()]}
@@ -157,7 +157,7 @@ async def test_the_operator_clears_the_outbox_of_a_run_that_has_ended() -> None:
     assert status_patch(stored.read(), stored.read().status) == []
 
 
-async def test_while_nobody_changes_the_run_the_operator_takes_recorded_events_out() -> None:
+async def test_an_unchanged_run_has_its_recorded_events_removed_by_the_operator() -> None:
     stored = Stored()
     api = await stored.write(stored.read(), answered(stored.read(), "s-1"))
     run = stored.read()
