@@ -162,8 +162,8 @@ async def test_a_template_of_no_organization_or_of_one_that_is_not_served_says_s
     spec = {"displayName": "Later", "namespace": elsewhere}
     await lab.client.create(ORGANIZATION, resource("Organization", later, spec))
     for kind, name, condition_type in ((ORGANIZATION, later, "Ready"), (TEMPLATE, "early", "Valid")):
-        condition = await lab.until_condition(kind, name, condition_type, status="False", reason="NamespaceNotWatched")
-        assert repr(elsewhere) in condition["message"]
+        refusal = await lab.until_condition(kind, name, condition_type, status="False", reason="NamespaceNotWatched")
+        assert repr(elsewhere) in refusal["message"]
     await lab.client.patch(ORGANIZATION, later, {"spec": {"namespace": None}})
     for kind, name, condition_type in ((ORGANIZATION, later, "Ready"), (TEMPLATE, "early", "Valid")):
         await lab.until_condition(kind, name, condition_type, status="True")

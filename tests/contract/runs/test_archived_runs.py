@@ -203,16 +203,16 @@ async def test_an_unavailable_store_is_reported_and_live_runs_go_on(
             assert "rchive" in response.json()["message"]
         assert (await api.anonymous.get(f"/r/{archived}")).status_code == 503
         assert (await look(api, f"/v1/runs/{live}")).status_code == 200
-        listed = (await look(api, "/v1/runs")).json()
-        assert {run["run_id"] for run in listed["data"]} == {archived, leaving, live}
-        assert (listed["archive"]["complete"], listed["archive"]["reason"]) == (False, "unavailable")
+        response = (await look(api, "/v1/runs")).json()
+        assert {run["run_id"] for run in response["data"]} == {archived, leaving, live}
+        assert (response["archive"]["complete"], response["archive"]["reason"]) == (False, "unavailable")
         assert (await api.anonymous.get("/readyz")).status_code == 200
         # So it is by a process that starts without the store.
         started = await start_api()
         assert "notes" in (await started.anonymous.get("/readyz")).json()
-        listed = (await look(started, "/v1/runs")).json()
-        assert {run["run_id"] for run in listed["data"]} == {live}
-        assert (listed["archive"]["complete"], listed["archive"]["reason"]) == (False, "unavailable")
+        response = (await look(started, "/v1/runs")).json()
+        assert {run["run_id"] for run in response["data"]} == {live}
+        assert (response["archive"]["complete"], response["archive"]["reason"]) == (False, "unavailable")
         assert error_of(await look(started, f"/v1/runs/{new_id('r')}")) == (503, "service_unavailable")
     await until(lambda: look(started, f"/v1/runs/{new_id('r')}"), lambda response: response.status_code == 404)
     listing = await until(lambda: look(started, "/v1/runs"), lambda response: "archive" not in response.json())
@@ -266,8 +266,8 @@ async def test_a_damaged_part_affects_no_other(api: Api, start_api: StartApi, ca
     await lab.store.put(unreadable.manifest_key, b'{"format": 1')
     starts_with_it = await start_api()
     await starts_with_it.services.archive.wait_until_loaded()
-    listed = (await look(starts_with_it, "/v1/runs")).json()
-    assert ([run["run_id"] for run in listed["data"]], listed["archive"]["reason"]) == ([third], "damaged")
+    response = (await look(starts_with_it, "/v1/runs")).json()
+    assert ([run["run_id"] for run in response["data"]], response["archive"]["reason"]) == ([third], "damaged")
     statuses = [(await look(starts_with_it, f"/v1/runs/{run}")).status_code for run in (first, third)]
     assert statuses == [503, 200]
     await lab.store.put(damaged.key, content)
