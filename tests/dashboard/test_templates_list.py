@@ -138,13 +138,17 @@ async def test_a_generated_template_is_reviewed_next_to_its_prompt(signed_in: Si
     words, unused = [step["source"]["text"] for step in made["steps"]], [part["text"] for part in made["unused"]]
     assert len(words) >= 5
     assert unused
+    steps = {step["id"]: step for section in made["template"]["sections"] for step in section["steps"]}
+    trigger = next(
+        steps[step["condition"]["when"]["step"]]["label"] for step in steps.values() if step.get("condition")
+    )
     await expect(summary).to_contain_text(f"1 of {len(words)} steps is unsure, {len(unused)} part")
     used, rows = main.locator(".prompt-text .is-used"), main.locator(".review-row")
     await expect(used).to_have_text(words)
     await expect(main.locator(".prompt-text .is-unused")).to_have_text([f"not used: {text}" for text in unused])
     await expect(main.get_by_text("Unsure, 41% sure")).to_have_count(1)
     await expect(rows.nth(1)).to_contain_text("Unsure, 41% sure")
-    await expect(rows.filter(has_text="Shown when “Is there damage?” is Yes").first).to_be_visible()
+    await expect(rows.filter(has_text=f"Shown when “{trigger}” is Yes").first).to_be_visible()
     await screen.looks_right()
 
     await used.nth(3).hover()

@@ -11,7 +11,7 @@ from pathlib import Path
 from checklist_crds.kube.client import KubeConnection
 from checklist_crds.resources.kinds import RUN
 from checklist_crds.times import utc_now
-from checklist_dev.bench.answers import answers_to, open_runs
+from checklist_dev.bench.answers import USUAL_STEPS, answers_to, open_runs, template_of
 from checklist_dev.bench.raw import Json, RawCluster, RunFactory, rate_of
 from checklist_dev.bench.report import Figure, Goal
 from checklist_dev.bench.scale import NOT_WHILE_MEASURED, URL
@@ -19,7 +19,6 @@ from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.controlplane import ControlPlane
 from checklist_dev.crd_install import install_crds
 from checklist_dev.failures import Failure
-from checklist_dev.load.checklist import STEPS, TEMPLATE
 from checklist_dev.load.client import ServiceClient
 from checklist_dev.load.rig import Rig
 
@@ -35,7 +34,7 @@ async def measure_restore(rig: Rig, *, live_runs: int) -> list[Figure]:
     connection = await KubeConnection.load(str(rig.cluster.kubeconfig))
     async with RawCluster(connection) as cluster:
         async with ServiceClient([api.url], account.api_key) as client:
-            template_id = await client.create_template(TEMPLATE)
+            template_id = await client.create_template(template_of(USUAL_STEPS))
             [person] = await open_runs(client, template_id, [URL], 1)
             for planned in answers_to([person]):
                 await planned.give()
@@ -56,7 +55,7 @@ async def measure_restore(rig: Rig, *, live_runs: int) -> list[Figure]:
     made, there = _counts(told)
     if there or _counts(again) != (0, 0):
         raise Failure(f"a restore into an empty cluster told {told!r}, and once more {again!r}")
-    half = f"half of them with {len(STEPS)} answers, {bytes_of_one:,} bytes each as JSON"
+    half = f"half of them with {USUAL_STEPS} answers, {bytes_of_one:,} bytes each as JSON"
     return [
         Figure(
             f"restore of {live_runs:,} live runs into an empty cluster",
@@ -130,12 +129,16 @@ def _counts(told: str) -> tuple[int, int]:
 
 
 async def _differing(source: KubeConnection, target: KubeConnection) -> int:
-    """Runs whose spec or status is not the same in both, and those that one of them lacks."""
+    """Runs whose spec or status is not the same in both, and those that one of them lacks. A restore copies what the
+    seal of a run vouched for into its status, since the new object is created later than the seal allows."""
+
+    def status_of(run: Json) -> Json:
+        return {"resolved": {**run["spec"]["resolved"], "bound": True}, **(run.get("status") or {})}
 
     async def runs(connection: KubeConnection) -> dict[str, tuple[Json, Json]]:
         async with RawCluster(connection) as cluster:
             return {
-                body["metadata"]["name"]: (body["spec"], body.get("status") or {})
+                body["metadata"]["name"]: (body["spec"], status_of(body))
                 async for page in cluster.pages(RUN)
                 for body in page
             }

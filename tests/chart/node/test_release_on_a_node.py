@@ -209,7 +209,7 @@ def test_when_the_operator_is_killed_its_successor_ends_what_was_due(release: Re
     due = timedelta(seconds=8)
     run = release.dispatch(expires_in_hours=due.total_seconds() / 3600)
     started = utc_now()
-    release.kill(release.pods("operator"), "operator-0", "operator-1")
+    release.kill(release.pods("operator"), "operator")
 
     def is_expired() -> bool:
         found = release.cluster.get(f"runs.{GROUP}", run, "-n", release.namespace)
@@ -239,7 +239,7 @@ def test_a_photo_and_its_archived_run_outlive_all_pods_are_backed_up_by_the_time
     cluster, namespace = release.cluster, release.namespace
     name = archived_with_a_photo(release)
     before = release.pods("api") | release.pods("operator")
-    release.kill(before, "api", "operator-0", "operator-1")
+    release.kill(before, "api", "operator")
     assert not before & (release.pods("api") | release.pods("operator"))
     cluster.wait_until(lambda: release.call("GET", f"/v1/runs/{name}")[0] == 200, "the run, from the archive")
     _, found = release.call("GET", f"/v1/runs/{name}")
