@@ -20,7 +20,6 @@ OK, CREATED, FORBIDDEN = HTTPStatus.OK, HTTPStatus.CREATED, HTTPStatus.FORBIDDEN
 ACCOUNTS: Final = ("api", "operator")
 READ: Final = frozenset({"get", "list", "watch"})
 WRITE: Final = frozenset({"create", "update", "patch", "delete"})
-VERBS: Final = sorted(READ | WRITE)
 NAMESPACED: Final = sorted(kind.plural for kind in ALL_KINDS if kind.namespaced)
 PEOPLE: Final[dict[str, dict[str, frozenset[str]]]] = {
     "view": dict.fromkeys(

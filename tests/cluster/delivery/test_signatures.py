@@ -2,48 +2,36 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 from tests.cluster.operator_lab import OTHER_SECRET, WEBHOOK_SECRET, Lab, OperatorProcess
+from tests.raw_receiver import ReceivedRequest, raw_receiver
 from tests.signatures.judges import ALL, Case, judge
 
 from checklist_crds.resources.webhook_url import canonical_url
 from checklist_dev.verifiers import make_programs
 
 
-@asynccontextmanager
-async def raw_receiver() -> AsyncIterator[tuple[int, list[bytes]]]:
-    """Its port, and the requests byte for byte. The first attempt of each event is answered with 503."""
-    received: list[bytes] = []
-
-    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = await reader.readuntil(b"\r\n\r\n")
-        fields = dict(line.lower().split(b": ", 1) for line in head.strip().split(b"\r\n")[1:])
-        body = await reader.readexactly(int(fields[b"content-length"]))
-        received.append(head + body)
-        status = b"503 Not Now" if json.loads(body)["delivery_attempt"] == 1 else b"200 OK"
-        writer.write(b"HTTP/1.1 " + status + b"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-        writer.close()
-
-    server = await asyncio.start_server(accept, "127.0.0.1", 0)
-    async with server:
-        yield server.sockets[0].getsockname()[1], received
+async def fails_first(request: ReceivedRequest) -> None:
+    """The first attempt of each event is answered with 503."""
+    status = b"503 Not Now" if json.loads(request.body)["delivery_attempt"] == 1 else b"200 OK"
+    request.writer.write(b"HTTP/1.1 " + status + b"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+    request.writer.close()
 
 
 async def test_every_verifier_accepts_what_the_operator_sends_for_sealed_and_for_referenced_secrets(
     lab: Lab, operator: OperatorProcess
 ) -> None:
-    async with raw_receiver() as (port, received):
-        url = f"http://127.0.0.1:{port}/a/../hook/it's?q=ü&&r"
+    async with raw_receiver(fails_first) as receiver:
+        url = f"http://127.0.0.1:{receiver.port}/a/../hook/it's?q=ü&&r"
         sealed = await lab.dispatch(canonical_url(url, allow_insecure=True))
         await lab.answer(sealed)
         await lab.submit(sealed)
         await lab.until_settled(sealed)
-        count = len(received)
+        count = len(receiver.requests)
         referenced = await lab.apply_run_with_secret(url, events=["run.cancelled"])
         await lab.cancel(referenced)
         await lab.until_settled(referenced)
+    received = [request.raw for request in receiver.requests]
     secrets = [WEBHOOK_SECRET] * count + [OTHER_SECRET] * (len(received) - count)
     sent_to = canonical_url(url, allow_insecure=True)
     cases = [Case(sent_to, secret, raw) for secret, raw in zip(secrets, received, strict=True)]

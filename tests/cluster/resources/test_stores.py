@@ -1,4 +1,4 @@
-"""The shared stores on a real API server: conditional writes, the group-committed count, a copy kept by watch."""
+"""The shared stores on a real API server: conditional writes, group-committed counts, watched copies, fresh reads."""
 
 import asyncio
 import uuid
@@ -14,7 +14,7 @@ from tests.waiting import eventually
 
 from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeNotFound, KubeUnavailable
-from checklist_crds.kube.informer import Informer
+from checklist_crds.kube.informer import Informer, version_of
 from checklist_crds.kube.quota_ledger import QuotaLedger
 from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.limits.quota import Quota, Verdict
@@ -22,6 +22,7 @@ from checklist_crds.resources.kinds import ORGANIZATION, RUN, TEMPLATE, TEMPLATE
 from checklist_crds.runs.lifecycle import AnswerStep
 from checklist_crds.runs.snapshot import snapshot
 from checklist_crds.times import utc_now
+from checklist_operator.runtime.fresh_reads import FreshReads
 
 
 @pytest_asyncio.fixture
@@ -290,3 +291,20 @@ async def test_a_server_that_has_no_time_is_asked_again() -> None:
     async with server, KubeClient(KubeConnection(f"http://127.0.0.1:{port}", None, dict)) as client:
         assert await client.get(ORGANIZATION, "any") == {}
     assert calls == 3
+
+
+async def test_what_was_written_before_the_term_and_by_ourselves_is_always_seen(lab: Lab) -> None:
+    for _ in range(20):
+        run = await lab.dispatch()
+        written = await lab.client.patch(RUN, run, {"metadata": {"labels": {"seen": "yes"}}}, lab.namespace)
+        read = await FreshReads(lab.client).get(RUN, run, lab.namespace)
+        assert version_of(read) == version_of(written)
+    reads = FreshReads(lab.client)
+    for number in range(50):
+        labels = {"metadata": {"labels": {"number": str(number)}}}
+        reads.note(RUN, await lab.client.patch(RUN, run, labels, lab.namespace))
+        assert (await reads.get(RUN, run, lab.namespace))["metadata"]["labels"]["number"] == str(number)
+    gone = await lab.dispatch()
+    await lab.client.delete(RUN, gone, lab.namespace)
+    with pytest.raises(KubeNotFound):
+        await FreshReads(lab.client).get(RUN, gone, lab.namespace)

@@ -21,7 +21,6 @@ from checklist_crds.times import format_timestamp
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 URLS = ("https://a.example.com/one?key=x", "https://b.example.com:8443/two")
-HOSTS = ("a.example.com", "b.example.com")
 Json = dict[str, Any]
 
 

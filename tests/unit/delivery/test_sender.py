@@ -9,7 +9,8 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
@@ -22,6 +23,7 @@ import uvloop
 from aiohttp.abc import AbstractResolver, ResolveResult
 from tests.delivery.authority import HOST, Authority
 from tests.delivery.sending import Loopback
+from tests.raw_receiver import RawReceiver, raw_receiver
 from tests.waiting import eventually
 
 from checklist_crds.resources.internal_hosts import InternalHosts
@@ -41,7 +43,14 @@ BODY = b'{"event_id":"evt-1","delivery_attempt":1}'
 AT = datetime(2026, 11, 21, 13, 50, tzinfo=UTC)
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-Start = Callable[..., Awaitable[Any]]
+Start = Callable[..., Awaitable[RawReceiver]]
+
+
+@pytest.fixture
+async def start_receiver() -> AsyncIterator[Start]:
+    """Starts receivers that end with the test: `await start_receiver(answer, ssl_context=...)`."""
+    async with AsyncExitStack() as stack:
+        yield lambda *given, **named: stack.enter_async_context(raw_receiver(*given, **named))
 
 
 class Names(AbstractResolver):

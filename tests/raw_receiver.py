@@ -3,10 +3,8 @@
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-
-import pytest
 
 
 @dataclass
@@ -17,6 +15,10 @@ class ReceivedRequest:
     head: bytes
     body: bytes
     writer: asyncio.StreamWriter
+
+    @property
+    def raw(self) -> bytes:
+        return self.head + self.body
 
     @property
     def request_line(self) -> str:
@@ -70,16 +72,12 @@ class RawReceiver:
             writer.close()
 
 
-@pytest.fixture
-async def start_receiver() -> AsyncIterator[Callable[..., Awaitable[RawReceiver]]]:
-    """Starts receivers that end with the test: `await start_receiver(answer, ssl_context=...)`."""
-    async with AsyncExitStack() as stack:
-
-        async def start(answer: Answer | None = None, *, ssl_context: ssl.SSLContext | None = None) -> RawReceiver:
-            receiver = RawReceiver(**({"answer": answer} if answer else {}))
-            server = await asyncio.start_server(receiver.accept, "127.0.0.1", 0, ssl=ssl_context, limit=2**21)
-            stack.callback(server.close)
-            receiver.port = server.sockets[0].getsockname()[1]
-            return receiver
-
-        yield start
+@asynccontextmanager
+async def raw_receiver(answer: Answer = ok, *, ssl_context: ssl.SSLContext | None = None) -> AsyncIterator[RawReceiver]:
+    receiver = RawReceiver(answer)
+    server = await asyncio.start_server(receiver.accept, "127.0.0.1", 0, ssl=ssl_context, limit=2**21)
+    try:
+        receiver.port = server.sockets[0].getsockname()[1]
+        yield receiver
+    finally:
+        server.close()

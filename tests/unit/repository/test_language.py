@@ -1,13 +1,15 @@
-"""What the check of citations and links finds, and that the contract lists the errors that the code has."""
+"""The checks of citations, links and dialect; and that the contract lists the errors of the code."""
 
 import importlib
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
 
 from checklist_crds.errors import ServiceError
 from checklist_dev.citations import anchors, dead_ends
+from checklist_dev.dialect import by_folder, risen, uses
 from checklist_dev.repository import ROOT
 
 CONTRACT = """\
@@ -111,3 +113,27 @@ def test_the_contract_lists_every_error_code_with_its_status() -> None:
     text = (ROOT / DOCUMENT).read_text("utf-8")
     listed = [(int(status), code) for status, code in re.findall(r"^\| (\d{3}) \| `(\w+)` \|", text, re.MULTILINE)]
     assert sorted(listed) == sorted(tree(ServiceError))
+
+
+WORDS = ["gizmo", "spun up"]
+
+
+def test_words_are_counted_in_prose_and_in_parts_of_names() -> None:
+    text = "Gizmo again: class GizmoStep, MAX_GIZMO, gizmo_once; spun_up, spunUp, spun up."
+    assert uses(text, WORDS) == Counter({"gizmo": 4, "spun up": 3})
+
+
+def test_other_words_that_contain_one_are_not_counted() -> None:
+    assert not uses("ungizmo regizmo gizmoo; put it down; inspun upstream", WORDS)
+
+
+def test_counts_are_kept_by_top_level_folder() -> None:
+    found = by_folder({"api/a.py": "gizmo", "api/web/b.ts": "gizmo", "README.md": "spun up"}, WORDS)
+    assert found == {"api": Counter(gizmo=2), ".": Counter({"spun up": 1})}
+
+
+def test_a_count_may_fall_and_not_rise_and_a_new_folder_starts_at_none() -> None:
+    found = {"api": Counter(gizmo=2), "cli": Counter(gizmo=1), "new": Counter(gizmo=1)}
+    first, second = risen(found, {"api": 1, "cli": 5})
+    assert first.startswith("api: 2 ") and "gizmo 2" in first
+    assert second.startswith("new: 1 ")
