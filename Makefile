@@ -60,7 +60,7 @@ coverage: ## Say what the last `make test` covered, and hold the floors
 verify: binaries environment redis-server chromium chart-tools s3-server small-model web image-engine ## Run the expensive proofs: crashes, replicas, load, every browser state, the chart with real pods
 	@CHECKLISTS_FULL_BROWSER=1 $(BIN)/python -m pytest $(or $(ARGS),$(IN_PROCESSES) -m verify tests)
 
-flaky: binaries environment redis-server chromium-shell web ## Run a selection twenty times beside a busy neighbour and count (ARGS="tests/cluster -k lease")
+flaky: binaries environment redis-server chromium-shell web ## Run a selection twenty times next to a busy process and count failures (ARGS="tests/cluster -k lease")
 	@$(BIN)/python -m checklist_dev.flaky $(ARGS)
 
 check: environment ## Lint, types, layers, generated files

@@ -33,10 +33,8 @@ from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeNotFound
 from checklist_crds.kube.limit_ledger import LimitLedger
 from checklist_crds.resources.base import (
-    API_VERSION,
     CREATED_AT_ANNOTATION,
     FINGERPRINT_ANNOTATION,
-    ORGANIZATION_LABEL,
     OrganizationRef,
 )
 from checklist_crds.resources.idempotency_record import IdempotencyRecordSpec
@@ -166,17 +164,10 @@ class Idempotency:
         name, namespace = place
         owner = OrganizationRef(name=organization.name)
         spec = IdempotencyRecordSpec(organization_ref=owner, expires_at=made_at + _LIFETIME)
-        record = {
-            "apiVersion": API_VERSION,
-            "kind": IDEMPOTENCY_RECORD.kind,
-            "metadata": {
-                "name": name,
-                "namespace": namespace,
-                "labels": {ORGANIZATION_LABEL: organization.name},
-                "annotations": {FINGERPRINT_ANNOTATION: claim.fingerprint},
-            },
-            "spec": spec.to_kube(),
-        }
+        made_by = {FINGERPRINT_ANNOTATION: claim.fingerprint}
+        record = IDEMPOTENCY_RECORD.manifest(
+            name, namespace, spec.to_kube(), organization=organization.name, annotations=made_by
+        )
         with suppress(KubeAlreadyExists):
             await self._client.create(IDEMPOTENCY_RECORD, record, namespace)
 

@@ -1,6 +1,7 @@
 """Prometheus metrics of the API. Label values are bounded: routes by their pattern, never by an id."""
 
 from enum import StrEnum
+from functools import partial
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -44,113 +45,70 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self._requests = Counter(
-            "checklists_http_requests_total", "Requests.", ("route", "method", "status"), registry=self.registry
+        counter, gauge = partial(Counter, registry=self.registry), partial(Gauge, registry=self.registry)
+        histogram = partial(Histogram, buckets=_SECONDS, registry=self.registry)
+        self._requests = counter("checklists_http_requests_total", "Requests.", ("route", "method", "status"))
+        self._request_seconds = histogram("checklists_http_request_seconds", "Time to answer.", ("route",))
+        self._kube_seconds = histogram(
+            "checklists_kube_call_seconds", "Time of calls of the Kubernetes API.", ("method",)
         )
-        self._request_seconds = Histogram(
-            "checklists_http_request_seconds", "Time to answer.", ("route",), buckets=_SECONDS, registry=self.registry
-        )
-        self._kube_seconds = Histogram(
-            "checklists_kube_call_seconds",
-            "Time of calls of the Kubernetes API.",
-            ("method",),
-            buckets=_SECONDS,
-            registry=self.registry,
-        )
-        self.kube_failures = Counter(
-            "checklists_kube_call_failures_total", "Calls without a usable answer.", registry=self.registry
-        )
-        self._stale_settings = Gauge(
+        self.kube_failures = counter("checklists_kube_call_failures_total", "Calls without a usable answer.")
+        self._stale_settings = gauge(
             "checklists_setting_stale",
             "1 while the file of a setting cannot be used, so that its value from before stays in use.",
             ("setting",),
-            registry=self.registry,
         )
-        self.kube_up = Gauge("checklists_kube_up", "1 while the Kubernetes API answers.", registry=self.registry)
-        self.overloaded = Counter(
+        self.kube_up = gauge("checklists_kube_up", "1 while the Kubernetes API answers.")
+        self.overloaded = counter(
             "checklists_overload_refusals_total",
             "Requests refused because they would have waited too long for the Kubernetes API.",
-            registry=self.registry,
         )
-        self.calls_waiting = Gauge(
-            "checklists_kube_calls_waiting", "Calls that wait for their turn.", registry=self.registry
-        )
-        self.dispatched = Counter("checklists_runs_dispatched_total", "Runs dispatched.", registry=self.registry)
-        self.quota_refusals = Counter(
-            "checklists_quota_refusals_total", "Dispatches refused over quota.", registry=self.registry
-        )
-        self.rate_limited = Counter(
-            "checklists_rate_limited_total", "Requests refused by a rate limit.", registry=self.registry
-        )
-        self.shared_limits = Gauge(
+        self.calls_waiting = gauge("checklists_kube_calls_waiting", "Calls that wait for their turn.")
+        self.dispatched = counter("checklists_runs_dispatched_total", "Runs dispatched.")
+        self.quota_refusals = counter("checklists_quota_refusals_total", "Dispatches refused over quota.")
+        self.rate_limited = counter("checklists_rate_limited_total", "Requests refused by a rate limit.")
+        self.shared_limits = gauge(
             "checklists_rate_limits_shared",
             "1 while rate limits are shared with the other replicas, 0 while this process counts on its own.",
-            registry=self.registry,
         )
-        self.shared_limits_lost = Counter(
+        self.shared_limits_lost = counter(
             "checklists_rate_limits_fallbacks_total",
             "How often Redis stopped answering and rate limits became this process's own.",
-            registry=self.registry,
         )
-        self.live_viewers = Gauge(
-            "checklists_live_viewers", "Open streams of changes, of the dashboard's pages.", registry=self.registry
-        )
-        self.live_ended = Counter(
-            "checklists_live_streams_ended_total", "Streams of changes that ended.", ("reason",), registry=self.registry
-        )
-        self._uploads = Counter(
-            "checklists_photo_uploads_total", "Uploads of photos and drawings.", ("result",), registry=self.registry
-        )
+        self.live_viewers = gauge("checklists_live_viewers", "Open streams of changes, of the dashboard's pages.")
+        self.live_ended = counter("checklists_live_streams_ended_total", "Streams of changes that ended.", ("reason",))
+        self._uploads = counter("checklists_photo_uploads_total", "Uploads of photos and drawings.", ("result",))
         for result in UploadResult:
             self._uploads.labels(result.value)
-        self._photo_bytes = Counter(
-            "checklists_photo_bytes_total", "Bytes of the photos and drawings that were kept.", registry=self.registry
-        )
-        self.photo_seconds = Histogram(
+        self._photo_bytes = counter("checklists_photo_bytes_total", "Bytes of the photos and drawings that were kept.")
+        self.photo_seconds = histogram(
             "checklists_photo_processing_seconds",
             "Time from a file that has arrived to a photo that can be served, or its refusal; waiting included.",
             buckets=_PHOTO_SECONDS,
-            registry=self.registry,
         )
-        self._templates = Counter(
-            "checklists_templates_generated_total", "Templates made from prompts.", ("by",), registry=self.registry
-        )
+        self._templates = counter("checklists_templates_generated_total", "Templates made from prompts.", ("by",))
         for maker in ("composer", "model"):
             self._templates.labels(maker)
-        self._model_prompts = Counter(
+        self._model_prompts = counter(
             "checklists_model_prompts_total",
             "Prompts that were for the language model, by what became of them.",
             ("outcome",),
-            registry=self.registry,
         )
-        self._model_seconds = Histogram(
+        self._model_seconds = histogram(
             "checklists_model_prompt_seconds",
             "Time that the language model had for a prompt, corrections included.",
             buckets=_MODEL_SECONDS,
-            registry=self.registry,
         )
-        self._model_tokens = Counter(
-            "checklists_model_tokens_total",
-            "Tokens that the language model read and wrote.",
-            ("kind",),
-            registry=self.registry,
+        self._model_tokens = counter(
+            "checklists_model_tokens_total", "Tokens that the language model read and wrote.", ("kind",)
         )
-        self._model_cost = Counter(
-            "checklists_model_cost_total", "What these tokens cost, by the prices that are set.", registry=self.registry
+        self._model_cost = counter("checklists_model_cost_total", "What these tokens cost, by the prices that are set.")
+        self.archived_runs = gauge("checklists_archived_runs", "Archived runs that lists show, of all organizations.")
+        self.archive_look_age = gauge(
+            "checklists_archive_look_age_seconds", "Since the last look at the whole archive that succeeded."
         )
-        self.archived_runs = Gauge(
-            "checklists_archived_runs", "Archived runs that lists show, of all organizations.", registry=self.registry
-        )
-        self.archive_look_age = Gauge(
-            "checklists_archive_look_age_seconds",
-            "Since the last look at the whole archive that succeeded.",
-            registry=self.registry,
-        )
-        self._archive_failures = Counter(
-            "checklists_archive_read_failures_total",
-            "Attempts to read the archive that failed.",
-            ("reason",),
-            registry=self.registry,
+        self._archive_failures = counter(
+            "checklists_archive_read_failures_total", "Attempts to read the archive that failed.", ("reason",)
         )
         for failure in ArchiveFailure:
             self._archive_failures.labels(failure.value)

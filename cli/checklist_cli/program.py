@@ -6,35 +6,37 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from .archive_command import COMMAND as ARCHIVE
-from .backup_command import COMMAND as BACKUP
-from .bootstrap_command import COMMAND as BOOTSTRAP
-from .command import Command, CommandFailed, ExitStatus
-from .doctor_command import COMMAND as DOCTOR
-from .erase_command import COMMAND as ERASE
-from .export_command import COMMAND as EXPORT
-from .generate_command import COMMAND as GENERATE
-from .listen_command import COMMAND as LISTEN
-from .ready_command import COMMAND as READY
-from .reseal_command import COMMAND as RESEAL
-from .restore_command import COMMAND as RESTORE
-from .sign_in_link_command import COMMAND as SIGN_IN_LINK
-from .verify_command import COMMAND as VERIFY
+from .commands import (
+    archive,
+    backup,
+    bootstrap,
+    doctor,
+    erase,
+    export,
+    generate,
+    listen,
+    ready,
+    reseal,
+    restore,
+    sign_in_link,
+    verify,
+)
+from .console.command import Command, CommandFailed, ExitStatus
 
 COMMANDS: tuple[Command, ...] = (
-    GENERATE,
-    EXPORT,
-    LISTEN,
-    VERIFY,
-    RESEAL,
-    SIGN_IN_LINK,
-    BOOTSTRAP,
-    READY,
-    DOCTOR,
-    ARCHIVE,
-    BACKUP,
-    RESTORE,
-    ERASE,
+    generate.COMMAND,
+    export.COMMAND,
+    listen.COMMAND,
+    verify.COMMAND,
+    reseal.COMMAND,
+    sign_in_link.COMMAND,
+    bootstrap.COMMAND,
+    ready.COMMAND,
+    doctor.COMMAND,
+    archive.COMMAND,
+    backup.COMMAND,
+    restore.COMMAND,
+    erase.COMMAND,
 )
 
 

@@ -32,6 +32,16 @@ def format_optional(moment: datetime | None) -> str | None:
     return None if moment is None else format_timestamp(moment)
 
 
+def format_milliseconds(since_1970: int) -> str:
+    """The timestamp of an instant as rows of lists count them."""
+    moment = datetime.fromtimestamp(since_1970 // 1000, UTC)
+    return format_timestamp(moment.replace(microsecond=since_1970 % 1000 * 1000))
+
+
+def format_optional_milliseconds(since_1970: int | None) -> str | None:
+    return None if since_1970 is None else format_milliseconds(since_1970)
+
+
 def parse_timestamp(text: str) -> datetime:
     """An aware datetime in UTC. Raises ValueError for anything that is no RFC 3339 timestamp with a zone, and for one
     whose offset leads out of the years 1 to 9999: Python cannot say it in UTC."""

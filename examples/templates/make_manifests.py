@@ -1,4 +1,4 @@
-"""Writes NAME.yaml, a Template manifest for kubectl, beside each NAME.json, the body for POST /v1/templates.
+"""Writes NAME.yaml, a Template manifest for kubectl, next to each NAME.json, the body for POST /v1/templates.
 
     python examples/templates/make_manifests.py            write the manifests
     python examples/templates/make_manifests.py --check    exit 1 and name those that are not up to date

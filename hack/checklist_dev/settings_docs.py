@@ -29,27 +29,25 @@ _HEAD: Final = """\
 <!-- Written by `python -m checklist_dev.settings_docs`; `make check` compares. The models are the source:
      crds/checklist_crds/settings/, api/checklist_api/settings/service.py, operator/checklist_operator/settings.py -->
 
-Every setting has one name. `CHECKLISTS_RATE_LIMIT` in the environment is `settings.rateLimit` in the chart's values;
-API and operator may be given the same ones, each passes over what only the other knows. `checklist-api --help` and
+Every setting has one name: `CHECKLISTS_RATE_LIMIT` in the environment is `settings.rateLimit` in the chart's values.
+You can give API and operator the same settings; each ignores those of the other. `checklist-api --help` and
 `checklist-operator --help` print the same as this page.
 
-- **A start is refused in one line** on standard error, exit status 2, when a setting is missing, cannot be used, is
-  unknown (with the name that may have been meant), or contradicts another one. The line names everything that is
-  wrong, so that nobody has to start again for each of them, and never repeats a secret.
-- **Blank is as if not set.** A *switch* is `1`, `true`, `yes`, `on` or `0`, `false`, `no`, `off`. Lists have commas
-  between (in the chart they may be lists).
-- **Secrets** come from files: `<name>_FILE` names one, and its content is the value. (`<name>` itself works, too, for
-  a machine of your own; both at once are refused.) They are no values of the chart: it takes them from Secrets.
-- **Files are read again when they change**: those of secrets, and certificates (`..._CA_FILE`), by both programs,
-  within five seconds and without a restart. Kubernetes needs up to a minute or two until a changed Secret is in a pod;
-  never mount one by `subPath`, for such a mount does not change. A file that cannot be used any more is told in the
-  log, on `/metrics` (`checklists_setting_stale`) and by the API on `/readyz`; the value from before stays in use. How
-  keys are replaced: [secrets.md](secrets.md).
-- Variables that Kubernetes sets for Services in the namespace (`CHECKLISTS_SERVICE_HOST`,
-  `CHECKLISTS_PORT=tcp://10.0.0.7:80` for one that is called `checklists`) are no settings, and are passed over.
-- `KUBECONFIG` says where the cluster is (else `~/.kube/config`, else the pod's service account, whose token is read
-  again every minute). Credentials of a photo store are under the names of its own tools:
-  [operations.md](operations.md#photo-store).
+- **Errors**: if a setting is missing, not valid, unknown or contradictory, the program ends with status 2 and one
+  line that names every problem (with the name that you may have meant), never a secret.
+- **Types**: a blank value means not set. A *switch* is `1`, `true`, `yes`, `on` or `0`, `false`, `no`, `off`.
+  Separate the values of a list by commas; in the chart you can write a list.
+- **Secrets**: `<name>_FILE` names a file whose content is the value. Outside a cluster you can use `<name>` itself,
+  but not both. The chart takes secrets from Secrets, not from values.
+- **Reload**: both programs read changed files of secrets and certificates (`..._CA_FILE`) within five seconds,
+  without a restart. A changed Secret takes up to two minutes to reach a pod; do not mount it with `subPath`, because
+  such a mount does not change. If a changed file is not valid, the previous value stays in use, and the log,
+  `/metrics` (`checklists_setting_stale`) and `/readyz` of the API report it. To rotate keys, see
+  [secrets.md](secrets.md).
+- **Variables of Kubernetes** for Services in the namespace (`CHECKLISTS_SERVICE_HOST`,
+  `CHECKLISTS_PORT=tcp://10.0.0.7:80` for a Service called `checklists`) are ignored.
+- **Cluster**: `KUBECONFIG`, else `~/.kube/config`, else the pod's service account. **Photo store**: credentials have
+  the names of the store's own tools ([photos.md](photos.md#where-photos-are-stored)).
 """
 
 

@@ -47,63 +47,63 @@ class Settings(SharedSettings):
     base_url: BaseUrl = setting("http://127.0.0.1:8080", BASE_URL, schema=BASE_URL_SCHEMA)
     operator_id: str = setting(
         None,
-        "who holds the leader's lease",
+        "identity in the leader's lease",
         default_text="the host's name",
         default_from=lambda _: socket.gethostname(),
     )
     health_port: Whole = setting(
         8081,
-        "port of the operator's /healthz, /readyz and /metrics; 0: none",
+        "port of the operator's /healthz, /readyz and /metrics; 0 disables them",
         variable="OPERATOR_PORT",
         ge=0,
         le=65_535,
     )
     retry_gaps: Gaps = setting(
         DEFAULT_GAPS,
-        "the four gaps between the five attempts of a delivery, with commas between",
+        "the four gaps between the five attempts of a delivery, comma-separated",
         unit="seconds",
         schema={"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "number"}}]},
     )
-    retry_jitter: Number = setting(0.05, "fraction of a gap that may be added to it, at most 15 s", ge=0, le=1)
+    retry_jitter: Number = setting(0.05, "fraction of a gap by which it can be longer, at most 15 s", ge=0, le=1)
     denied_addresses: Ranges = setting(
         (),
-        "address ranges that are never dialled, beside private ones, with commas between: those of your pods, services "
-        "and nodes",
+        "denied address ranges, comma-separated, in addition to private ones: those of your pods, services and nodes",
         schema=LIST_SCHEMA,
     )
-    allowed_addresses: Ranges = setting((), "exceptions from what is denied, with commas between", schema=LIST_SCHEMA)
+    allowed_addresses: Ranges = setting(
+        (), "allowed exceptions from denied address ranges, comma-separated", schema=LIST_SCHEMA
+    )
     name_servers: Annotated[tuple[str, ...], Text(parse_servers)] = setting(
         (),
-        "who resolves receivers' names: address[:port], with commas between",
+        "name servers for receivers' names: address[:port], comma-separated",
         variable="DNS_SERVERS",
         schema=LIST_SCHEMA,
         default_text="the system's",
     )
     trusted: Annotated[Certificates, Text(Certificates)] | None = setting(
         None,
-        "file with certificates in PEM of authorities that receivers' certificates may be signed by, beside the "
-        "well-known ones",
+        "file with CA certificates (PEM) that are trusted for receivers, in addition to the well-known ones",
         variable="CA_FILE",
         from_file=True,
     )
-    max_deliveries: Whole = setting(512, "attempts of deliveries in flight", ge=1, le=1_000_000)
-    max_deliveries_per_organization: Whole = setting(64, "the same of one organization", ge=1, le=1_000_000)
-    max_deliveries_per_host: Whole = setting(16, "the same to one receiver's host", ge=1, le=1_000_000)
+    max_deliveries: Whole = setting(512, "attempts in flight", ge=1, le=1_000_000)
+    max_deliveries_per_organization: Whole = setting(64, "attempts in flight per organization", ge=1, le=1_000_000)
+    max_deliveries_per_host: Whole = setting(16, "attempts in flight per receiver's host", ge=1, le=1_000_000)
     archive: Switch = setting(
         True,
-        "0: nothing goes to the archive; what is past its retention stays in the cluster, but for organizations that "
-        "have it deleted for good. For stores that go with their pod",
+        "0 archives nothing: runs past their retention stay in the cluster, unless their organization "
+        "deletes them (retention.archive: false). For stores that are deleted with their pod",
     )
     claims_per_s: Whole = setting(
         32,
-        "retries in a second that are claimed one by one; above it, one look at the lease speaks for all that wait",
+        "retries per second that are claimed one by one; above it, one read of the lease claims all that wait",
         variable="CLAIMS_PER_SECOND",
         ge=0,
         le=1_000_000,
     )
     signature_expires_s: Whole = setting(
         300,
-        "how long a delivery's signature holds; 0: without end",
+        "how long a delivery's signature is valid; 0: no expiry",
         variable="SIGNATURE_EXPIRES",
         unit="seconds",
         ge=0,
@@ -111,7 +111,7 @@ class Settings(SharedSettings):
     )
     photo_sweep_every_s: Number = setting(
         21_600.0,
-        "how often photos that nobody needs are looked for",
+        "interval of the sweep that deletes unused photos",
         variable="PHOTO_SWEEP_SECONDS",
         unit="seconds",
         ge=0.1,
@@ -119,7 +119,7 @@ class Settings(SharedSettings):
     )
     photo_orphan_after_s: Number = setting(
         86_400.0,
-        "how old such a photo must be before that sweep removes it",
+        "minimum age of an unused photo before the sweep deletes it",
         variable="PHOTO_ORPHAN_SECONDS",
         unit="seconds",
         ge=0,
@@ -127,7 +127,7 @@ class Settings(SharedSettings):
     )
     sweep_every_s: Number = setting(
         300.0,
-        "how often retention, ended sessions, expired idempotency records and unused revisions are looked after",
+        "interval of sweeps for retention, ended sessions, expired idempotency records and unused revisions",
         variable="SWEEP_SECONDS",
         unit="seconds",
         ge=0.1,
@@ -135,7 +135,7 @@ class Settings(SharedSettings):
     )
     revision_grace_s: Number = setting(
         600.0,
-        "how long a template's revision must be unused before it goes",
+        "how long a template revision must be unused before it is deleted",
         variable="REVISION_GRACE_SECONDS",
         unit="seconds",
         ge=0,
@@ -143,7 +143,7 @@ class Settings(SharedSettings):
     )
     resync_every_s: Number = setting(
         300.0,
-        "how often everything unsettled is looked at again",
+        "interval at which everything unsettled is reconciled again",
         variable="RESYNC_SECONDS",
         unit="seconds",
         ge=1,

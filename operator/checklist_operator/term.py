@@ -67,7 +67,7 @@ from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.kube_events import EventRecorder
 from checklist_operator.runtime.leader import Lead
 from checklist_operator.runtime.metrics import Metrics
-from checklist_operator.runtime.resync import resync
+from checklist_operator.runtime.paging import resync
 from checklist_operator.runtime.timers import Timers
 from checklist_operator.runtime.work_queue import WorkQueue
 from checklist_operator.settings import Settings
@@ -116,7 +116,9 @@ class Term:
             trusted=settings.trusted,
         )
         self._permits = Permits(settings.limits)
-        transmitter = Transmitter(self._sender, self._permits, metrics, leads=lead.is_certain, tracing=tracing)
+        transmitter = Transmitter(
+            sender=self._sender, permits=self._permits, metrics=metrics, leads=lead.is_certain, tracing=tracing
+        )
         revisions, secrets = RevisionStore(client), SigningSecrets(client, settings.sealing)
         tenancy = Tenancy(client, settings.namespace, settings.watch_namespaces)
         self._events = events = EventRecorder(client, instance=settings.operator_id, clock=clock)
@@ -147,7 +149,7 @@ class Term:
             attempts, timers=self._timers, clock=clock, on_gone=self._delivery_settled, on_bug=self._count_bug
         )
         self.replay_requests = ReplayRequests(
-            client,
+            client=client,
             objects=attempts.objects,
             events=events,
             metrics=metrics,
@@ -168,8 +170,8 @@ class Term:
             on_bug=self._count_bug,
         )
         self._settled_deliveries = SettledDeliveries(
-            client,
-            self.replay_requests.observe,
+            client=client,
+            observe=self.replay_requests.observe,
             namespaces=settings.watch_namespaces,
         )
         self.templates = Templates(
@@ -202,7 +204,7 @@ class Term:
         archived = ArchivedRuns(archive, self.archiver.has_archived)
         self.seal_keeper = RunSealKeeper(client, seals, tenancy, on_bug=self._count_bug)
         self.admission = RunAdmission(
-            client,
+            client=client,
             tenancy=tenancy,
             ledger=self._ledger,
             revisions=revisions,
@@ -241,8 +243,8 @@ class Term:
         )
         self.members = Members(client, tenancy, events=events, clock=clock, on_bug=self._count_bug)
         self.revisions = RevisionCollector(
-            client,
-            revisions,
+            client=client,
+            store=revisions,
             clock=clock,
             grace_s=settings.revision_grace_s,
             namespaces=settings.watch_namespaces,
@@ -255,9 +257,9 @@ class Term:
             client, IDEMPOTENCY_RECORD, namespaces=settings.watch_namespaces, clock=clock, on_removed=on_removed
         )
         self.photos = PhotoCollector(
-            client,
-            store,
-            archived,
+            client=client,
+            store=store,
+            archived=archived,
             clock=clock,
             namespaces=(settings.namespace, *settings.watch_namespaces),
             orphan_after=timedelta(seconds=settings.photo_orphan_after_s),
@@ -265,8 +267,8 @@ class Term:
             on_bug=self._count_bug,
         )
         self.retention = Retention(
-            client,
-            self.archiver,
+            client=client,
+            archiver=self.archiver,
             clock=clock,
             audit_entries=settings.caps.audit_entries,
             namespaces=settings.watch_namespaces,

@@ -20,7 +20,7 @@ from checklist_cli.backup.format import BackupManifest
 from checklist_cli.backup.restoring import Restore, Result
 from checklist_cli.backup.store import BackupStore
 from checklist_cli.backup.taking import Backup, Stores
-from checklist_cli.progress import Progress
+from checklist_cli.console.progress import Progress
 from checklist_crds.archive import Folder, Record, encode_part, month_of
 from checklist_crds.ids import object_id
 from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection

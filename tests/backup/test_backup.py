@@ -25,7 +25,7 @@ from checklist_cli.backup.placing import InTheWay, Placed
 from checklist_cli.backup.reading import objects_of, verify
 from checklist_cli.backup.store import BackupStore
 from checklist_cli.backup.taking import TRIES, Stores
-from checklist_cli.command import CommandFailed
+from checklist_cli.console.command import CommandFailed
 from checklist_cli.program import main
 from checklist_crds.ids import new_id
 from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection

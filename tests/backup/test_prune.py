@@ -19,8 +19,8 @@ from checklist_cli.backup.pruning import Prune, Pruned
 from checklist_cli.backup.pruning_rule import Found, Rule, plan
 from checklist_cli.backup.reading import copies_of
 from checklist_cli.backup.store import BackupStore
+from checklist_cli.console.progress import Progress
 from checklist_cli.program import main
-from checklist_cli.progress import Progress
 from checklist_crds.times import utc_now
 
 from .stepping import Killed, die, stepping

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checklist_cli import capture_formats
-from checklist_cli.capture_formats import CaptureUnreadable
-from checklist_cli.captured_request import CapturedRequest
+from checklist_cli.receiver import capture_formats
+from checklist_cli.receiver.capture_formats import CaptureUnreadable
+from checklist_cli.receiver.captured_request import CapturedRequest
 
 BODY = b'{"a":1}'
 RAW = b"POST /hook?x=1 HTTP/1.1\r\nHost: a.example\r\nContent-Length: 7\r\nX-Two: 1\r\nx-two:  2 \r\n\r\n" + BODY

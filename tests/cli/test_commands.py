@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import RUN, SECRET, Capture, Send, Sent, Service
 
-from checklist_cli.api_key import KEY_VARIABLE
+from checklist_cli.client.api_key import KEY_VARIABLE
 from checklist_cli.program import COMMANDS, main, parser_of
-from checklist_cli.secret_source import VARIABLE
+from checklist_cli.receiver.secret_source import VARIABLE
 from checklist_dev.repository import ROOT
 
 AT = "2026-11-21T13:50:01Z"
@@ -76,7 +76,7 @@ def test_an_interruption_shows_in_the_status_alone(
     def interrupted(_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("checklist_cli.verify_command.read_secret", interrupted)
+    monkeypatch.setattr("checklist_cli.commands.verify.read_secret", interrupted)
     assert verify(capture, "--url", "https://hooks.example.com/") == 130
     assert capsys.readouterr() == ("", "")
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import RUN, Answer, Asked, Capture, Service
 
-from checklist_cli.api_key import KEY_VARIABLE
-from checklist_cli.export_download import ATTEMPTS, Download, File, client_of
+from checklist_cli.client.api_key import KEY_VARIABLE
+from checklist_cli.client.export_download import ATTEMPTS, Download, File, client_of
+from checklist_cli.console.progress import Progress
 from checklist_cli.program import main
-from checklist_cli.progress import Progress
 
 KEY = "cds_live_of_the_test"
 

@@ -11,8 +11,8 @@ import pytest
 import yaml
 from tests.cli.conftest import Answer, Asked, Capture, Service
 
-from checklist_cli import template_text
-from checklist_cli.api_key import KEY_VARIABLE
+from checklist_cli.client import template_text
+from checklist_cli.client.api_key import KEY_VARIABLE
 from checklist_cli.program import main
 from checklist_composer import composing
 from checklist_composer.composing import NothingToCompose

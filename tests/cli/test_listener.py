@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager
 import pytest
 from tests.cli.conftest import SECRET, Send, envelope, send_to
 
-from checklist_cli.answer_script import Answer, AnswerScript
-from checklist_cli.listener import Endpoint, Listener, Received, bind
-from checklist_cli.seen_deliveries import Novelty, SeenDeliveries
-from checklist_cli.verification import Expectation
+from checklist_cli.receiver.answer_script import Answer, AnswerScript
+from checklist_cli.receiver.listener import Endpoint, Listener, Received, bind
+from checklist_cli.receiver.seen_deliveries import Novelty, SeenDeliveries
+from checklist_cli.receiver.verification import Expectation
 from checklist_crds.times import utc_now
 from checklist_operator.transport.outcome import OutcomeClass
 

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from checklist_cli.terminal import Paint, plain, pretty_json
+from checklist_cli.console.terminal import Paint, plain, pretty_json
 
 
 class Screen(io.StringIO):

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.cli.conftest import CREATED, RUN, SECRET, Send, Sent, envelope
 
-from checklist_cli.capture_formats import from_raw_http
-from checklist_cli.captured_request import CapturedRequest
-from checklist_cli.verification import Expectation, Report, Verdict, verify
+from checklist_cli.receiver.capture_formats import from_raw_http
+from checklist_cli.receiver.captured_request import CapturedRequest
+from checklist_cli.receiver.verification import Expectation, Report, Verdict, verify
 
 
 def judge(raw: bytes, url: str, secret: str = SECRET, *, now: datetime = CREATED + timedelta(seconds=1)) -> Report:

@@ -57,8 +57,8 @@ class Archiving:
         )
         gone: list[tuple[str, str]] = []
         retention = Retention(
-            client,
-            archiver,
+            client=client,
+            archiver=archiver,
             clock=clock,
             audit_entries=100_000,
             namespaces=(namespace,),

@@ -17,12 +17,12 @@ from tests.cluster.photo_lab import PhotoLab
 from tests.cluster.replay_lab import made_failed
 from tests.crash.test_archive_cuts import EVERY, Course, CuttingClient, CuttingStore, Killed, staged
 
+from checklist_cli.console.progress import Progress
 from checklist_cli.erasure.cluster_look import ClusterLook
 from checklist_cli.erasure.erasing import Erasure, Request
 from checklist_cli.erasure.looking import Places
 from checklist_cli.erasure.person import Person
 from checklist_cli.erasure.receipt import is_genuine
-from checklist_cli.progress import Progress
 from checklist_crds.archive import ArchiveReader, ArchiveStore, Folder, Record, RemovedDeliveries, encode_part, month_of
 from checklist_crds.ids import object_id
 from checklist_crds.kube.client import JsonObject

@@ -78,7 +78,7 @@ async def test_a_token_with_wrong_claims_is_refused(start_api: StartApi, provide
         assert (await person.session())["email"] == "grace@example.com"
 
 
-async def test_unsigned_tokens_and_those_of_another_signer_are_refused(
+async def test_tokens_that_the_provider_did_not_sign_are_refused(
     start_api: StartApi, provider: HostileProvider
 ) -> None:
     api = await start_api(**provider.settings)
@@ -265,7 +265,7 @@ WANTED = ("/dashboard", "/dashboard/org-1/runs?status=pending&q=a%20b", "/r/r-12
 
 
 @pytest.mark.parametrize("given", [*ELSEWHERE, *WANTED])
-def test_sign_in_redirects_only_within_the_dashboard(given: str | None) -> None:
+def test_sign_in_redirects_to_own_pages_only(given: str | None) -> None:
     assert safe_return(given, "") == (given if given in WANTED else "/dashboard")
     assert safe_return(given, "/checklists") == "/checklists/dashboard"
     if given in WANTED:

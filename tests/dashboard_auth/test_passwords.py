@@ -142,7 +142,7 @@ def test_the_most_common_passwords_of_that_length_are_refused_and_their_variatio
 HOSTILE = ["4@8({[<369&#!1/|0$5+7%2" * 3, "a4@b8c({[<e3g69i!|1l1o0s$5t+7x%z2" * 2]
 
 
-async def test_judging_a_hostile_password_is_abandoned_and_blocks_no_one_else() -> None:
+async def test_a_hostile_password_times_out_and_delays_no_other_sign_in() -> None:
     """Digits and signs that may all stand for letters, in many ways: over half a second on the fastest machine."""
     passwords = Passwords(judging_s=0.3)
     judging = [asyncio.create_task(passwords.problems(HOSTILE[n % 2], own=(), path="p")) for n in range(4)]
@@ -257,7 +257,7 @@ async def test_hashing_is_bounded_and_leaves_the_loop_free() -> None:
     assert len(turns) >= 10, "the loop ran between the hashes"
 
 
-async def test_local_accounts_open_nothing_where_they_are_off(start_api: StartApi, make_link: MakeLink) -> None:
+async def test_local_accounts_that_are_off_open_nothing(start_api: StartApi, make_link: MakeLink) -> None:
     open_api = await start_api()
     person = await with_password(open_api, make_link, EMAIL)
     issuer = {"CHECKLISTS_OIDC_ISSUER": "https://login.example", "CHECKLISTS_OIDC_CLIENT_ID": "c"}

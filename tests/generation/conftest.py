@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.generation.model_server import Behaviour, ModelServer, model_server
 
-from checklist_api.generation.composer_pool import ComposerPool
+from checklist_api.generation.generator import ComposerPool
 from checklist_api.generation.language_model.failures import ModelFailure, Reason
 from checklist_api.generation.language_model.provider import ModelProvider
 from checklist_api.metrics import Metrics

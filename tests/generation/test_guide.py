@@ -9,7 +9,7 @@ from checklist_api.generation.language_model.client import MAX_ANSWER_BYTES
 from checklist_api.generation.language_model.failures import Reason
 from checklist_api.generation.language_model.provider import MAX_CORRECTIONS
 from checklist_api.generation.models import PROMPT_LENGTHS
-from checklist_cli import generate_command
+from checklist_cli.commands import generate as generate_command
 from checklist_composer.composing import compose
 from checklist_composer.locales import LOCALES
 from checklist_crds.resources.template_definition import StepType

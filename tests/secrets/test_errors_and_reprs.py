@@ -12,7 +12,7 @@ from tests.secrets.needles import Needle
 
 from checklist_api.runs.models import DispatchRequest
 from checklist_api.settings.service import Settings as ApiSettings
-from checklist_cli.verification import Expectation
+from checklist_cli.receiver.verification import Expectation
 from checklist_crds.resources.run import Run
 from checklist_crds.secrets.sealing import KeyRing
 from checklist_operator.settings import Settings as OperatorSettings

@@ -17,9 +17,9 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from checklist_cli.captured_request import CapturedRequest
-from checklist_cli.verification import Expectation
-from checklist_cli.verification import verify as verify_by_command_line
+from checklist_cli.receiver.captured_request import CapturedRequest
+from checklist_cli.receiver.verification import Expectation
+from checklist_cli.receiver.verification import verify as verify_by_command_line
 from checklist_dev.repository import ROOT
 from checklist_dev.verifiers import Programs
 

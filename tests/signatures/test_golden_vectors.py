@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from tests.signatures.judges import ALL, EXAMPLES, Case, Verdicts, judge
 
-from checklist_cli.captured_request import CapturedRequest
-from checklist_cli.verification import Expectation, verify
-from checklist_cli.verification import Verdict as CheckVerdict
+from checklist_cli.receiver.captured_request import CapturedRequest
+from checklist_cli.receiver.verification import Expectation, verify
+from checklist_cli.receiver.verification import Verdict as CheckVerdict
 from checklist_crds.resources.webhook_url import canonical_url
 from checklist_dev.repository import ROOT
 from checklist_dev.verifiers import Programs

@@ -21,7 +21,7 @@ from checklist_crds.errors import ServiceError, ServiceUnavailable
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeContended, KubeError, KubeOutcomeUnknown, KubeOverloaded, KubeUnavailable
 from checklist_crds.resources.audit_entry import Actor, ActorKind, AuditEntrySpec, AuditOutcome, AuditTarget, entry_name
-from checklist_crds.resources.base import API_VERSION, ORGANIZATION_LABEL, OrganizationRef
+from checklist_crds.resources.base import OrganizationRef
 from checklist_crds.resources.kinds import AUDIT_ENTRY
 from checklist_crds.times import Clock
 
@@ -84,12 +84,7 @@ class AuditTrail:
             address=None if request is None else _short(remote_address(request, self._trusted_proxies), 64) or None,
         )
         name = entry_name(now)
-        metadata = {
-            "name": name,
-            "namespace": organization.home,
-            "labels": {ORGANIZATION_LABEL: organization.name},
-        }
-        body = {"apiVersion": API_VERSION, "kind": AUDIT_ENTRY.kind, "metadata": metadata, "spec": spec.to_kube()}
+        body = AUDIT_ENTRY.manifest(name, organization.home, spec.to_kube(), organization=organization.name)
         try:
             self._index.observe(await self._client.create(AUDIT_ENTRY, body, organization.home))
         except KubeOverloaded:  # the request itself is refused, as any other

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from aiohttp import web
+from attrs import define
 
 from checklist_crds.errors import RateLimited, Unauthorized
 from checklist_crds.secrets import api_keys
@@ -37,29 +38,18 @@ OwnerHandler = Callable[[web.Request, Caller], Awaitable[web.StreamResponse]]
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
+@define(kw_only=True, eq=False, repr=False, slots=False)
 class Gate:
     """Lets requests in: `owner` with a key, `public` without; both within their rates."""
 
-    def __init__(
-        self,
-        *,
-        rates: Rates,
-        trusted_proxies: int,
-        client: GuardedKubeClient,
-        keys: KeyDirectory,
-        organizations: OrganizationDirectory,
-        limiter: RateLimiter,
-        metrics: Metrics,
-        clock: Clock,
-    ) -> None:
-        self._rates = rates
-        self._trusted_proxies = trusted_proxies
-        self._client = client
-        self._keys = keys
-        self._organizations = organizations
-        self._limiter = limiter
-        self._metrics = metrics
-        self._clock = clock
+    _rates: Rates
+    _trusted_proxies: int
+    _client: GuardedKubeClient
+    _keys: KeyDirectory
+    _organizations: OrganizationDirectory
+    _limiter: RateLimiter
+    _metrics: Metrics
+    _clock: Clock
 
     def owner(self, handler: OwnerHandler) -> Handler:
         """A route for the bearer of an API key."""

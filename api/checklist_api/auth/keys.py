@@ -15,13 +15,13 @@ from typing import Final
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeError, KubeNotFound
 from checklist_crds.kube.informer import SILENCE_S, Informer, Key, key_of
+from checklist_crds.platform.ttl_cache import expiring_keys
 from checklist_crds.resources.base import CREATED_AT_ANNOTATION
 from checklist_crds.resources.kinds import API_KEY
 from checklist_crds.resources.organization import ApiKeySpec, ApiKeyStatus
 from checklist_crds.secrets.api_keys import object_name
 from checklist_crds.times import format_timestamp, parse_timestamp
 
-from ..cluster.expiring_set import ExpiringSet
 from ..organizations.directory import Organization
 
 logger = logging.getLogger(__name__)
@@ -79,8 +79,8 @@ class KeyDirectory:
         self._installation_namespace = installation_namespace
         self._keys: dict[Key, ApiKey] = {}
         self._by_digest: dict[str, set[Key]] = {}
-        self._absences = ExpiringSet()
-        self._looked_up = ExpiringSet(_TRUSTED_WITHOUT_WATCH_S)
+        self._absences = expiring_keys()
+        self._looked_up = expiring_keys(_TRUSTED_WITHOUT_WATCH_S)
         self._look_ups: dict[str, asyncio.Task[None]] = {}
         self._written: dict[Key, float] = {}
         self._writes: set[asyncio.Task[None]] = set()
@@ -170,6 +170,6 @@ class KeyDirectory:
         except ValueError as error:
             logger.warning("key.unreadable", extra={"key": where[1], "reason": str(error)})
             return
-        self._absences.discard(key.sha256)
+        self._absences.pop(key.sha256)
         self._keys[where] = key
         self._by_digest.setdefault(key.sha256, set()).add(where)

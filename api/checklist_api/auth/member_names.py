@@ -1,13 +1,12 @@
 """Names of members for "sent by" of a run, cached for a minute: few keys dispatch many runs."""
 
-import time
-from collections import OrderedDict
 from typing import Final
 
 from pydantic import ValidationError
 
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeNotFound
+from checklist_crds.platform.ttl_cache import TTLCache
 from checklist_crds.resources.kinds import MEMBER
 from checklist_crds.resources.organization import MemberSpec
 
@@ -24,7 +23,7 @@ class MemberNames:
 
     def __init__(self, client: KubeClient) -> None:
         self._client = client
-        self._names: OrderedDict[tuple[str, str, str], tuple[float, str | None]] = OrderedDict()
+        self._names: TTLCache[tuple[str, str, str], str | None] = TTLCache(_REMEMBERED, ttl_s=_REMEMBERED_S)
 
     async def sender(self, caller: Caller) -> str:
         """The member who acts or made the key, else the organization's name (contract section 5). Raises KubeError."""
@@ -36,14 +35,9 @@ class MemberNames:
 
     async def _name(self, key: ApiKey, member: str, organization: str) -> str | None:
         who = (key.namespace, member, organization)
-        at, name = self._names.get(who, (float("-inf"), None))
-        if time.monotonic() - at > _REMEMBERED_S:
-            name = await self._read(*who)
-            self._names[who] = (time.monotonic(), name)
-            self._names.move_to_end(who)
-            while len(self._names) > _REMEMBERED:
-                self._names.popitem(last=False)
-        return name
+        if who not in self._names:
+            self._names.put(who, await self._read(*who))
+        return self._names.get(who)
 
     async def _read(self, namespace: str, member: str, organization: str) -> str | None:
         try:

@@ -14,6 +14,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from aiohttp import web
+from attrs import Factory, define, field
 
 from checklist_crds.errors import Forbidden, NotFound, RequestForged, SignInRequired
 from checklist_crds.resources.organization import Role
@@ -48,36 +49,27 @@ class SignedIn:
 SignedInHandler = Callable[[web.Request, SignedIn], Awaitable[web.StreamResponse]]
 
 
+@define(kw_only=True, eq=False, repr=False, slots=False)
 class DashboardGate:
     """Lets requests of the dashboard in: `signed_in` with a session, `member` with a role in the organization.
 
     `local_accounts`: whether sessions of local accounts count.
     """
 
-    def __init__(
-        self,
-        *,
-        server_keys: ServerKeys,
-        base_url: str,
-        local_accounts: bool,
-        client: GuardedKubeClient,
-        gate: Gate,
-        sessions: SessionStore,
-        accounts: LocalAccounts,
-        members: MemberDirectory,
-        organizations: OrganizationDirectory,
-        clock: Clock,
-    ) -> None:
-        self._server_keys = server_keys
-        self._local_accounts = local_accounts
-        self._client = client
-        self._gate = gate
-        self._sessions = sessions
-        self._accounts = accounts
-        self._members = members
-        self._organizations = organizations
-        self._clock = clock
-        self._origin = "{0.scheme}://{0.netloc}".format(urlsplit(base_url))
+    _server_keys: ServerKeys
+    _base_url: str
+    _local_accounts: bool
+    _client: GuardedKubeClient
+    _gate: Gate
+    _sessions: SessionStore
+    _accounts: LocalAccounts
+    _members: MemberDirectory
+    _organizations: OrganizationDirectory
+    _clock: Clock
+    _origin: str = field(
+        default=Factory(lambda self: "{0.scheme}://{0.netloc}".format(urlsplit(self._base_url)), takes_self=True),
+        init=False,
+    )
 
     def signed_in(self, handler: SignedInHandler) -> Handler:
         """A route for anybody with a session."""

@@ -29,8 +29,6 @@ class DashboardRun(models.Run):
 
 
 class DashboardRunRoutes(RunRoutes):
-    """One method for each operation."""
-
     def routes(self) -> Sequence[Route]:
         return (
             Route("GET", "/runs", Role.VIEWER, self.list),
@@ -49,8 +47,6 @@ class DashboardRunRoutes(RunRoutes):
 
 
 class DashboardDeliveryRoutes(DeliveryRoutes):
-    """One method for each operation."""
-
     def routes(self) -> Sequence[Route]:
         return (
             Route("GET", "/runs/{run_id}/deliveries", Role.VIEWER, self.of_run),
@@ -79,8 +75,6 @@ class DashboardExportRoutes(ExportRoutes):
 
 
 class DashboardPhotoRoutes(StablePhotoRoutes):
-    """One method for each operation."""
-
     def routes(self) -> Sequence[Route]:
         return (
             Route("GET", PHOTO, Role.VIEWER, self.photo),

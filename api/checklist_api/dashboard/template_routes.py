@@ -26,8 +26,6 @@ _ONE: Final = "/templates/{template_id}"
 
 
 class DashboardTemplateRoutes(TemplateRoutes):
-    """One method for each operation."""
-
     def routes(self) -> Sequence[Route]:
         return (
             Route("GET", "/templates", Role.VIEWER, self.list),
@@ -77,8 +75,6 @@ class DashboardTemplateRoutes(TemplateRoutes):
 
 
 class TemplateDeletionRoutes:
-    """One method for each operation."""
-
     def __init__(self, catalogue: TemplateCatalogue, index: RunIndex, clock: Clock) -> None:
         self._catalogue = catalogue
         self._index = index

@@ -9,6 +9,8 @@ import logging
 from dataclasses import dataclass
 from typing import Any, Final
 
+from attrs import define
+
 from checklist_crds.errors import DeliveryNotFound, PayloadNotKept, ReplayRefused, ServiceError
 from checklist_crds.ids import is_id, new_id
 from checklist_crds.kube.client import JsonObject, KubeClient, retry_conflicts
@@ -49,29 +51,18 @@ class Found:
     kept: JsonObject | None
 
 
+@define(kw_only=True, eq=False, repr=False, slots=False)
 class DeliveryAccess:
     """Reads and replays deliveries of organizations. All methods raise KubeError."""
 
-    def __init__(
-        self,
-        client: KubeClient,
-        *,
-        index: DeliveryIndex,
-        runs: RunIndex,
-        archived: ArchivedRuns,
-        replays: ReplayDirectory,
-        idempotency: Idempotency,
-        members: MemberNames,
-        clock: Clock,
-    ) -> None:
-        self._client = client
-        self._index = index
-        self._runs = runs
-        self._archived = archived
-        self._replays = replays
-        self._idempotency = idempotency
-        self._members = members
-        self._clock = clock
+    _client: KubeClient
+    _index: DeliveryIndex
+    _runs: RunIndex
+    _archived: ArchivedRuns
+    _replays: ReplayDirectory
+    _idempotency: Idempotency
+    _members: MemberNames
+    _clock: Clock
 
     async def of_organization(self, event_id: str, organization: Organization) -> Found:
         """Raises DeliveryNotFound, for a foreign one as for one that is not there."""

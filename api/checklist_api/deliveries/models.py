@@ -1,6 +1,5 @@
 """Requests and answers of deliveries, replays and endpoints."""
 
-from datetime import UTC, datetime
 from typing import Annotated, ClassVar, Final, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
@@ -14,7 +13,7 @@ from checklist_crds.resources.outcome import OutcomeClass
 from checklist_crds.resources.replay import MAX_EVENT_IDS, ReplayPhase
 from checklist_crds.resources.run import ObjectNameRef
 from checklist_crds.runs.replay_rules import ReplayRefusal
-from checklist_crds.times import format_optional, format_timestamp
+from checklist_crds.times import format_milliseconds, format_optional, format_optional_milliseconds, format_timestamp
 
 from ..http.models import Count, Moment, Pagination, RunId, Shape
 from ..http.request_model import Instant, RequestModel, among, several, wrong
@@ -39,16 +38,6 @@ HttpStatus = Annotated[int, Field(ge=0, le=999)]
 Host = Annotated[str, Field(min_length=1, max_length=253)]
 
 
-def moment_of(milliseconds: int) -> str:
-    """`milliseconds` since 1970."""
-    whole = datetime.fromtimestamp(milliseconds // 1000, UTC)
-    return format_timestamp(whole.replace(microsecond=milliseconds % 1000 * 1000))
-
-
-def optional_moment_of(milliseconds: int | None) -> str | None:
-    return None if milliseconds is None else moment_of(milliseconds)
-
-
 class DeliveryAttempt(Shape):
     """One attempt to deliver an event."""
 
@@ -70,12 +59,12 @@ class DeliveryAttempt(Shape):
     def of(cls, attempt: history.Attempt) -> Self:
         return cls(
             number=attempt.number,
-            started_at=moment_of(attempt.started_at),
+            started_at=format_milliseconds(attempt.started_at),
             duration_ms=attempt.duration_ms,
             outcome=attempt.outcome,
             http_status=attempt.http_status,
             manual=attempt.manual,
-            next_attempt_at=optional_moment_of(attempt.next_attempt_at),
+            next_attempt_at=format_optional_milliseconds(attempt.next_attempt_at),
             detail=attempt.detail,
         )
 
@@ -92,9 +81,9 @@ class LastReplay(Shape):
     @classmethod
     def of(cls, replay: history.Replay) -> Self:
         return cls(
-            requested_at=moment_of(replay.requested_at),
+            requested_at=format_milliseconds(replay.requested_at),
             requested_by=replay.requested_by,
-            attempted_at=optional_moment_of(replay.attempted_at),
+            attempted_at=format_optional_milliseconds(replay.attempted_at),
             outcome=replay.outcome,
             http_status=replay.http_status,
         )
@@ -135,13 +124,13 @@ class Delivery(Shape):
             run_id=event.run_id,
             event=event.event,
             seq=event.seq,
-            ts=optional_moment_of(delivery.happened_at),
+            ts=format_optional_milliseconds(delivery.happened_at),
             status=delivery.status,
             host=event.host,
             attempts_made=delivery.attempts_made,
             attempts=[DeliveryAttempt.of(attempt) for attempt in delivery.attempts],
-            next_attempt_at=optional_moment_of(delivery.next_attempt_at),
-            finished_at=optional_moment_of(delivery.finished_at),
+            next_attempt_at=format_optional_milliseconds(delivery.next_attempt_at),
+            finished_at=format_optional_milliseconds(delivery.finished_at),
             replayable=delivery.refusal is None,
             replay_refusal=None if delivery.refusal is None else delivery.refusal.value,
             last_replay=None if delivery.last_replay is None else LastReplay.of(delivery.last_replay),
@@ -312,7 +301,7 @@ class EndpointError(Shape):
 
     @classmethod
     def of(cls, attempt: history.Attempt) -> Self:
-        return cls(at=moment_of(attempt.started_at), outcome=attempt.outcome, http_status=attempt.http_status)
+        return cls(at=format_milliseconds(attempt.started_at), outcome=attempt.outcome, http_status=attempt.http_status)
 
 
 class Endpoint(Shape):
@@ -339,7 +328,7 @@ class Endpoint(Shape):
             success_rate=figures.success_rate,
             latency_p50_ms=figures.latency_ms(50),
             latency_p95_ms=figures.latency_ms(95),
-            last_success_at=optional_moment_of(figures.last_success_at),
+            last_success_at=format_optional_milliseconds(figures.last_success_at),
             last_error=None if error is None else EndpointError.of(error),
             pending=figures.pending,
             failed=figures.failed,

@@ -4,8 +4,6 @@ from typing import Final
 
 from checklist_crds.errors import (
     DeliveryNotFound,
-    InvalidParameter,
-    MissingField,
     PayloadNotKept,
     ReplayNotFound,
     ReplayRefused,
@@ -28,56 +26,43 @@ from ..http.operations import (
     Reply,
     problem,
     query,
+    tagged,
 )
+from ..http.pagination import invalid_parameter
+from ..http.request_body import missing_fields
 from ..index.delivery_history import OUTCOMES, STATUSES
 from ..index.endpoint_figures import MAX_WINDOW_HOURS
 from . import examples, models
 
 _DELIVERIES: Final = "Deliveries"
-_BAD_STATUS: Final = InvalidParameter(
-    f"status must be one of {', '.join(STATUSES)}.",
-    details=[problem("status", "invalid_parameter", f"status must be one of {', '.join(STATUSES)}.")],
-)
-_BAD_WINDOW: Final = InvalidParameter(
-    f"window_hours must be an integer from 1 to {MAX_WINDOW_HOURS}.",
-    details=[
-        problem("window_hours", "invalid_parameter", f"window_hours must be an integer from 1 to {MAX_WINDOW_HOURS}.")
-    ],
-)
-DELIVERY_OPERATIONS: Final[tuple[Operation, ...]] = (
+_BAD_STATUS: Final = invalid_parameter("status", f"must be one of {', '.join(STATUSES)}")
+_BAD_WINDOW: Final = invalid_parameter("window_hours", f"must be an integer from 1 to {MAX_WINDOW_HOURS}")
+DELIVERY_OPERATIONS: Final = tagged(
+    _DELIVERIES,
+    Access.KEY,
     Operation(
-        "get",
-        "/v1/runs/{run_id}/deliveries",
+        "get /v1/runs/{run_id}/deliveries",
         "listRunDeliveries",
-        _DELIVERIES,
         "List deliveries of a run",
-        Access.KEY,
-        (
-            Reply(
-                200,
-                "One page of the run's events, in their order.",
-                models.DeliveryList,
-                {"one delivery": {"data": [examples.FAILED], "pagination": PAGINATION}},
-            ),
+        Reply(
+            200,
+            "One page of the run's events, in their order.",
+            models.DeliveryList,
+            {"one delivery": {"data": [examples.FAILED], "pagination": PAGINATION}},
         ),
         "Every event of the run that its webhook wants, and how its delivery got on. Empty without a webhook.",
         parameters=PAGES,
         errors=(RunNotFound(), BAD_PAGE),
     ),
     Operation(
-        "get",
-        "/v1/deliveries",
+        "get /v1/deliveries",
         "listDeliveries",
-        _DELIVERIES,
         "List deliveries",
-        Access.KEY,
-        (
-            Reply(
-                200,
-                "One page, newest event first.",
-                models.DeliveryList,
-                {"one delivery": {"data": [examples.FAILED], "pagination": PAGINATION}},
-            ),
+        Reply(
+            200,
+            "One page, newest event first.",
+            models.DeliveryList,
+            {"one delivery": {"data": [examples.FAILED], "pagination": PAGINATION}},
         ),
         "The events of all runs of the organization.",
         parameters=(
@@ -93,37 +78,27 @@ DELIVERY_OPERATIONS: Final[tuple[Operation, ...]] = (
         errors=(BAD_PAGE, _BAD_STATUS),
     ),
     Operation(
-        "get",
-        "/v1/deliveries/{event_id}",
+        "get /v1/deliveries/{event_id}",
         "getDelivery",
-        _DELIVERIES,
         "Read a delivery",
-        Access.KEY,
-        (
-            Reply(
-                200,
-                "The delivery with its attempts.",
-                models.Delivery,
-                {"failed": examples.FAILED, "replayed": examples.REPLAYED},
-            ),
+        Reply(
+            200,
+            "The delivery with its attempts.",
+            models.Delivery,
+            {"failed": examples.FAILED, "replayed": examples.REPLAYED},
         ),
         errors=(DeliveryNotFound(),),
     ),
     Operation(
-        "post",
-        "/v1/deliveries/{event_id}/replay",
+        "post /v1/deliveries/{event_id}/replay",
         "replayDelivery",
-        _DELIVERIES,
         "Replay a delivery",
-        Access.KEY,
-        (
-            Reply(
-                202,
-                "Asked for. It is sent within seconds; read the delivery to see how it ended.",
-                models.Delivery,
-                {"asked for": examples.REPLAYING},
-                {"Idempotency-Replayed": "true"},
-            ),
+        Reply(
+            202,
+            "Asked for. It is sent within seconds; read the delivery to see how it ended.",
+            models.Delivery,
+            {"asked for": examples.REPLAYING},
+            {"Idempotency-Replayed": "true"},
         ),
         "Sends the event once more: the same `event_id` and body, signed afresh. A failed replay changes nothing else "
         "and can be asked for again. The event of a step that was delivered is no longer kept; those of a final run "
@@ -140,20 +115,15 @@ DELIVERY_OPERATIONS: Final[tuple[Operation, ...]] = (
         ),
     ),
     Operation(
-        "post",
-        "/v1/deliveries/replay",
+        "post /v1/deliveries/replay",
         "replayDeliveries",
-        _DELIVERIES,
         "Replay many deliveries",
-        Access.KEY,
-        (
-            Reply(
-                202,
-                "Asked for. Read it to see how far it got.",
-                models.Replay,
-                {"asked for": examples.REPLAY},
-                {"Location": f"/v1/deliveries/replays/{REPLAY_ID}", "Idempotency-Replayed": "true"},
-            ),
+        Reply(
+            202,
+            "Asked for. Read it to see how far it got.",
+            models.Replay,
+            {"asked for": examples.REPLAY},
+            {"Location": f"/v1/deliveries/replays/{REPLAY_ID}", "Idempotency-Replayed": "true"},
         ),
         "Replays every delivery that the filter chooses, each once, at the pace at which retries are sent. What fails "
         "or is delivered after it began is not part of it.",
@@ -162,7 +132,7 @@ DELIVERY_OPERATIONS: Final[tuple[Operation, ...]] = (
             models.ReplayRequest, {"an outage": examples.REPLAY_REQUEST, "count only": examples.REPLAY_OF_ONE_RUN}
         ),
         errors=(
-            MissingField("Missing: filter.", details=[problem("filter", "missing", "This field is required.")]),
+            missing_fields(["filter"]),
             ValidationFailed(
                 "The replay is not valid.",
                 details=[problem("filter.hots", "unknown_field", "There is no such field.")],
@@ -171,64 +141,48 @@ DELIVERY_OPERATIONS: Final[tuple[Operation, ...]] = (
         ),
     ),
     Operation(
-        "get",
-        "/v1/deliveries/replays",
+        "get /v1/deliveries/replays",
         "listReplays",
-        _DELIVERIES,
         "List replays",
-        Access.KEY,
-        (
-            Reply(
-                200,
-                "One page, newest first. They go a week after their end.",
-                models.ReplayList,
-                {"one replay": {"data": [examples.COMPLETED_REPLAY], "pagination": PAGINATION}},
-            ),
+        Reply(
+            200,
+            "One page, newest first. They go a week after their end.",
+            models.ReplayList,
+            {"one replay": {"data": [examples.COMPLETED_REPLAY], "pagination": PAGINATION}},
         ),
         parameters=PAGES,
         errors=(BAD_PAGE,),
     ),
     Operation(
-        "get",
-        "/v1/deliveries/replays/{replay_id}",
+        "get /v1/deliveries/replays/{replay_id}",
         "getReplay",
-        _DELIVERIES,
         "Read a replay",
-        Access.KEY,
-        (Reply(200, "How far it got.", models.Replay, {"completed": examples.COMPLETED_REPLAY}),),
+        Reply(200, "How far it got.", models.Replay, {"completed": examples.COMPLETED_REPLAY}),
         errors=(ReplayNotFound(),),
     ),
     Operation(
-        "delete",
-        "/v1/deliveries/replays/{replay_id}",
+        "delete /v1/deliveries/replays/{replay_id}",
         "stopReplay",
-        _DELIVERIES,
         "Stop a replay",
-        Access.KEY,
-        (Reply(204, "Stopped and forgotten. What it had begun to send is still sent."),),
+        Reply(204, "Stopped and forgotten. What it had begun to send is still sent."),
         "A replay that has ended is only forgotten.",
         errors=(ReplayNotFound(),),
     ),
     Operation(
-        "get",
-        "/v1/endpoints",
+        "get /v1/endpoints",
         "listEndpoints",
-        _DELIVERIES,
         "List endpoints",
-        Access.KEY,
-        (
-            Reply(
-                200,
-                "One page, by host.",
-                models.EndpointList,
-                {
-                    "one endpoint": {
-                        "data": [examples.ENDPOINT],
-                        "since": "2026-11-20T09:00:00.000Z",
-                        "pagination": PAGINATION,
-                    }
-                },
-            ),
+        Reply(
+            200,
+            "One page, by host.",
+            models.EndpointList,
+            {
+                "one endpoint": {
+                    "data": [examples.ENDPOINT],
+                    "since": "2026-11-20T09:00:00.000Z",
+                    "pagination": PAGINATION,
+                }
+            },
         ),
         "How each host does that runs of the organization deliver to, over a window that begins with a full hour.",
         parameters=(

@@ -15,11 +15,9 @@ from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeNotFound
 from checklist_crds.kube.informer import Informer, Key, key_of
 from checklist_crds.resources.base import (
-    API_VERSION,
     CREATED_AT_ANNOTATION,
     FINGERPRINT_ANNOTATION,
     OBJECT_NAME_PATTERN,
-    ORGANIZATION_LABEL,
 )
 from checklist_crds.resources.kinds import DELIVERY_REPLAY
 from checklist_crds.resources.replay import DeliveryReplaySpec, DeliveryReplayStatus
@@ -119,20 +117,14 @@ class ReplayDirectory:
         """
         if self._kept[spec.organization_ref.name] >= MAX_KEPT:
             raise RateLimited(_FULL_RETRY_S)
-        annotations = {CREATED_AT_ANNOTATION: format_timestamp(now)}
-        if claim is not None:
-            annotations[FINGERPRINT_ANNOTATION] = claim.fingerprint
-        body = {
-            "apiVersion": API_VERSION,
-            "kind": DELIVERY_REPLAY.kind,
-            "metadata": {
-                "name": name,
-                "namespace": namespace,
-                "labels": {ORGANIZATION_LABEL: spec.organization_ref.name},
-                "annotations": annotations,
-            },
-            "spec": spec.to_kube(),
+        annotations = {
+            CREATED_AT_ANNOTATION: format_timestamp(now),
+            FINGERPRINT_ANNOTATION: None if claim is None else claim.fingerprint,
         }
+        organization = spec.organization_ref.name
+        body = DELIVERY_REPLAY.manifest(
+            name, namespace, spec.to_kube(), organization=organization, annotations=annotations
+        )
         replayed = False
         try:
             made = await self._client.create(DELIVERY_REPLAY, body, namespace)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from aiohttp import web
+from attrs import define
 
 from checklist_crds.resources.audit_entry import AuditTarget
 from checklist_crds.resources.event_names import EVENT_NAMES
@@ -33,31 +34,17 @@ from .replays import ReplayDirectory
 _DEFAULT_WINDOW_HOURS: Final = 24
 
 
+@define(kw_only=True, eq=False, repr=False, slots=False)
 class DeliveryRoutes:
-    """One method for each operation."""
-
-    def __init__(
-        self,
-        *,
-        deliveries: DeliveryAccess,
-        index: DeliveryIndex,
-        replays: ReplayDirectory,
-        runs: RunAccess,
-        run_index: RunIndex,
-        archived: ArchivedRuns,
-        idempotency: Idempotency,
-        audit: AuditTrail,
-        path_prefix: str,
-    ) -> None:
-        self._deliveries = deliveries
-        self._index = index
-        self._replays = replays
-        self._runs = runs
-        self._run_index = run_index
-        self._archived = archived
-        self._idempotency = idempotency
-        self._audit = audit
-        self._path_prefix = path_prefix
+    _deliveries: DeliveryAccess
+    _index: DeliveryIndex
+    _replays: ReplayDirectory
+    _runs: RunAccess
+    _run_index: RunIndex
+    _archived: ArchivedRuns
+    _idempotency: Idempotency
+    _audit: AuditTrail
+    _path_prefix: str
 
     def add_to(self, router: web.UrlDispatcher, gate: Gate) -> None:
         router.add_get("/v1/runs/{run_id}/deliveries", gate.owner(self.of_run))

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from checklist_crds.errors import AnswerInvalid, Problem, ServiceError, Unprocessable, ValidationFailed
 from checklist_crds.kube.run_store import BatchChange
-from checklist_crds.photos.urls import IN_ANSWERS, SignedUrls
+from checklist_crds.photos.urls import PhotoUrl
 from checklist_crds.resources.run import Run
 from checklist_crds.resources.template_definition import Definition
 from checklist_crds.runs.batch import Outcome
@@ -103,12 +103,12 @@ class ExecutorBatch:
     """The handler; called with the right token only."""
 
     def __init__(
-        self, runs: RunAccess, members: ExecutorMembers, gate: Gate, photo_urls: SignedUrls, clock: Clock
+        self, runs: RunAccess, members: ExecutorMembers, gate: Gate, photo_url: PhotoUrl, clock: Clock
     ) -> None:
         self._runs = runs
         self._members = members
         self._gate = gate
-        self._photo_url = photo_urls.for_(IN_ANSWERS)
+        self._photo_url = photo_url
         self._clock = clock
 
     def add_to(self, router: web.UrlDispatcher, gate: ExecutorGate) -> None:

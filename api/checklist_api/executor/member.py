@@ -9,6 +9,7 @@ assigned (403 `assigned_to_another`). Which role a member has plays no part.
 from typing import Final
 
 from aiohttp import web
+from attrs import define
 
 from checklist_crds.errors import AssignedToAnother, RequestForged, RunExpired, RunNotFound, SignInRequired
 from checklist_crds.resources.run import IdentityMode, Run, RunPhase
@@ -26,23 +27,15 @@ device by now, does not send it as their own."""
 _SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
 
 
+@define(kw_only=True, eq=False, repr=False, slots=False)
 class ExecutorMembers:
     """Finds the member behind a request of the executor API."""
 
-    def __init__(
-        self,
-        gate: DashboardGate,
-        sessions: SessionStore,
-        organizations: OrganizationDirectory,
-        clock: Clock,
-        *,
-        base_url: str,
-    ) -> None:
-        self._gate = gate
-        self._sessions = sessions
-        self._organizations = organizations
-        self._clock = clock
-        self._base_url = base_url
+    _gate: DashboardGate
+    _sessions: SessionStore
+    _organizations: OrganizationDirectory
+    _clock: Clock
+    _base_url: str
 
     async def answering(self, request: web.Request, run: Run) -> Member | None:
         """None: the run is for others than members.

@@ -6,7 +6,6 @@ from checklist_crds.errors import (
     AnswerInvalid,
     IdempotencyKeyReused,
     InvalidParameter,
-    MissingField,
     NotFound,
     RequiredStepsMissing,
     RunClosed,
@@ -18,8 +17,8 @@ from checklist_crds.errors import (
 
 from ..http.example_values import USER_ID
 from ..http.op_id import MAX_OP_ID
-from ..http.operations import Access, Body, Operation, Reply, header, problem, query
-from ..http.request_body import MAX_BODY_BYTES
+from ..http.operations import Access, Body, Operation, Reply, header, problem, query, tagged
+from ..http.request_body import MAX_BODY_BYTES, missing_fields
 from . import examples, models
 from .access import BASE
 from .member import ANSWERING_MEMBER
@@ -66,25 +65,21 @@ def _without(errors: tuple[ServiceError, ...], kind: type[ServiceError]) -> tupl
 
 
 ONLY_OP_ID: Final = Body(models.Operation, {"with an op_id": examples.OPERATION_REQUEST}, required=False)
-EXECUTOR_OPERATIONS: Final[tuple[Operation, ...]] = (
+EXECUTOR_OPERATIONS: Final = tagged(
+    TAG,
+    Access.TOKEN,
     Operation(
-        "get",
-        BASE,
+        f"get {BASE}",
         "getExecutorRun",
-        TAG,
         "The checklist and its state",
-        Access.TOKEN,
-        (Reply(200, "The run as its executor sees it.", models.ExecutorRun, _RUNS),),
+        Reply(200, "The run as its executor sees it.", models.ExecutorRun, _RUNS),
         "The verbatim snapshot of the checklist with everything answered so far. Looking changes nothing.",
         errors=(RunNotFound(), RunExpired()),
     ),
     Operation(
-        "post",
-        f"{BASE}/open",
+        f"post {BASE}/open",
         "openExecutorRun",
-        TAG,
         "Say that the link was opened",
-        Access.TOKEN,
         changed("The run.", examples.CHANGE),
         "Changes no status. When a member of the organization opens a run for members, it is assigned to them.",
         parameters=OP_ID_PARAMETERS,
@@ -92,18 +87,15 @@ EXECUTOR_OPERATIONS: Final[tuple[Operation, ...]] = (
         errors=tuple(error for error in WRITE_ERRORS if not isinstance(error, RunClosed) and error is not _REUSED),
     ),
     Operation(
-        "put",
-        f"{BASE}/identity",
+        f"put {BASE}/identity",
         "putExecutorIdentity",
-        TAG,
         "Say who answers",
-        Access.TOKEN,
         changed("Kept.", examples.CHANGE),
         "Needed before the first answer when `execution.identity_required` is external.",
         parameters=OP_ID_PARAMETERS,
         body=Body(models.IdentityRequest, {"external executor": examples.IDENTITY_REQUEST}),
         errors=(
-            MissingField("Missing: email.", details=[problem("email", "missing", "This field is required.")]),
+            missing_fields(["email"]),
             *_without(WRITE_ERRORS, ValidationFailed),
             ValidationFailed(
                 details=[problem("email", "invalid_format", "Must be an e-mail address like name@example.com.")]
@@ -111,19 +103,14 @@ EXECUTOR_OPERATIONS: Final[tuple[Operation, ...]] = (
         ),
     ),
     Operation(
-        "put",
-        f"{BASE}/answers/{{step_id}}",
+        f"put {BASE}/answers/{{step_id}}",
         "putAnswer",
-        TAG,
         "Answer a step",
-        Access.TOKEN,
-        (
-            Reply(
-                200,
-                "Kept. `replayed` is true when this op_id was kept before.",
-                models.AnswerChange,
-                {"answered": examples.ANSWERED, "replayed": examples.ANSWERED | {"replayed": True}},
-            ),
+        Reply(
+            200,
+            "Kept. `replayed` is true when this op_id was kept before.",
+            models.AnswerChange,
+            {"answered": examples.ANSWERED, "replayed": examples.ANSWERED | {"replayed": True}},
         ),
         "The first answer starts the run. Answering again replaces the answer, and is a new event with the next "
         "revision; with several devices the last one wins, step by step. Steps whose condition does not hold now "
@@ -131,7 +118,7 @@ EXECUTOR_OPERATIONS: Final[tuple[Operation, ...]] = (
         parameters=OP_ID_PARAMETERS,
         body=Body(models.AnswerRequest, {"number with a location": examples.ANSWER_REQUEST, "yes": {"value": True}}),
         errors=(
-            MissingField("Missing: value.", details=[problem("value", "missing", "This field is required.")]),
+            missing_fields(["value"]),
             *_without(WRITE_ERRORS, ValidationFailed),
             NO_STEP,
             AnswerInvalid(
@@ -142,12 +129,9 @@ EXECUTOR_OPERATIONS: Final[tuple[Operation, ...]] = (
         ),
     ),
     Operation(
-        "delete",
-        f"{BASE}/answers/{{step_id}}",
+        f"delete {BASE}/answers/{{step_id}}",
         "deleteAnswer",
-        TAG,
         "Take an answer or a skip back",
-        Access.TOKEN,
         changed("Taken back; also when there was nothing.", examples.CHANGE),
         "Makes no event.",
         parameters=OP_ID_PARAMETERS,
@@ -155,12 +139,9 @@ EXECUTOR_OPERATIONS: Final[tuple[Operation, ...]] = (
         errors=(*WRITE_ERRORS, NO_STEP),
     ),
     Operation(
-        "post",
-        f"{BASE}/steps/{{step_id}}/skip",
+        f"post {BASE}/steps/{{step_id}}/skip",
         "skipStep",
-        TAG,
         "Skip a step",
-        Access.TOKEN,
         changed("Skipped; also when it was before.", examples.SKIPPED),
         "Only a step that is not required, in a checklist whose `settings.allow_skip` is true.",
         parameters=OP_ID_PARAMETERS,
@@ -176,12 +157,9 @@ EXECUTOR_OPERATIONS: Final[tuple[Operation, ...]] = (
         ),
     ),
     Operation(
-        "post",
-        f"{BASE}/submit",
+        f"post {BASE}/submit",
         "submitRun",
-        TAG,
         "Submit the checklist",
-        Access.TOKEN,
         changed("The run is completed.", examples.SUBMITTED),
         "All required steps that apply need an answer. The first submit wins. Answers to steps that do not apply "
         "leave the run.",
@@ -200,12 +178,9 @@ EXECUTOR_OPERATIONS: Final[tuple[Operation, ...]] = (
         ),
     ),
     Operation(
-        "post",
-        f"{BASE}/cancel",
+        f"post {BASE}/cancel",
         "cancelExecutorRun",
-        TAG,
         "Give up the checklist",
-        Access.TOKEN,
         changed("The run is cancelled.", examples.CANCELLED),
         "Final. What was answered so far goes to the owner.",
         parameters=OP_ID_PARAMETERS,
@@ -213,19 +188,14 @@ EXECUTOR_OPERATIONS: Final[tuple[Operation, ...]] = (
         errors=WRITE_ERRORS,
     ),
     Operation(
-        "post",
-        f"{BASE}/operations",
+        f"post {BASE}/operations",
         "applyOperations",
-        TAG,
         "Do several operations in order",
-        Access.TOKEN,
-        (
-            Reply(
-                200,
-                "Each was done or refused, as its result says.",
-                models.BatchResult,
-                {"one done, one refused": examples.BATCH_RESULT},
-            ),
+        Reply(
+            200,
+            "Each was done or refused, as its result says.",
+            models.BatchResult,
+            {"one done, one refused": examples.BATCH_RESULT},
         ),
         f"For a queue that waited for a network: at most {MAX_BATCH} operations and {MAX_BODY_BYTES // 1024} KiB. They "
         "are decided one after the other as if each had come alone, make the same events, and are written together. A "
@@ -235,7 +205,7 @@ EXECUTOR_OPERATIONS: Final[tuple[Operation, ...]] = (
         parameters=OP_ID_PARAMETERS[2:],
         body=Body(models.BatchRequest, {"an answer and a skip": examples.BATCH_REQUEST}),
         errors=(
-            MissingField("Missing: operations.", details=[problem("operations", "missing", "This field is required.")]),
+            missing_fields(["operations"]),
             RunNotFound(),
             RunExpired(),
             ValidationFailed(details=[problem("operations[3].op_id", "missing", "This field is required.")]),

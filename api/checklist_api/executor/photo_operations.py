@@ -6,7 +6,7 @@ from checklist_crds.errors import AnswerInvalid, InvalidParameter, NotFound
 from checklist_crds.limits.caps import LimitName, limit_reached
 
 from ..http.example_values import ORGANIZATION_ID
-from ..http.operations import Access, Body, Operation, Reply, Upload, problem, query
+from ..http.operations import Access, Body, Operation, Reply, Upload, problem, query, tagged
 from . import examples, models
 from .access import BASE
 from .operations import IDENTITY_FIRST, NO_STEP, ONLY_OP_ID, OP_ID_PARAMETERS, TAG, WRITE_ERRORS, changed
@@ -47,14 +47,13 @@ _TAKES: Final = (
 )
 _FULL: Final = limit_reached(LimitName.RUN_BYTES, limit=4_294_967_296, used=4_294_901_760)
 _FIRST: Final = "What can be refused without the image is refused before the body is read."
-PHOTO_OPERATIONS: Final[tuple[Operation, ...]] = (
+PHOTO_OPERATIONS: Final = tagged(
+    TAG,
+    Access.TOKEN,
     Operation(
-        "post",
-        _PHOTOS,
+        f"post {_PHOTOS}",
         "addPhoto",
-        TAG,
         "Add a photo to an answer",
-        Access.TOKEN,
         (
             Reply(201, "Kept.", models.PhotoChange, {"added": examples.PHOTO_ADDED}),
             Reply(
@@ -76,19 +75,14 @@ PHOTO_OPERATIONS: Final[tuple[Operation, ...]] = (
         errors=(*WRITE_ERRORS, NO_STEP, *_REFUSED, IDENTITY_FIRST, _FULL),
     ),
     Operation(
-        "delete",
-        _PHOTOS,
+        f"delete {_PHOTOS}",
         "deletePhotos",
-        TAG,
         "Take photos back",
-        Access.TOKEN,
-        (
-            Reply(
-                200,
-                "Taken back; also when there was nothing.",
-                models.AnswerChange,
-                {"changed": examples.ANSWERED, "replayed": examples.ANSWERED | {"replayed": True}},
-            ),
+        Reply(
+            200,
+            "Taken back; also when there was nothing.",
+            models.AnswerChange,
+            {"changed": examples.ANSWERED, "replayed": examples.ANSWERED | {"replayed": True}},
         ),
         "One photo, or without `photo_index` all of the step. The others keep their index. While the step stays "
         "answered this is a new event.",
@@ -112,12 +106,9 @@ PHOTO_OPERATIONS: Final[tuple[Operation, ...]] = (
         ),
     ),
     Operation(
-        "put",
-        f"{BASE}/signature",
+        f"put {BASE}/signature",
         "putSignatureDrawing",
-        TAG,
         "Draw the signature on completion",
-        Access.TOKEN,
         changed("Kept until submit; a later one replaces it.", examples.DRAWN),
         f"The body is one image: {_TAKES}For a checklist with `settings.signature_on_complete`. The typed name in "
         f"submit is the signature; the drawing goes with it. {_FIRST}",
@@ -136,12 +127,9 @@ PHOTO_OPERATIONS: Final[tuple[Operation, ...]] = (
         ),
     ),
     Operation(
-        "delete",
-        f"{BASE}/signature",
+        f"delete {BASE}/signature",
         "deleteSignatureDrawing",
-        TAG,
         "Take the drawn signature back",
-        Access.TOKEN,
         changed("Taken back; also when there was none.", examples.CHANGE),
         parameters=OP_ID_PARAMETERS,
         body=ONLY_OP_ID,
@@ -149,12 +137,9 @@ PHOTO_OPERATIONS: Final[tuple[Operation, ...]] = (
     ),
     *(
         Operation(
-            "get",
-            f"/v1/photos/{{run_id}}/{{photo_id}}{suffix}",
+            f"get /v1/photos/{{run_id}}/{{photo_id}}{suffix}",
             operation_id,
-            "Photos",
             summary,
-            Access.NOTHING,
             (
                 Reply(200, description, headers=_SERVING_HEADERS, media_type="image/*"),
                 Reply(304, "As If-None-Match has it.", headers={"ETag": ""}),
@@ -163,6 +148,8 @@ PHOTO_OPERATIONS: Final[tuple[Operation, ...]] = (
             "make one. It needs no key.",
             parameters=_SIGNED,
             errors=(_GONE,),
+            tag="Photos",
+            access=Access.NOTHING,
         )
         for suffix, operation_id, summary, description in (
             ("", "getPhoto", "The image of a photo", "The image."),

@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from aiohttp import web
+from attrs import define
 
 from checklist_crds.errors import InvalidParameter, Problem, ServiceError, ServiceUnavailable
 from checklist_crds.kube.errors import KubeUnavailable
 from checklist_crds.kube.run_store import Change
 from checklist_crds.limits.caps import Limits
-from checklist_crds.photos.urls import IN_ANSWERS, SignedUrls
+from checklist_crds.photos.urls import PhotoUrl
 from checklist_crds.resources.run import PhotoRef, Run
 from checklist_crds.resources.template_definition import Definition
 from checklist_crds.runs.commands import AddPhoto, DrawSignature
@@ -55,29 +56,18 @@ class _Uploaded:
     """As it was stored; None when nothing was, because the operation was kept before."""
 
 
+@define(kw_only=True, eq=False, repr=False, slots=False)
 class PhotoRoutes:
     """Uploads. (What takes photos back has no body of its own kind, and is among the other writes.)"""
 
-    def __init__(
-        self,
-        *,
-        runs: RunAccess,
-        members: ExecutorMembers,
-        intake: PhotoIntake,
-        unused: UnusedPhotos,
-        limits: Limits,
-        metrics: Metrics,
-        photo_urls: SignedUrls,
-        clock: Clock,
-    ) -> None:
-        self._runs = runs
-        self._members = members
-        self._intake = intake
-        self._unused = unused
-        self._limits = limits
-        self._metrics = metrics
-        self._photo_url = photo_urls.for_(IN_ANSWERS)
-        self._clock = clock
+    _runs: RunAccess
+    _members: ExecutorMembers
+    _intake: PhotoIntake
+    _unused: UnusedPhotos
+    _limits: Limits
+    _metrics: Metrics
+    _photo_url: PhotoUrl
+    _clock: Clock
 
     def add_to(self, router: web.UrlDispatcher, gate: ExecutorGate) -> None:
         router.add_post(PHOTOS, gate.guarded(self.add_photo))

@@ -6,12 +6,13 @@ HEAD, open) never changes the status, so link previews of messengers and mail sc
 """
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from aiohttp import web
 
 from checklist_crds.errors import RunExpired, Unprocessable
 from checklist_crds.kube.run_store import Change
-from checklist_crds.photos.urls import IN_ANSWERS, SignedUrls
+from checklist_crds.photos.urls import PhotoUrl
 from checklist_crds.resources.run import Run, RunPhase
 from checklist_crds.resources.template_definition import Definition
 from checklist_crds.runs.commands import AnswerStep, Command, DrawSignature, Open, RemovePhotos
@@ -36,26 +37,26 @@ class ExecutorRoutes:
     """The handlers; each is called with the right token only."""
 
     def __init__(
-        self, runs: RunAccess, members: ExecutorMembers, unused: UnusedPhotos, photo_urls: SignedUrls, clock: Clock
+        self, runs: RunAccess, members: ExecutorMembers, unused: UnusedPhotos, photo_url: PhotoUrl, clock: Clock
     ) -> None:
         self._runs = runs
         self._members = members
         self._unused = unused
-        self._photo_url = photo_urls.for_(IN_ANSWERS)
+        self._photo_url = photo_url
         self._clock = clock
 
     def add_to(self, router: web.UrlDispatcher, gate: ExecutorGate) -> None:
         router.add_get(BASE, gate.guarded(self.show))
         for method, path, parse in (
-            ("POST", "open", _open),
-            ("PUT", "identity", _identity),
-            ("PUT", "answers/{step_id}", _answer),
-            ("DELETE", "answers/{step_id}", _clear),
+            ("POST", "open", _of_run(commands.open_run)),
+            ("PUT", "identity", _of_run(commands.give_identity, needs_body=True)),
+            ("PUT", "answers/{step_id}", _of_step(commands.answer_step, needs_body=True)),
+            ("DELETE", "answers/{step_id}", _of_step(commands.clear_answer)),
             ("DELETE", "answers/{step_id}/photos", _remove_photos),
-            ("POST", "steps/{step_id}/skip", _skip),
-            ("DELETE", "signature", _take_drawing_back),
-            ("POST", "submit", _submit),
-            ("POST", "cancel", _cancel),
+            ("POST", "steps/{step_id}/skip", _of_step(commands.skip_step)),
+            ("DELETE", "signature", _of_run(commands.take_drawing_back)),
+            ("POST", "submit", _of_run(commands.submit)),
+            ("POST", "cancel", _of_run(commands.cancel)),
         ):
             router.add_route(method, f"{BASE}/{path}", gate.guarded(self.write(parse)))
 
@@ -114,20 +115,18 @@ class ExecutorRoutes:
         return with_the_values_problems(error, await self._definition(run), step_id, value)
 
 
-async def _open(request: web.Request, op_id: str | None) -> Command:
-    return commands.open_run(await read_optional_json_object(request), op_id)
+def _of_run(make: Callable[[dict[str, Any], str | None], Command], *, needs_body: bool = False) -> Parse:
+    async def parse(request: web.Request, op_id: str | None) -> Command:
+        return make(await _body(request, needs_body), op_id)
+
+    return parse
 
 
-async def _identity(request: web.Request, op_id: str | None) -> Command:
-    return commands.give_identity(await read_json_object(request), op_id)
+def _of_step(make: Callable[[str, dict[str, Any], str | None], Command], *, needs_body: bool = False) -> Parse:
+    async def parse(request: web.Request, op_id: str | None) -> Command:
+        return make(request.match_info["step_id"], await _body(request, needs_body), op_id)
 
-
-async def _answer(request: web.Request, op_id: str | None) -> Command:
-    return commands.answer_step(request.match_info["step_id"], await read_json_object(request), op_id)
-
-
-async def _clear(request: web.Request, op_id: str | None) -> Command:
-    return commands.clear_answer(request.match_info["step_id"], await read_optional_json_object(request), op_id)
+    return parse
 
 
 async def _remove_photos(request: web.Request, op_id: str | None) -> Command:
@@ -135,17 +134,5 @@ async def _remove_photos(request: web.Request, op_id: str | None) -> Command:
     return commands.remove_photos(request.match_info["step_id"], requested_index(request), body, op_id)
 
 
-async def _take_drawing_back(request: web.Request, op_id: str | None) -> Command:
-    return commands.take_drawing_back(await read_optional_json_object(request), op_id)
-
-
-async def _skip(request: web.Request, op_id: str | None) -> Command:
-    return commands.skip_step(request.match_info["step_id"], await read_optional_json_object(request), op_id)
-
-
-async def _submit(request: web.Request, op_id: str | None) -> Command:
-    return commands.submit(await read_optional_json_object(request), op_id)
-
-
-async def _cancel(request: web.Request, op_id: str | None) -> Command:
-    return commands.cancel(await read_optional_json_object(request), op_id)
+async def _body(request: web.Request, needed: bool) -> dict[str, Any]:
+    return await read_json_object(request) if needed else await read_optional_json_object(request)

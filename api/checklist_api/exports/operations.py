@@ -2,35 +2,28 @@
 
 from typing import Final
 
-from checklist_crds.errors import InvalidParameter, NotFound, RunNotFound
+from checklist_crds.errors import NotFound, RunNotFound
 
-from ..http.operations import Access, Operation, Reply, problem, query
+from ..http.operations import Access, Operation, Reply, query, tagged
+from ..http.pagination import invalid_parameter
 from ..runs.operations import RUN_FILTERS
 
 TAG: Final = "Exports"
 _FILE: Final = {"Content-Disposition": "", "Cache-Control": "", "X-Content-Type-Options": ""}
 
 
-def _bad_format(*formats: str) -> InvalidParameter:
-    text = f"format must be one of {', '.join(formats)}."
-    return InvalidParameter(text, details=[problem("format", "invalid_parameter", text)])
-
-
-EXPORT_OPERATIONS: Final[tuple[Operation, ...]] = (
+EXPORT_OPERATIONS: Final = tagged(
+    TAG,
+    Access.KEY,
     Operation(
-        "get",
-        "/v1/exports",
+        "get /v1/exports",
         "exportRuns",
-        TAG,
         "Export runs",
-        Access.KEY,
-        (
-            Reply(
-                200,
-                "The file, as a stream. A connection that breaks off before its last chunk means that it is not whole.",
-                headers={"Export-Runs": "", "Export-Incomplete": "", **_FILE},
-                media_type="text/csv, application/jsonl, application/geo+json",
-            ),
+        Reply(
+            200,
+            "The file, as a stream. A connection that breaks off before its last chunk means that it is not whole.",
+            headers={"Export-Runs": "", "Export-Incomplete": "", **_FILE},
+            media_type="text/csv, application/jsonl, application/geo+json",
         ),
         "All runs that fit the filters, which are those of `GET /v1/runs`, newest first, with labels beside ids. Runs "
         "that are made later are not in it, and each run is as it is when its turn comes. Addresses of photos in it do "
@@ -57,16 +50,13 @@ EXPORT_OPERATIONS: Final[tuple[Operation, ...]] = (
             ),
             *RUN_FILTERS,
         ),
-        errors=(_bad_format("csv", "jsonl", "geojson"),),
+        errors=(invalid_parameter("format", "must be one of csv, jsonl, geojson"),),
     ),
     Operation(
-        "get",
-        "/v1/runs/{run_id}/export",
+        "get /v1/runs/{run_id}/export",
         "exportRun",
-        TAG,
         "Export a run as a document",
-        Access.KEY,
-        (Reply(200, "The document.", headers=_FILE, media_type="application/pdf, application/json"),),
+        Reply(200, "The document.", headers=_FILE, media_type="application/pdf, application/json"),
         "`pdf`: the run on paper, with its photos and a digest. The same run gives the same bytes. `json`: the run as "
         "the JSON lines of an export have it, in the canonical form of RFC 8785: the SHA-256 of these bytes is the "
         "digest that the PDF prints.",
@@ -74,17 +64,14 @@ EXPORT_OPERATIONS: Final[tuple[Operation, ...]] = (
             query("format", {"type": "string", "enum": ["pdf", "json"]}, "What to make of it.", "pdf")
             | {"required": True},
         ),
-        errors=(RunNotFound(), _bad_format("pdf", "json")),
+        errors=(RunNotFound(), invalid_parameter("format", "must be one of pdf, json")),
     ),
     *(
         Operation(
-            "get",
-            f"/v1/runs/{{run_id}}/photos/{{photo_id}}{suffix}",
+            f"get /v1/runs/{{run_id}}/photos/{{photo_id}}{suffix}",
             operation_id,
-            TAG,
             summary,
-            Access.KEY,
-            (Reply(302, "Its signed address, valid for an hour.", headers={"Location": "", "Cache-Control": ""}),),
+            Reply(302, "Its signed address, valid for an hour.", headers={"Location": "", "Cache-Control": ""}),
             "The address of a photo that exports have: it does not expire.",
             errors=(RunNotFound(), NotFound("There is no such photo in this run.")),
         )

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from aiohttp import web
+from attrs import define
 
 from checklist_crds.errors import RunNotFound, ServiceUnavailable
 from checklist_crds.resources.template_definition import Definition
@@ -19,7 +20,7 @@ from ..auth.members import MemberDirectory
 from ..http.pagination import invalid_parameter, one_of
 from ..index.runs import RunIndex
 from ..runs.access import RunAccess
-from ..runs.filter import requested_filter
+from ..runs.routes import requested_filter
 from .csv_answers import AnswerRows
 from .csv_cells import BOM
 from .csv_runs import RunRows
@@ -47,29 +48,16 @@ _ARCHIVE_AGAIN_S: Final = 10
 _BOOLEANS: Final = ("true", "false")
 
 
+@define(kw_only=True, eq=False, repr=False, slots=False)
 class ExportRoutes:
-    """One method for each operation."""
-
-    def __init__(
-        self,
-        *,
-        runs: RunAccess,
-        index: RunIndex,
-        archived: ArchivedRuns,
-        members: MemberDirectory,
-        slots: ExportSlots,
-        press: PdfPress,
-        clock: Clock,
-        base_url: str,
-    ) -> None:
-        self._runs = runs
-        self._index = index
-        self._archived = archived
-        self._members = members
-        self._slots = slots
-        self._press = press
-        self._clock = clock
-        self._base_url = base_url
+    _runs: RunAccess
+    _index: RunIndex
+    _archived: ArchivedRuns
+    _members: MemberDirectory
+    _slots: ExportSlots
+    _press: PdfPress
+    _clock: Clock
+    _base_url: str
 
     def add_to(self, router: web.UrlDispatcher, gate: Gate) -> None:
         router.add_get("/v1/exports", gate.owner(self.runs))

@@ -6,17 +6,56 @@ import functools
 import logging
 import traceback
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from checklist_crds.errors import GenerationFailed, InternalError, ModelFailed, Problem, RateLimited, ServiceError
+from checklist_crds.errors import (
+    GenerationFailed,
+    InternalError,
+    ModelFailed,
+    Problem,
+    RateLimited,
+    ServiceError,
+    ServiceUnavailable,
+)
 from checklist_crds.resources.template_definition import Definition
 from checklist_crds.times import Clock
 
 from ..metrics import Metrics
 from ..settings.language_model import Fallback, ModelSettings
-from .composer_pool import ComposerPool
 from .language_model.failures import ModelFailure, Reason
+
+_WAITING: Final = 64
+"""At 50 ms each, the last of them waits three seconds."""
+
+_T = TypeVar("_T")
+
+
+class ComposerPool:
+    """Runs the built-in composer off the event loop: a long prompt takes it some ten milliseconds, and the first one
+    reads its data. `close` it.
+
+    One thread, since Python runs one at a time anyway; what does not fit into its queue is refused for now.
+    """
+
+    def __init__(self) -> None:
+        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="composer")
+        self._waiting = 0
+
+    async def run(self, function: Callable[[str], _T], text: str) -> _T:
+        """What `function(text)` returns or raises. Raises ServiceUnavailable when too many wait."""
+        if self._waiting >= _WAITING:
+            raise ServiceUnavailable("Too many templates are being made; please try again.", retry_after_s=2)
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._executor, function, text)
+        finally:
+            self._waiting -= 1
+
+    def close(self) -> None:
+        self._executor.shutdown(wait=False, cancel_futures=True)
+
 
 if TYPE_CHECKING:
     from checklist_composer.composing import Composition, StepSource

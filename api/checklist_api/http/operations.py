@@ -1,7 +1,7 @@
 """Building blocks of OpenAPI operations, and what operations of a kind share."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final
 
@@ -12,7 +12,6 @@ from checklist_crds.errors import (
     IdempotencyInProgress,
     IdempotencyKeyReused,
     InternalError,
-    InvalidParameter,
     MalformedJson,
     MissingField,
     PayloadTooLarge,
@@ -31,7 +30,7 @@ from checklist_crds.limits.caps import LimitName, limit_reached
 
 from .example_values import EVENT_ID, PHOTO_ID, QUOTA, REPLAY_ID, REQUEST_ID, RUN_ID, SIGN_IN, TEMPLATE_ID, Json
 from .middleware import MAX_REQUEST_ID, REQUEST_ID_CHARACTERS
-from .pagination import MAX_PAGE
+from .pagination import MAX_PAGE, invalid_parameter
 
 
 class Access(StrEnum):
@@ -76,19 +75,31 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One method of one path. `errors`: those besides the ones that every operation of its kind has."""
+    """One method of one path: `route`, as `get /v1/runs`. `errors`: those besides the ones that every operation of its
+    kind has. `tag` and `access` are those of its group (`tagged`) where it names none."""
 
-    method: str
-    path: str
+    route: str
     id: str
-    tag: str
     summary: str
-    access: Access
-    replies: tuple[Reply, ...]
+    reply: Reply | tuple[Reply, ...]
     description: str = ""
     parameters: tuple[Json, ...] = ()
     body: Body | Upload | None = None
     errors: tuple[ServiceError, ...] = ()
+    tag: str = ""
+    access: Access | None = None
+
+    @property
+    def method(self) -> str:
+        return self.route.partition(" ")[0]
+
+    @property
+    def path(self) -> str:
+        return self.route.partition(" ")[2]
+
+    @property
+    def replies(self) -> tuple[Reply, ...]:
+        return self.reply if isinstance(self.reply, tuple) else (self.reply,)
 
     def all_errors(self) -> list[ServiceError]:
         """Every error of the operation, by status."""
@@ -117,6 +128,13 @@ class Operation:
         if self.access is not Access.UNLIMITED:
             found += [RateLimited(1), InternalError(), ServiceUnavailable()]
         return sorted(found, key=lambda error: error.status)
+
+
+def tagged(tag: str, access: Access, *operations: Operation) -> tuple[Operation, ...]:
+    """A group of operations, most of which have `access`."""
+    return tuple(
+        replace(each, tag=each.tag or tag, access=access if each.access is None else each.access) for each in operations
+    )
 
 
 REPLY_HEADERS: Final[dict[str, str]] = {
@@ -199,12 +217,9 @@ PAGES: Final = (
     query("per_page", {"type": "integer", "minimum": 1, "default": 20}, "Entries on a page; at most 100 are given."),
 )
 DATE_TIME: Final = {"type": "string", "format": "date-time"}
-BAD_PAGE: Final = InvalidParameter(
-    "page must be an integer from 1.", details=[problem("page", "invalid_parameter", "page must be an integer from 1.")]
-)
-_BAD_KEY: Final = "Idempotency-Key must be 1 to 255 visible ASCII characters."
+BAD_PAGE: Final = invalid_parameter("page", "must be an integer from 1")
 IDEMPOTENCY_ERRORS: Final = (
-    InvalidParameter(_BAD_KEY, details=[problem("Idempotency-Key", "invalid_parameter", _BAD_KEY)]),
+    invalid_parameter("Idempotency-Key", "must be 1 to 255 visible ASCII characters"),
     IdempotencyInProgress(),
     ResourceDeleted(),
     IdempotencyKeyReused(),

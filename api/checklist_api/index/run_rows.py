@@ -1,11 +1,10 @@
 """List rows of runs (`checklist_crds.runs.row`), live and archived alike."""
 
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from checklist_crds.resources.run import RunPhase
 from checklist_crds.runs.row import RUN_COLUMNS
-from checklist_crds.times import format_timestamp
+from checklist_crds.times import format_optional_milliseconds
 
 UNREADABLE: Final = (KeyError, TypeError, ValueError, AttributeError)
 """What `row_of_run` raises for an object that is not what it should be."""
@@ -28,11 +27,11 @@ def summary_of(row: tuple[Any, ...], status: str) -> dict[str, Any]:
         "template_v": run["template_v"],
         "template_name": run["template_name"],
         "executor_ref": run["executor_ref"],
-        "created_at": _timestamp(run["created_at"]),
-        "started_at": _timestamp(run["started_at"]),
-        "completed_at": _timestamp(run["completed_at"]),
-        "cancelled_at": _timestamp(run["cancelled_at"]),
-        "expires_at": _timestamp(run["expires_at"]),
+        "created_at": format_optional_milliseconds(run["created_at"]),
+        "started_at": format_optional_milliseconds(run["started_at"]),
+        "completed_at": format_optional_milliseconds(run["completed_at"]),
+        "cancelled_at": format_optional_milliseconds(run["cancelled_at"]),
+        "expires_at": format_optional_milliseconds(run["expires_at"]),
         "assigned_to": run["assigned_to"],
         "executor_identity": _identity(run),
         "progress": {"total": run["total"], "answered": run["answered"], "skipped": run["skipped"]},
@@ -47,9 +46,3 @@ def _identity(run: dict[str, Any]) -> dict[str, Any]:
             return {"mode": "member", "user_id": run["identity_user_id"]}
         case mode:
             return {"mode": mode}
-
-
-def _timestamp(instant: int | None) -> str | None:
-    if instant is None:
-        return None
-    return format_timestamp(datetime.fromtimestamp(instant // 1000, UTC).replace(microsecond=instant % 1000 * 1000))

@@ -180,7 +180,7 @@ def _operation(operation: Operation, schemas: dict[str, Schema]) -> dict[str, An
     return {key: value for key, value in document.items() if value not in (None, "")}
 
 
-def _security(access: Access) -> list[dict[str, list[str]]]:
+def _security(access: Access | None) -> list[dict[str, list[str]]]:
     match access:
         case Access.KEY:
             return [{access.value: []}]

@@ -6,46 +6,36 @@ from checklist_crds.errors import NotFound
 
 from ..http.example_values import READY, STARTING
 from ..http.models import Health, Readiness
-from ..http.operations import Access, Operation, Reply
+from ..http.operations import Access, Operation, Reply, tagged
 
 _TAG: Final = "Pages"
 _HTML: Final = "text/html"
-SERVICE_OPERATIONS: Final[tuple[Operation, ...]] = (
+SERVICE_OPERATIONS: Final = tagged(
+    _TAG,
+    Access.UNLIMITED,
     Operation(
-        "get",
-        "/",
+        "get /",
         "getLandingPage",
-        _TAG,
         "Where to find what",
-        Access.UNLIMITED,
-        (Reply(200, "A page with links.", media_type=_HTML),),
+        Reply(200, "A page with links.", media_type=_HTML),
     ),
     Operation(
-        "get",
-        "/docs",
+        "get /docs",
         "getDocumentation",
-        _TAG,
         "This document to read",
-        Access.UNLIMITED,
-        (Reply(200, "The documentation.", media_type=_HTML),),
+        Reply(200, "The documentation.", media_type=_HTML),
     ),
     Operation(
-        "get",
-        "/pages/{name}",
+        "get /pages/{name}",
         "getPageFile",
-        _TAG,
         "A style sheet of the pages",
-        Access.UNLIMITED,
-        (Reply(200, "The file; it never changes under its name.", media_type="text/css"),),
+        Reply(200, "The file; it never changes under its name.", media_type="text/css"),
         errors=(NotFound(),),
     ),
     Operation(
-        "get",
-        "/r/{run_id}",
+        "get /r/{run_id}",
         "getRunPage",
-        _TAG,
         "The page behind a run's link",
-        Access.NOTHING,
         (
             Reply(200, "What the checklist is, who sent it, until when.", media_type=_HTML),
             Reply(404, "There is no such run.", media_type=_HTML),
@@ -55,62 +45,46 @@ SERVICE_OPERATIONS: Final[tuple[Operation, ...]] = (
         "For people: the app that answers the checklist, and what the preview gives for whoever has no token or no "
         "scripts. Looking at it changes nothing. In place of a run's id, `sw.js` and other names of files that the "
         "app keeps beside the page give those files.",
+        access=Access.NOTHING,
     ),
     Operation(
-        "get",
-        "/r/{folder}/{name}",
+        "get /r/{folder}/{name}",
         "getRunPageFile",
-        _TAG,
         "A file of the app behind a run's link",
-        Access.UNLIMITED,
-        (Reply(200, "The file; one of `assets` never changes under its name.", media_type="*/*"),),
+        Reply(200, "The file; one of `assets` never changes under its name.", media_type="*/*"),
         errors=(NotFound(),),
     ),
     Operation(
-        "get",
-        "/.well-known/apple-app-site-association",
+        "get /.well-known/apple-app-site-association",
         "getAppleAssociation",
-        _TAG,
         "Apps that run links open on Apple's systems",
-        Access.UNLIMITED,
-        (Reply(200, "As Apple defines it."),),
+        Reply(200, "As Apple defines it."),
         errors=(NotFound(),),
     ),
     Operation(
-        "get",
-        "/.well-known/assetlinks.json",
+        "get /.well-known/assetlinks.json",
         "getAndroidAssociation",
-        _TAG,
         "Apps that run links open on Android",
-        Access.UNLIMITED,
-        (Reply(200, "As Google defines it.", media_type="application/json"),),
+        Reply(200, "As Google defines it.", media_type="application/json"),
         errors=(NotFound(),),
     ),
     Operation(
-        "get",
-        "/v1/openapi.json",
+        "get /v1/openapi.json",
         "getOpenApi",
-        _TAG,
         "This document",
-        Access.UNLIMITED,
-        (Reply(200, "OpenAPI 3.1."),),
+        Reply(200, "OpenAPI 3.1."),
     ),
     Operation(
-        "get",
-        "/healthz",
+        "get /healthz",
         "getHealth",
-        "Operations",
         "Whether the process lives",
-        Access.UNLIMITED,
-        (Reply(200, "It does.", Health, {"alive": {"status": "ok"}}),),
+        Reply(200, "It does.", Health, {"alive": {"status": "ok"}}),
+        tag="Operations",
     ),
     Operation(
-        "get",
-        "/readyz",
+        "get /readyz",
         "getReadiness",
-        "Operations",
         "Whether the process can serve",
-        Access.UNLIMITED,
         (
             Reply(200, "It can.", Readiness, {"ready": READY}),
             Reply(
@@ -121,14 +95,13 @@ SERVICE_OPERATIONS: Final[tuple[Operation, ...]] = (
                 {"Retry-After": "1"},
             ),
         ),
+        tag="Operations",
     ),
     Operation(
-        "get",
-        "/metrics",
+        "get /metrics",
         "getMetrics",
-        "Operations",
         "Metrics for Prometheus",
-        Access.UNLIMITED,
-        (Reply(200, "Text exposition format.", media_type="text/plain"),),
+        Reply(200, "Text exposition format.", media_type="text/plain"),
+        tag="Operations",
     ),
 )

@@ -12,11 +12,11 @@ from checklist_crds.ids import object_id
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.informer import SILENCE_S, Informer
+from checklist_crds.platform.ttl_cache import expiring_keys
 from checklist_crds.resources.base import RESTORING_ANNOTATION
 from checklist_crds.resources.kinds import ORGANIZATION
 from checklist_crds.resources.organization import OrganizationLimits, OrganizationSpec
 
-from ..cluster.expiring_set import ExpiringSet
 from ..settings.rates import Rate
 
 logger = logging.getLogger(__name__)
@@ -57,8 +57,8 @@ class OrganizationDirectory:
         self._installation_namespace = installation_namespace
         self._organizations: dict[str, Organization] = {}
         self._restoring: set[str] = set()
-        self._absences = ExpiringSet()
-        self._looked_up = ExpiringSet(_TRUSTED_WITHOUT_WATCH_S)
+        self._absences = expiring_keys()
+        self._looked_up = expiring_keys(_TRUSTED_WITHOUT_WATCH_S)
         self.informer = Informer(watcher, ORGANIZATION, self._apply, silence_s=SILENCE_S)
 
     async def get(self, name: str) -> Organization | None:
@@ -107,7 +107,7 @@ class OrganizationDirectory:
 
     def _apply(self, change: str, body: JsonObject) -> None:
         name = body["metadata"]["name"]
-        self._absences.discard(name)
+        self._absences.pop(name)
         self._restoring.discard(name)
         if change == "DELETE":
             self._organizations.pop(name, None)

@@ -36,6 +36,10 @@ def add_routes(router: web.UrlDispatcher) -> None:
         headers = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
         return web.Response(body=_STYLE, content_type="text/css", charset="utf-8", headers=headers)
 
+    async def landing(_: web.Request) -> web.Response:
+        return page_response(_LANDING, cache="no-cache")
+
+    router.add_get("/", landing)
     router.add_get("/pages/{name}", style)
 
 
@@ -78,3 +82,20 @@ def paragraphs(text: str) -> str:
 def anchor(*parts: str) -> str:
     """An id for a fragment: letters, digits and hyphens."""
     return re.sub(r"[^A-Za-z0-9]+", "-", "-".join(parts)).strip("-")
+
+
+_LANDING: Final = page(
+    "Checklist Dispatch",
+    """<main class="card">
+<p class="brand">Checklist Dispatch</p>
+<h1>Checklists out, answers back</h1>
+<p>This is a service for programs: it sends checklists to people and brings their answers back.</p>
+<ul class="links">
+<li><a href="docs">Documentation</a> <span>every operation, with examples</span></li>
+<li><a href="v1/openapi.json">OpenAPI 3.1</a> <span>the same for tools</span></li>
+</ul>
+<p class="hint">If you came here to answer a checklist, open the complete link that you were sent.</p>
+</main>""",
+    root="",
+    kind="run",
+)

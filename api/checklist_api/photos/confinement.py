@@ -47,23 +47,23 @@ def confine(*, memory_mib: int, seconds: float, wall_seconds: float) -> None:
     What passes a limit of time ends by a signal, without a word.
     """
     address_space = memory_mib * 1024 * 1024
-    _limit(resource.RLIMIT_AS, address_space)
-    _limit(resource.RLIMIT_CORE, 0)
-    _limit(resource.RLIMIT_FSIZE, MAX_WRITTEN_BYTES)
-    _limit(resource.RLIMIT_NOFILE, _OPEN_FILES)
-    _limit(resource.RLIMIT_CPU, int(seconds) + 2)
+    limit(resource.RLIMIT_AS, address_space)
+    limit(resource.RLIMIT_CORE, 0)
+    limit(resource.RLIMIT_FSIZE, MAX_WRITTEN_BYTES)
+    limit(resource.RLIMIT_NOFILE, _OPEN_FILES)
+    limit(resource.RLIMIT_CPU, int(seconds) + 2)
     # Timers end the process to the millisecond; the limit above is for code that disarms them.
     signal.setitimer(signal.ITIMER_PROF, seconds)
     signal.setitimer(signal.ITIMER_REAL, wall_seconds)
 
 
-def _limit(which: int, value: int) -> None:
+def limit(which: int, value: int) -> None:
     _, allowed = resource.getrlimit(which)
     if allowed != resource.RLIM_INFINITY:
         value = min(value, allowed)
     try:
         resource.setrlimit(which, (value, value))
     except (ValueError, OSError):
-        # macOS refuses some of them. On Linux, where the service runs, an image is not opened without.
+        # macOS refuses some of them. On Linux, where the service runs, no worker works without.
         if sys.platform == "linux":
             raise

@@ -33,8 +33,6 @@ _HEADERS: Final = {
 
 
 class PhotoServing:
-    """One method for each operation."""
-
     def __init__(self, urls: SignedUrls, store: PhotoStore) -> None:
         self._urls = urls
         self._store = store

@@ -43,17 +43,8 @@ class WorkerProcess:
         if self._ended:
             raise WorkerFailed("it was ended")
         try:
-            self._process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                *("-P", "-s", "-m", "checklist_api.photos.worker"),
-                *(str(self._memory_mib), str(self._seconds), str(self._wall_seconds), str(os.getpid())),
-                stdin=PIPE,
-                stdout=PIPE,
-                stderr=DEVNULL,  # decoders print what files make them print
-                cwd=self._folder,
-                env=_environment(self._folder),
-                start_new_session=True,
-            )
+            limits = (str(self._memory_mib), str(self._seconds), str(self._wall_seconds))
+            self._process = await started("checklist_api.photos.worker", *limits, str(os.getpid()), folder=self._folder)
             if self._ended or await self._answer(_STARTS_WITHIN_S) != READY:
                 raise WorkerFailed("it did not start")
         except OSError as error:
@@ -83,13 +74,8 @@ class WorkerProcess:
     async def kill(self) -> None:
         """The worker and what it forked. May be called at any time, and again."""
         process, self._process = self._process, None
-        if process is None:
-            return
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        if process.stdin is not None:
-            process.stdin.close()
-        await asyncio.shield(process.wait())
+        if process is not None:
+            await killed(process)
 
     async def _ask(self, line: bytes) -> bytes:
         process = self._process
@@ -118,8 +104,31 @@ class WorkerProcess:
         return line
 
 
-def _environment(folder: Path) -> dict[str, str]:
-    """Nothing of the service's: a worker has no business with its keys."""
-    passed_on = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+async def started(module: str, *arguments: str, folder: Path, stderr: int | None = DEVNULL) -> Process:
+    """A worker in `folder`, in a session of its own. Raises OSError.
+
+    `stderr`: by default none, since decoders print what files make them print.
+    """
+    # Nothing of the service's: a worker has no business with its keys.
+    environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     # Every further arena of the allocator would reserve 64 MiB of the address space that a worker may have.
-    return passed_on | {"TMPDIR": str(folder), "LC_ALL": "C.UTF-8", "MALLOC_ARENA_MAX": "1"}
+    environment |= {"TMPDIR": str(folder), "LC_ALL": "C.UTF-8", "MALLOC_ARENA_MAX": "1"}
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-P", "-s", "-m", module, *arguments),
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=stderr,
+        cwd=folder,
+        env=environment,
+        start_new_session=True,
+    )
+
+
+async def killed(process: Process) -> None:
+    """The process and what it forked."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    if process.stdin is not None:
+        process.stdin.close()
+    await asyncio.shield(process.wait())

@@ -14,6 +14,7 @@ from checklist_crds.errors import RunClosed, RunNotFound
 from checklist_crds.ids import is_id
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.run_store import BatchChange, Change, RunStore
+from checklist_crds.platform.ttl_cache import expiring_keys
 from checklist_crds.resources.kinds import RUN
 from checklist_crds.resources.run import Run
 from checklist_crds.resources.template_definition import Definition
@@ -23,7 +24,6 @@ from checklist_crds.times import Clock
 
 from ..archive.reading import ArchivedRuns
 from ..archive.run import ArchivedRun
-from ..cluster.expiring_set import ExpiringSet
 from ..cluster.guard import GuardedKubeClient
 from ..cluster.keyed_locks import KeyedLocks
 from ..index.runs import RunIndex
@@ -53,7 +53,7 @@ class RunAccess:
         self._client = client
         self._archived = archived
         self._clock = clock
-        self._absences = ExpiringSet()
+        self._absences = expiring_keys()
         self._recent = RecentRuns()
         self._locks = KeyedLocks()
         index.also_tell(self._recent.learn)

@@ -10,7 +10,9 @@ import asyncio
 import logging
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
+
+from attrs import define
 
 from checklist_crds.errors import IdempotencyInProgress, InternalError, QuotaExceeded
 from checklist_crds.kube.client import JsonObject
@@ -20,7 +22,7 @@ from checklist_crds.kube.quota_ledger import QuotaLedger, Reservation
 from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.limits.quota import Verdict, usage
 from checklist_crds.platform.tracing import TRACEPARENT_ANNOTATION, carried
-from checklist_crds.resources.base import API_VERSION, FINGERPRINT_ANNOTATION, ORGANIZATION_LABEL, OrganizationRef
+from checklist_crds.resources.base import FINGERPRINT_ANNOTATION, OrganizationRef
 from checklist_crds.resources.kinds import RUN
 from checklist_crds.resources.run import RunSpec, Webhook
 from checklist_crds.runs.seal import RunSeals
@@ -53,37 +55,22 @@ class Dispatched:
     replayed: bool
 
 
+@define(kw_only=True, eq=False, repr=False, slots=False)
 class Dispatcher:
     """Dispatches runs of one API process."""
 
-    def __init__(
-        self,
-        *,
-        client: GuardedKubeClient,
-        templates: TemplateCatalogue,
-        revisions: RevisionStore,
-        quota: QuotaLedger,
-        index: RunIndex,
-        members: MemberNames,
-        idempotency: Idempotency,
-        archived: ArchivedRuns,
-        sealing: KeyRing,
-        seals: RunSeals,
-        metrics: Metrics,
-        clock: Clock,
-    ) -> None:
-        self._client = client
-        self._templates = templates
-        self._revisions = revisions
-        self._quota = quota
-        self._index = index
-        self._members = members
-        self._idempotency = idempotency
-        self._archived = archived
-        self._sealing = sealing
-        self._seals = seals
-        self._metrics = metrics
-        self._clock = clock
+    _client: GuardedKubeClient
+    _templates: TemplateCatalogue
+    _revisions: RevisionStore
+    _quota: QuotaLedger
+    _index: RunIndex
+    _members: MemberNames
+    _idempotency: Idempotency
+    _archived: ArchivedRuns
+    _sealing: KeyRing
+    _seals: RunSeals
+    _metrics: Metrics
+    _clock: Clock
 
     async def dispatch(self, caller: Caller, wanted: DispatchRequest, claim: Claim | None) -> Dispatched:
         """Raises TemplateNotFound, TemplateNotRunnable, QuotaExceeded, IdempotencyKeyReused, IdempotencyInProgress,
@@ -223,19 +210,14 @@ class Dispatcher:
             webhook=webhook,
             resolved=snapshot.resolved,
         )
-        metadata: dict[str, Any] = {
-            "name": run_id,
-            "namespace": caller.organization.home,
-            "labels": {ORGANIZATION_LABEL: name},
-        }
         annotations = {
             FINGERPRINT_ANNOTATION: None if claim is None else claim.fingerprint,
             TRACEPARENT_ANNOTATION: carried(),
         }
-        if known := {name: text for name, text in annotations.items() if text is not None}:
-            metadata["annotations"] = known
-        body = {"apiVersion": API_VERSION, "kind": RUN.kind, "metadata": metadata, "spec": spec.to_kube()}
-        return self._seals.sealed(body)
+        home = caller.organization.home
+        return self._seals.sealed(
+            RUN.manifest(run_id, home, spec.to_kube(), organization=name, annotations=annotations)
+        )
 
     def _over_quota(self, reservation: Reservation) -> QuotaExceeded:
         self._metrics.quota_refusals.inc()

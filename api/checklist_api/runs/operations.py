@@ -3,7 +3,6 @@
 from typing import Final
 
 from checklist_crds.errors import (
-    MissingField,
     QuotaExceeded,
     RunClosed,
     RunExpired,
@@ -27,7 +26,9 @@ from ..http.operations import (
     Reply,
     problem,
     query,
+    tagged,
 )
+from ..http.request_body import missing_fields
 from . import examples, models
 
 _RUNS: Final = "Runs"
@@ -38,22 +39,19 @@ RUN_FILTERS: Final = (
     query("created_after", DATE_TIME, "Only runs made after this instant.", CREATED_AT),
     query("created_before", DATE_TIME, "Only runs made before this instant.", EXPIRES_AT),
 )
-RUN_OPERATIONS: Final[tuple[Operation, ...]] = (
+RUN_OPERATIONS: Final = tagged(
+    _RUNS,
+    Access.KEY,
     Operation(
-        "post",
-        "/v1/runs",
+        "post /v1/runs",
         "dispatchRun",
-        _RUNS,
         "Dispatch a run",
-        Access.KEY,
-        (
-            Reply(
-                201,
-                "Dispatched. Send the link to the executor.",
-                models.Dispatched,
-                {"dispatched": examples.DISPATCHED},
-                {"Location": f"/v1/runs/{RUN_ID}", "Idempotency-Replayed": "true"},
-            ),
+        Reply(
+            201,
+            "Dispatched. Send the link to the executor.",
+            models.Dispatched,
+            {"dispatched": examples.DISPATCHED},
+            {"Location": f"/v1/runs/{RUN_ID}", "Idempotency-Replayed": "true"},
         ),
         "Takes a snapshot of the template and counts against the plan's monthly quota. The webhook can only be "
         "configured here.",
@@ -63,9 +61,7 @@ RUN_OPERATIONS: Final[tuple[Operation, ...]] = (
             {"with a webhook": examples.DISPATCH_REQUEST, "plain": {"template_id": TEMPLATE_ID}},
         ),
         errors=(
-            MissingField(
-                "Missing: webhook.secret.", details=[problem("webhook.secret", "missing", "This field is required.")]
-            ),
+            missing_fields(["webhook.secret"]),
             QuotaExceeded(),
             TemplateNotFound(),
             ValidationFailed(
@@ -76,19 +72,14 @@ RUN_OPERATIONS: Final[tuple[Operation, ...]] = (
         ),
     ),
     Operation(
-        "get",
-        "/v1/runs",
+        "get /v1/runs",
         "listRuns",
-        _RUNS,
         "List runs",
-        Access.KEY,
-        (
-            Reply(
-                200,
-                "One page, newest first.",
-                models.RunList,
-                {"one run": {"data": [examples.RUN_SUMMARY], "pagination": PAGINATION}},
-            ),
+        Reply(
+            200,
+            "One page, newest first.",
+            models.RunList,
+            {"one run": {"data": [examples.RUN_SUMMARY], "pagination": PAGINATION}},
         ),
         parameters=(
             *PAGES,
@@ -97,49 +88,35 @@ RUN_OPERATIONS: Final[tuple[Operation, ...]] = (
         errors=(BAD_PAGE,),
     ),
     Operation(
-        "get",
-        "/v1/runs/{run_id}",
+        "get /v1/runs/{run_id}",
         "getRun",
-        _RUNS,
         "Read a run",
-        Access.KEY,
-        (Reply(200, "The run with all its answers.", models.Run, {"completed": examples.RUN}),),
+        Reply(200, "The run with all its answers.", models.Run, {"completed": examples.RUN}),
         errors=(RunNotFound(),),
     ),
     Operation(
-        "post",
-        "/v1/runs/{run_id}/cancel",
+        "post /v1/runs/{run_id}/cancel",
         "cancelRun",
-        _RUNS,
         "Cancel a run",
-        Access.KEY,
-        (Reply(200, "The cancelled run.", models.Run, {"cancelled": examples.CANCELLED_RUN}),),
+        Reply(200, "The cancelled run.", models.Run, {"cancelled": examples.CANCELLED_RUN}),
         "Final; the event's reason is `cancelled_by_owner`.",
         body=Body(models.CancellationRequest, {"empty": {}}, required=False),
         errors=(RunNotFound(), RunClosed("The run is completed; it takes no more changes."), RunExpired()),
     ),
     Operation(
-        "get",
-        "/v1/runs/{run_id}/preview",
+        "get /v1/runs/{run_id}/preview",
         "previewRun",
-        _RUNS,
         "Preview a run",
-        Access.NOTHING,
-        (
-            Reply(
-                200, "What the run's link shows before it is opened.", models.RunPreview, {"pending": examples.PREVIEW}
-            ),
-        ),
+        Reply(200, "What the run's link shows before it is opened.", models.RunPreview, {"pending": examples.PREVIEW}),
         "The run id is the credential.",
         errors=(RunNotFound(), RunExpired()),
+        access=Access.NOTHING,
     ),
     Operation(
-        "get",
-        "/v1/usage",
+        "get /v1/usage",
         "getUsage",
-        "Usage",
         "Read the quota",
-        Access.KEY,
-        (Reply(200, "Runs of the current UTC calendar month.", models.Usage, {"some": examples.USAGE}),),
+        Reply(200, "Runs of the current UTC calendar month.", models.Usage, {"some": examples.USAGE}),
+        tag="Usage",
     ),
 )

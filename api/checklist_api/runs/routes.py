@@ -3,11 +3,12 @@
 from collections.abc import Callable
 
 from aiohttp import web
+from attrs import define
 
 from checklist_crds.errors import RunExpired, RunNotFound
-from checklist_crds.photos.urls import IN_ANSWERS, SignedUrls
+from checklist_crds.photos.urls import PhotoUrl
 from checklist_crds.resources.audit_entry import AuditTarget
-from checklist_crds.resources.run import Run, RunPhase
+from checklist_crds.resources.run import REST_STATUSES, Run, RunPhase
 from checklist_crds.resources.webhook_url import Openness
 from checklist_crds.runs.lifecycle import CANCELLED_BY_OWNER, Cancel, decide
 from checklist_crds.times import Clock
@@ -15,53 +16,35 @@ from checklist_crds.times import Clock
 from ..archive.reading import ArchivedRuns
 from ..audit.trail import AuditTrail
 from ..auth.gate import Caller, Gate
-from ..http.pagination import requested_page
+from ..http.pagination import one_of, parameter, requested_moment, requested_page
 from ..http.request_body import read_json_object, read_optional_json_object
 from ..http.responses import json_response
 from ..idempotency import REPLAYED, Idempotency, requested_key
-from ..index.runs import RunIndex
+from ..index.runs import RunFilter, RunIndex
 from ..organizations.directory import OrganizationDirectory
 from . import models
 from .access import RunAccess
 from .dispatch import Dispatcher
-from .filter import requested_filter
 from .models import Dispatched, DispatchRequest, RunPreview
 
 RunLink = Callable[[str, str], str]
 """Makes the executor's link of an organization's public id and a run's id."""
 
 
+@define(kw_only=True, eq=False, repr=False, slots=False)
 class RunRoutes:
-    """One method for each operation."""
-
-    def __init__(
-        self,
-        *,
-        dispatcher: Dispatcher,
-        runs: RunAccess,
-        index: RunIndex,
-        archived: ArchivedRuns,
-        organizations: OrganizationDirectory,
-        idempotency: Idempotency,
-        audit: AuditTrail,
-        photo_urls: SignedUrls,
-        clock: Clock,
-        run_link: RunLink,
-        path_prefix: str,
-        openness: Openness,
-    ) -> None:
-        self._dispatcher = dispatcher
-        self._runs = runs
-        self._index = index
-        self._archived = archived
-        self._organizations = organizations
-        self._idempotency = idempotency
-        self._audit = audit
-        self._photo_url = photo_urls.for_(IN_ANSWERS)
-        self._clock = clock
-        self._run_link = run_link
-        self._path_prefix = path_prefix
-        self._openness = openness
+    _dispatcher: Dispatcher
+    _runs: RunAccess
+    _index: RunIndex
+    _archived: ArchivedRuns
+    _organizations: OrganizationDirectory
+    _idempotency: Idempotency
+    _audit: AuditTrail
+    _photo_url: PhotoUrl
+    _clock: Clock
+    _run_link: RunLink
+    _path_prefix: str
+    _openness: Openness
 
     def add_to(self, router: web.UrlDispatcher, gate: Gate) -> None:
         router.add_post("/v1/runs", gate.owner(self.dispatch))
@@ -133,3 +116,14 @@ class RunRoutes:
             await act.announce("run.cancelled", AuditTarget(kind="run", id=run.name, name=name))
             change = await self._runs.change(run, command)
         return json_response(self.shown(change.run, caller))
+
+
+def requested_filter(request: web.Request) -> RunFilter:
+    """From the query. Raises InvalidParameter."""
+    return RunFilter(
+        status=one_of(request, "status", REST_STATUSES),
+        template_id=parameter(request, "template_id"),
+        executor_ref=parameter(request, "executor_ref"),
+        created_after=requested_moment(request, "created_after"),
+        created_before=requested_moment(request, "created_before"),
+    )

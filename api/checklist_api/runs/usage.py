@@ -62,8 +62,6 @@ class UsageReader:
 
 
 class UsageRoutes:
-    """One method for each operation."""
-
     def __init__(self, usage: UsageReader) -> None:
         self._usage = usage
 

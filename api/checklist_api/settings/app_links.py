@@ -58,20 +58,20 @@ class AppLinks(Group):
 
     apple_apps: Annotated[tuple[str, ...], Text(lambda text: tuple(map(_apple_app, listed(text))))] = setting(
         (),
-        "apps that run links open on Apple's systems: TEAMID.bundle.id, with commas between",
+        "apps that run links open on Apple's systems: TEAMID.bundle.id, comma-separated",
         schema=LIST_SCHEMA,
     )
     """`TEAMID.bundle.identifier`"""
     apple_store_id: Annotated[str | None, Text(_apple_store_id)] = setting(
         None,
-        "number of the app in Apple's store, which the page then offers",
+        "number of the app in Apple's App Store, which the page offers",
         schema={"anyOf": [{"type": "string", "pattern": "^[0-9]{5,12}$"}, {"type": "integer", "minimum": 10_000}]},
     )
     android_apps: Annotated[tuple[AndroidApp, ...], Text(lambda text: tuple(map(_android_app, listed(text))))] = (
         setting(
             (),
-            "apps that run links open on Android, with commas between: package, a space, SHA-256 of the "
-            "certificate that it is signed with",
+            "apps that run links open on Android, comma-separated: package, a space, SHA-256 of its signing "
+            "certificate",
             schema=LIST_SCHEMA,
         )
     )

@@ -102,50 +102,54 @@ class ModelSettings(Group):
 
     url: Url = setting(
         ...,
-        "base URL of an OpenAI-compatible model server, as https://models.example/v1: it makes templates from prompts",
+        "base URL of an OpenAI-compatible model server that generates templates, such as https://models.example/v1",
         default_text="none: the built-in composer does",
         schema=_URL_SCHEMA,
     )
     """Without a slash at the end; `/chat/completions` comes behind it."""
-    name: str = setting(..., "name of the model there", default_text="required with a URL")
-    key: Annotated[SecretText, Text(SecretText.ascii)] | None = setting(None, "key for that server", secret=True)
+    name: str = setting(..., "name of the model on that server", default_text="required with a URL")
+    key: Annotated[SecretText, Text(SecretText.ascii)] | None = setting(None, "API key for that server", secret=True)
     timeout_s: Number = setting(
-        60.0, "for one prompt in all", variable="TIMEOUT", unit="seconds", form="a number from 1 to 300", gt=0, le=300
+        60.0,
+        "time limit for one prompt, including corrections",
+        variable="TIMEOUT",
+        unit="seconds",
+        form="a number from 1 to 300",
+        gt=0,
+        le=300,
     )
-    max_tokens: Whole = setting(8_192, "most tokens that one answer may have", ge=256, le=65_536)
+    max_tokens: Whole = setting(8_192, "maximum tokens of one answer", ge=256, le=65_536)
     limit: Annotated[PromptLimit, Text(_limit)] = setting(
         PromptLimit(60, 300),
-        'prompts of one organization that may reach it, or "off"',
+        'rate limit of prompts per organization, or "off"',
         default_text="60/h 300/day",
         schema={"type": "string", "pattern": "^(off|[0-9]+/h|[0-9]+/day|[0-9]+/h +[0-9]+/day)$"},
     )
     tokens_per_day: Annotated[int | None, Text(_tokens)] = setting(
         1_000_000,
-        'tokens of one organization in a UTC day, prompts and answers together, or "off"',
+        'tokens per organization and UTC day, input and output, or "off"',
         default_text="1000000",
         schema={"anyOf": [{"type": "integer", "minimum": 1}, {"const": "off"}]},
     )
     prices: Annotated[Prices, Text(_prices)] = setting(
         Prices(0.0, 0.0),
-        'price of a million tokens that are sent, and that are written, as "0.15 0.60"',
+        'price per million input tokens and output tokens, such as "0.15 0.60"',
         default_text="none",
         schema={"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)? +[0-9]+(\.[0-9]+)?$"},
     )
     cost_per_day: Annotated[float | None, Text(_money)] = setting(
         None,
-        "most that all organizations may cost in a UTC day, in the prices' currency",
+        "maximum cost of all organizations per UTC day, in the currency of the prices",
         default_text="off",
         schema={
             "anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": r"^(off|[0-9]+(\.[0-9]+)?)$"}]
         },
     )
-    fallback: Fallback = setting(Fallback.COMPOSER, "what answers when the model does not: the composer, or error 502")
-    proxy: Url | None = setting(
-        None, "http(s) proxy on the way to the model; HTTPS_PROXY is not looked at", schema=_URL_SCHEMA
-    )
+    fallback: Fallback = setting(Fallback.COMPOSER, "fallback if the model fails: the composer, or error 502")
+    proxy: Url | None = setting(None, "http(s) proxy for the model; HTTPS_PROXY is ignored", schema=_URL_SCHEMA)
     ca: Annotated[Certificates, Text(Certificates)] | None = setting(
         None,
-        "file with certificates in PEM that the model's server may be signed by",
+        "file with trusted CA certificates (PEM) for the model's server",
         variable="CA_FILE",
         from_file=True,
         default_text="the well-known ones",

@@ -47,7 +47,7 @@ class Settings(SharedSettings):
     )
     rate: Limit = setting(
         DEFAULT_RATE,
-        'requests of one API key, or "off"',
+        'rate limit per API key, or "off"',
         variable="RATE_LIMIT",
         default_text="100/s burst 200",
         schema=RATE_SCHEMA,
@@ -55,7 +55,7 @@ class Settings(SharedSettings):
     """None: requests are not limited."""
     address_rate: Limit = setting(
         None,
-        "requests of one client address where no key is needed: preview, executors, pages",
+        'rate limit per client address where no key is needed: preview, executor routes, pages; or "off"',
         variable="ADDRESS_RATE_LIMIT",
         default_text="as CHECKLISTS_RATE_LIMIT",
         default_from=lambda before: before["rate"],
@@ -63,7 +63,7 @@ class Settings(SharedSettings):
     )
     run_rate: Limit = setting(
         None,
-        "requests of one run's executor routes",
+        'rate limit of executor routes per run, or "off"',
         variable="RUN_RATE_LIMIT",
         default_text="50/s burst 300; off where CHECKLISTS_RATE_LIMIT is",
         default_from=lambda before: None if before["rate"] is None else DEFAULT_RUN_RATE,
@@ -71,13 +71,13 @@ class Settings(SharedSettings):
     )
     upload_folder: Annotated[Path, Text(Path)] = setting(
         None,
-        "where uploads are while they are worked on; each replica needs its own",
+        "folder for uploads in progress and the list of archived runs; each replica needs its own",
         default_text="the system's for temporary files",
         default_from=lambda _: Path(tempfile.gettempdir()),
     )
     photo_workers: Whole = setting(1, "processes that decode uploaded photos", ge=1, le=64)
     trusted_proxies: Whole = setting(
-        0, "proxies in front whose X-Forwarded-For is believed; 0: it is not looked at", ge=0, le=16
+        0, "number of trusted proxies in front, for X-Forwarded-For; 0: the header is ignored", ge=0, le=16
     )
     access_log: Switch = setting(False, "1 logs every request")
     app_links: AppLinks = Field(default_factory=AppLinks)

@@ -66,18 +66,18 @@ class OidcSettings(Group):
     asked_by: ClassVar[str | None] = "issuer"
 
     issuer: Annotated[str, Text(_issuer)] = setting(
-        ..., "the OpenID provider that people sign in with: its issuer, https://...", default_text="none"
+        ..., "issuer (https://...) of the OpenID provider that people sign in with", default_text="none"
     )
-    client_id: str = setting(..., "this service's client id there", default_text="required with an issuer")
-    client_secret: Secret | None = setting(None, "its secret there; none: a public client", secret=True)
-    scopes: Annotated[str, Text(_scopes)] = setting(_SCOPES, "what is asked for, openid among it")
-    name: Annotated[str, Text(lambda text: text[:80])] = setting(_NAME, "what the button says")
-    trust_email: Switch = setting(
-        False, "1 believes e-mail addresses of a provider that does not say whether it verified them"
+    client_id: str = setting(..., "client id of this service at the provider", default_text="required with an issuer")
+    client_secret: Secret | None = setting(
+        None, "client secret at the provider; without it a public client", secret=True
     )
+    scopes: Annotated[str, Text(_scopes)] = setting(_SCOPES, "requested scopes, including openid")
+    name: Annotated[str, Text(lambda text: text[:80])] = setting(_NAME, "name of the provider on the sign-in button")
+    trust_email: Switch = setting(False, "1 trusts e-mail addresses of a provider that never sends email_verified")
     ca: Authorities | None = setting(
         None,
-        "file with certificates in PEM that the provider's is checked against",
+        "file with trusted CA certificates (PEM) for the provider",
         variable="CA_FILE",
         from_file=True,
         default_text="the well-known ones",
@@ -97,14 +97,14 @@ class RedisSettings(Group):
 
     url: Annotated[str, Text(_redis_url)] = setting(
         ...,
-        "redis://host:port/number or rediss://...: replicas of the API share rate limits there, and sessions are there",
+        "Redis for shared rate limits and sessions: redis://host:port/number or rediss://...",
         default_text="none",
         schema={"type": "string", "pattern": "^rediss?://[^/@]+(/[0-9]*)?$"},
     )
-    password: Secret | None = setting(None, "the password for it", secret=True)
+    password: Secret | None = setting(None, "password of Redis", secret=True)
     ca: Authorities | None = setting(
         None,
-        "file with certificates in PEM that its certificate is checked against (rediss://)",
+        "file with trusted CA certificates (PEM) for Redis (rediss://)",
         variable="CA_FILE",
         from_file=True,
         default_text="the well-known ones",
@@ -155,7 +155,7 @@ class SignInSettings(Group):
     oidc: OidcSettings | None = None
     local_accounts: Switch = setting(
         None,
-        "1 lets people sign in by LocalAccount, with a password or a link",
+        "1 lets people sign in with a local account, by password or link",
         default_text="1 without a provider, else 0",
         default_from=lambda before: before["oidc"] is None,
     )
@@ -167,9 +167,9 @@ class SignInSettings(Group):
         default_text="5/min burst 10",
         schema=RATE_SCHEMA,
     )
-    session_hours: Number = setting(12.0, "until a session ends in any case", unit="hours", gt=0, le=24 * 30)
+    session_hours: Number = setting(12.0, "maximum duration of a session", unit="hours", gt=0, le=24 * 30)
     session_idle_minutes: Number = setting(
-        60.0, "without a request until a session ends", unit="minutes", gt=0, le=60 * 24 * 30
+        60.0, "idle time after which a session ends", unit="minutes", gt=0, le=60 * 24 * 30
     )
     redis: RedisSettings | None = None
 

@@ -18,6 +18,7 @@ from checklist_crds.ids import is_id
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound, KubeUnavailable
 from checklist_crds.kube.informer import Informer, Key, key_of, version_of
+from checklist_crds.platform.ttl_cache import expiring_keys
 from checklist_crds.platform.weighted_lru import WeightedLru, weight_of
 from checklist_crds.resources.kinds import TEMPLATE
 from checklist_crds.resources.management import Manager, manager_of
@@ -25,7 +26,6 @@ from checklist_crds.resources.template import TemplateMeta, definition_of
 from checklist_crds.runs.snapshot import Snapshot, snapshot
 from checklist_crds.templates.validation import parse_definition
 
-from ..cluster.expiring_set import ExpiringSet
 from ..cluster.keyed_locks import KeyedLocks
 from ..organizations.directory import Organization
 
@@ -111,7 +111,7 @@ class TemplateCatalogue:
         self._bodies: WeightedLru[Key, StoredTemplate] = WeightedLru()
         self._locks = KeyedLocks()
         self._loading = asyncio.Semaphore(_LOADED_AT_ONCE)
-        self._absences = ExpiringSet()
+        self._absences = expiring_keys()
         self.informer = Informer(watcher, TEMPLATE, self._apply)
 
     async def get(self, organization: Organization, template_id: str) -> StoredTemplate:
@@ -218,7 +218,7 @@ class TemplateCatalogue:
         meta = template.meta
         self._templates[where] = template
         self._by_organization.setdefault(meta.organization, {}).setdefault(meta.id, []).append(template)
-        self._absences.discard((meta.organization, meta.id))
+        self._absences.pop((meta.organization, meta.id))
 
 
 def _at_home(organization: Organization, group: list[ListedTemplate]) -> ListedTemplate | None:

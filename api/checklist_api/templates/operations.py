@@ -5,8 +5,6 @@ from typing import Final
 from checklist_composer.locales import LOCALES
 from checklist_crds.errors import (
     GenerationFailed,
-    InvalidParameter,
-    MissingField,
     ModelFailed,
     TemplateNotFound,
     TemplateVersionNotFound,
@@ -30,7 +28,10 @@ from ..http.operations import (
     header,
     problem,
     query,
+    tagged,
 )
+from ..http.pagination import invalid_parameter
+from ..http.request_body import missing_fields
 from . import examples, models
 
 _TEMPLATES: Final = "Templates"
@@ -38,10 +39,7 @@ _STRICT: Final = query("strict", {"type": "boolean", "default": False}, "true re
 _IF_MATCH: Final = header(
     "If-Match", {"type": "string"}, "The version that may be changed, in quotes; another one is refused.", '"1"'
 )
-_BAD_STRICT: Final = InvalidParameter(
-    "strict must be true or false.",
-    details=[problem("strict", "invalid_parameter", "strict must be true or false.")],
-)
+_BAD_STRICT: Final = invalid_parameter("strict", "must be true or false")
 _BAD_TDL: Final = ValidationFailed(
     "The template is not valid.",
     details=[
@@ -49,9 +47,7 @@ _BAD_TDL: Final = ValidationFailed(
         problem("sections[0].steps[1].condition.when.step", "invalid_reference", "There is no earlier step s-fridge."),
     ],
 )
-_MISSING_SECTIONS: Final = MissingField(
-    "Missing: sections.", details=[problem("sections", "missing", "This field is required.")]
-)
+_MISSING_SECTIONS: Final = missing_fields(["sections"])
 _TOO_MANY: Final = limit_reached(LimitName.TEMPLATES, limit=1_000, used=1_000)
 _TOO_LARGE: Final = limit_reached(LimitName.TEMPLATE_BYTES, limit=67_108_864, used=67_105_211)
 _LOCALE: Final = query(
@@ -65,26 +61,18 @@ _EXPLAIN: Final = query(
     {"type": "boolean", "default": False},
     "true answers with the template and, for each step, the part of the prompt that it came from.",
 )
-_BAD_LOCALE: Final = InvalidParameter(
-    f"locale must be one of {', '.join(LOCALES)}.",
-    details=[problem("locale", "invalid_parameter", f"locale must be one of {', '.join(LOCALES)}.")],
-)
+_BAD_LOCALE: Final = invalid_parameter("locale", f"must be one of {', '.join(LOCALES)}")
 GENERATE_TEMPLATE: Final = Operation(
-    "post",
-    "/v1/templates/generate",
+    "post /v1/templates/generate",
     "generateTemplate",
-    "Templates",
     "Generate a template from a prompt",
-    Access.KEY,
-    (
-        Reply(
-            200,
-            "A TDL object that POST /v1/templates takes unchanged. It is not stored. With `explain=true` it is in "
-            "`template`, beside what it was made of.",
-            GeneratedTemplate,
-            {"kitchen": examples.TDL, "explained": examples.EXPLAINED},
-            {"X-Generated-By": "composer"},
-        ),
+    Reply(
+        200,
+        "A TDL object that POST /v1/templates takes unchanged. It is not stored. With `explain=true` it is in "
+        "`template`, beside what it was made of.",
+        GeneratedTemplate,
+        {"kitchen": examples.TDL, "explained": examples.EXPLAINED},
+        {"X-Generated-By": "composer"},
     ),
     "The built-in composer makes it, without any account elsewhere: the same prompt, the same template. Where the "
     "service is set up with a language model, that makes it, and the composer when the model does not. Nothing is "
@@ -92,7 +80,7 @@ GENERATE_TEMPLATE: Final = Operation(
     parameters=(_LOCALE, _EXPLAIN),
     body=Body(GenerateRequest, examples.PROMPTS),
     errors=(
-        MissingField("Missing: prompt.", details=[problem("prompt", "missing", "This field is required.")]),
+        missing_fields(["prompt"]),
         ValidationFailed(
             NO_PROMPT,
             details=[problem("prompt", "invalid_text", NO_PROMPT)],
@@ -108,22 +96,19 @@ GENERATE_TEMPLATE: Final = Operation(
         ModelFailed(details=[problem("", "model_timeout", "It was not done in time.")]),
     ),
 )
-TEMPLATE_OPERATIONS: Final[tuple[Operation, ...]] = (
+TEMPLATE_OPERATIONS: Final = tagged(
+    _TEMPLATES,
+    Access.KEY,
     Operation(
-        "post",
-        "/v1/templates",
+        "post /v1/templates",
         "createTemplate",
-        _TEMPLATES,
         "Create a template",
-        Access.KEY,
-        (
-            Reply(
-                201,
-                "Created, with version 1.",
-                models.Template,
-                {"created": examples.TEMPLATE},
-                {"ETag": '"1"', "Location": f"/v1/templates/{TEMPLATE_ID}", "Idempotency-Replayed": "true"},
-            ),
+        Reply(
+            201,
+            "Created, with version 1.",
+            models.Template,
+            {"created": examples.TEMPLATE},
+            {"ETag": '"1"', "Location": f"/v1/templates/{TEMPLATE_ID}", "Idempotency-Replayed": "true"},
         ),
         "The service assigns `id`, `v` and `org_id`; they must not be sent. Fields left out get their defaults.",
         parameters=(_STRICT, IDEMPOTENCY_KEY),
@@ -131,48 +116,35 @@ TEMPLATE_OPERATIONS: Final[tuple[Operation, ...]] = (
         errors=(_MISSING_SECTIONS, _BAD_STRICT, _BAD_TDL, _TOO_MANY, *COUNTED_KEY_ERRORS),
     ),
     Operation(
-        "get",
-        "/v1/templates",
+        "get /v1/templates",
         "listTemplates",
-        _TEMPLATES,
         "List templates",
-        Access.KEY,
-        (
-            Reply(
-                200,
-                "One page, newest first.",
-                models.TemplateList,
-                {"one template": {"data": [examples.TEMPLATE_SUMMARY], "pagination": PAGINATION}},
-            ),
+        Reply(
+            200,
+            "One page, newest first.",
+            models.TemplateList,
+            {"one template": {"data": [examples.TEMPLATE_SUMMARY], "pagination": PAGINATION}},
         ),
         parameters=PAGES,
         errors=(BAD_PAGE,),
     ),
     Operation(
-        "get",
-        "/v1/templates/{template_id}",
+        "get /v1/templates/{template_id}",
         "getTemplate",
-        _TEMPLATES,
         "Read a template",
-        Access.KEY,
-        (Reply(200, "The complete TDL object.", models.Template, {"kitchen": examples.TEMPLATE}, {"ETag": '"1"'}),),
+        Reply(200, "The complete TDL object.", models.Template, {"kitchen": examples.TEMPLATE}, {"ETag": '"1"'}),
         errors=(TemplateNotFound(),),
     ),
     Operation(
-        "patch",
-        "/v1/templates/{template_id}",
+        "patch /v1/templates/{template_id}",
         "patchTemplate",
-        _TEMPLATES,
         "Change a template",
-        Access.KEY,
-        (
-            Reply(
-                200,
-                "The complete TDL object with its new version.",
-                models.Template,
-                {"renamed": examples.PATCHED_TEMPLATE},
-                {"ETag": '"2"'},
-            ),
+        Reply(
+            200,
+            "The complete TDL object with its new version.",
+            models.Template,
+            {"renamed": examples.PATCHED_TEMPLATE},
+            {"ETag": '"2"'},
         ),
         "A merge patch (RFC 7396): only included fields change, null restores a default, `settings` and `execution` "
         "merge, arrays are replaced whole. Every accepted patch adds 1 to `v`, an empty one too. Runs that were "
@@ -182,49 +154,36 @@ TEMPLATE_OPERATIONS: Final[tuple[Operation, ...]] = (
         errors=(TemplateNotFound(), _BAD_STRICT, _BAD_TDL, _TOO_LARGE, VersionConflict()),
     ),
     Operation(
-        "delete",
-        "/v1/templates/{template_id}",
+        "delete /v1/templates/{template_id}",
         "deleteTemplate",
-        _TEMPLATES,
         "Delete a template",
-        Access.KEY,
-        (Reply(204, "Deleted. Runs that were dispatched keep their snapshot."),),
+        Reply(204, "Deleted. Runs that were dispatched keep their snapshot."),
         errors=(TemplateNotFound(),),
     ),
     Operation(
-        "get",
-        "/v1/templates/{template_id}/versions",
+        "get /v1/templates/{template_id}/versions",
         "listTemplateVersions",
-        _TEMPLATES,
         "List versions of a template",
-        Access.KEY,
-        (
-            Reply(
-                200,
-                "The current version and the earlier ones that are kept, newest first.",
-                models.TemplateVersionList,
-                {"one version": {"data": [examples.TEMPLATE_VERSION], "pagination": PAGINATION}},
-            ),
+        Reply(
+            200,
+            "The current version and the earlier ones that are kept, newest first.",
+            models.TemplateVersionList,
+            {"one version": {"data": [examples.TEMPLATE_VERSION], "pagination": PAGINATION}},
         ),
         "The newest 50 versions are kept, and all that runs were made of.",
         parameters=PAGES,
         errors=(TemplateNotFound(), BAD_PAGE),
     ),
     Operation(
-        "get",
-        "/v1/templates/{template_id}/versions/{version}",
+        "get /v1/templates/{template_id}/versions/{version}",
         "getTemplateVersion",
-        _TEMPLATES,
         "Read a version of a template",
-        Access.KEY,
-        (
-            Reply(
-                200,
-                "The complete TDL object as it was in that version; `updated_at` is when that was made.",
-                models.Template,
-                {"kitchen": examples.TEMPLATE},
-                {"ETag": '"1"'},
-            ),
+        Reply(
+            200,
+            "The complete TDL object as it was in that version; `updated_at` is when that was made.",
+            models.Template,
+            {"kitchen": examples.TEMPLATE},
+            {"ETag": '"1"'},
         ),
         errors=(TemplateNotFound(), TemplateVersionNotFound()),
     ),

@@ -2,14 +2,17 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final
 
 from aiohttp import web
+from attrs import define
 
 from checklist_composer.explanation import explanation
 from checklist_composer.locales import LOCALES
 from checklist_crds.errors import Problem
 from checklist_crds.templates.validation import definition_problems
+from checklist_crds.times import format_timestamp
 
 from ..audit.trail import AuditTrail
 from ..auth.gate import Caller, Gate
@@ -24,7 +27,6 @@ from .body import parse_with
 from .catalogue import ListedTemplate, StoredTemplate, TemplateCatalogue
 from .models import TemplateSummary, TemplateVersion, TemplateVersionList
 from .versions import TemplateVersions
-from .view import template_view, version_view
 from .writes import ASSIGNED_ON_CREATE, TemplateWriter
 
 _MERGE_PATCH: Final = "application/merge-patch+json"
@@ -32,27 +34,15 @@ _ENTITY_TAGS: Final = re.compile(r'\s*(?:W/)?"[^"]*"\s*(?:,\s*(?:W/)?"[^"]*"\s*)
 _OWN_TAG: Final = re.compile(r'(?<!W/)"([1-9][0-9]{0,17})"')
 
 
+@define(kw_only=True, eq=False, repr=False, slots=False)
 class TemplateRoutes:
-    """One method for each operation."""
-
-    def __init__(
-        self,
-        *,
-        catalogue: TemplateCatalogue,
-        writer: TemplateWriter,
-        versions: TemplateVersions,
-        generator: Generator,
-        idempotency: Idempotency,
-        audit: AuditTrail,
-        path_prefix: str,
-    ) -> None:
-        self._catalogue = catalogue
-        self._writer = writer
-        self._versions = versions
-        self._generator = generator
-        self._idempotency = idempotency
-        self._audit = audit
-        self._path_prefix = path_prefix
+    _catalogue: TemplateCatalogue
+    _writer: TemplateWriter
+    _versions: TemplateVersions
+    _generator: Generator
+    _idempotency: Idempotency
+    _audit: AuditTrail
+    _path_prefix: str
 
     def add_to(self, router: web.UrlDispatcher, gate: Gate) -> None:
         owner = gate.owner
@@ -67,7 +57,7 @@ class TemplateRoutes:
 
     def view(self, template: StoredTemplate, organization: Organization) -> dict[str, Any]:
         """The template as answers show it."""
-        return template_view(template, organization)
+        return _view(template, organization, template.meta.version, template.tdl(), template.meta.updated_at)
 
     def summary(self, template: ListedTemplate) -> dict[str, Any]:
         """The template as the list shows it."""
@@ -143,7 +133,8 @@ class TemplateRoutes:
         organization = caller.organization
         template = await self._catalogue.get(organization, request.match_info["template_id"])
         version = await self._versions.get(template, organization, request.match_info["version"])
-        return json_response(version_view(template, version, organization), headers={"ETag": f'"{version.number}"'})
+        shown = _view(template, organization, version.number, version.tdl(), version.made_at)
+        return json_response(shown, headers={"ETag": f'"{version.number}"'})
 
     async def generate(self, request: web.Request, caller: Caller) -> web.Response:
         """Answers with a definition that create takes unchanged; it is stored nowhere."""
@@ -181,3 +172,17 @@ def requested_versions(request: web.Request) -> frozenset[int] | None:
     if not _ENTITY_TAGS.fullmatch(text):
         raise invalid_parameter("If-Match", 'must be like "3", with the quotes')
     return frozenset(int(version) for version in _OWN_TAG.findall(text))
+
+
+def _view(
+    template: StoredTemplate, organization: Organization, version: int, tdl: Mapping[str, Any], made_at: datetime
+) -> dict[str, Any]:
+    """The complete TDL object (specification, "Template") as it is, or was, in `version`."""
+    return {
+        "id": template.meta.id,
+        "v": version,
+        "org_id": organization.id,
+        **tdl,
+        "created_at": format_timestamp(template.meta.created_at),
+        "updated_at": format_timestamp(made_at),
+    }

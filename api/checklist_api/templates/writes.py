@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
+from attrs import define, field
+
 from checklist_crds.errors import Problem, TemplateManaged, TemplateNotFound, ValidationFailed, VersionConflict
 from checklist_crds.ids import new_id
 from checklist_crds.kube.client import JsonObject, KubeClient, retry_conflicts
@@ -16,10 +18,8 @@ from checklist_crds.limits.caps import Counted
 from checklist_crds.platform.weighted_lru import weight_of
 from checklist_crds.resources.audit_entry import ActorKind, AuditTarget
 from checklist_crds.resources.base import (
-    API_VERSION,
     CREATED_AT_ANNOTATION,
     FINGERPRINT_ANNOTATION,
-    ORGANIZATION_LABEL,
     SIZE_ANNOTATION,
 )
 from checklist_crds.resources.kinds import TEMPLATE
@@ -53,26 +53,17 @@ class Created:
     replayed: bool
 
 
+@define(kw_only=True, eq=False, repr=False, slots=False)
 class TemplateWriter:
     """All methods also raise KubeError."""
 
-    def __init__(
-        self,
-        client: KubeClient,
-        *,
-        catalogue: TemplateCatalogue,
-        versions: TemplateVersions,
-        limits: LimitLedger,
-        idempotency: Idempotency,
-        clock: Clock,
-    ) -> None:
-        self._client = client
-        self._catalogue = catalogue
-        self._versions = versions
-        self._limits = limits
-        self._idempotency = idempotency
-        self._clock = clock
-        self._locks = KeyedLocks()
+    _client: KubeClient
+    _catalogue: TemplateCatalogue
+    _versions: TemplateVersions
+    _limits: LimitLedger
+    _idempotency: Idempotency
+    _clock: Clock
+    _locks: KeyedLocks = field(factory=KeyedLocks, init=False)
 
     async def create(
         self, organization: Organization, definition: Definition, claim: Claim | None, act: Act
@@ -83,27 +74,21 @@ class TemplateWriter:
             if first is not None:
                 return self._replayed(first, definition)
         now = self._clock()
-        annotations = {
-            CREATED_AT_ANNOTATION: format_timestamp(now),
-            CHANGED_BY_ANNOTATION: TemplateChange.by(act.actor, 1).annotation(),
-        }
-        if claim is not None:
-            annotations[FINGERPRINT_ANNOTATION] = claim.fingerprint
         name = claim.name if claim is not None else new_id("t")
         written = definition.to_tdl()
         size = weight_of(written)
-        annotations[SIZE_ANNOTATION] = str(size)
-        body = {
-            "apiVersion": API_VERSION,
-            "kind": TEMPLATE.kind,
-            "metadata": {
-                "name": name,
-                "namespace": organization.home,
-                "labels": {ORGANIZATION_LABEL: organization.name},
-                "annotations": annotations,
+        body = TEMPLATE.manifest(
+            name,
+            organization.home,
+            {**written, "organizationRef": {"name": organization.name}},
+            organization=organization.name,
+            annotations={
+                CREATED_AT_ANNOTATION: format_timestamp(now),
+                CHANGED_BY_ANNOTATION: TemplateChange.by(act.actor, 1).annotation(),
+                FINGERPRINT_ANNOTATION: None if claim is None else claim.fingerprint,
+                SIZE_ANNOTATION: str(size),
             },
-            "spec": {**written, "organizationRef": {"name": organization.name}},
-        }
+        )
         try:
             async with self._limits.room(organization.name, Counted.TEMPLATE, name, organization.home, size=size):
                 await self._idempotency.require_room(claim, organization)

@@ -4,6 +4,8 @@ from typing import TypeVar
 
 from aiohttp import web
 
+from checklist_crds.photos.urls import IN_ANSWERS
+
 from ..dashboard.audit_routes import AuditRoutes
 from ..dashboard.keys.routes import KeyRoutes
 from ..dashboard.live.routes import EventRoutes
@@ -17,7 +19,7 @@ from ..dashboard.rest_routes import (
     DashboardRunRoutes,
     DashboardUsageRoutes,
 )
-from ..dashboard.run_story_routes import RunStoryRoutes
+from ..dashboard.run_story import RunStoryRoutes
 from ..dashboard.sessions.routes import SessionRoutes
 from ..dashboard.sign_in.account_routes import AccountRoutes
 from ..dashboard.sign_in.routes import SignInRoutes
@@ -35,7 +37,7 @@ from ..exports.routes import ExportRoutes
 from ..exports.stable_links import StablePhotoRoutes
 from ..http import health
 from ..openapi import docs_page, document
-from ..pages import landing, markup, well_known
+from ..pages import markup, well_known
 from ..pages.web_files import BUILT, WebFiles
 from ..photos.serving import PhotoServing
 from ..runs.routes import RunRoutes
@@ -57,13 +59,12 @@ def add_routes(router: web.UrlDispatcher, services: Services) -> None:
     _add_executor_routes(router, services)
     document.add_routes(router, services.settings.base_url)
     docs_page.add_routes(router, services.settings.base_url)
-    landing.add_routes(router)
+    markup.add_routes(router)
     _add_sign_in_routes(router, services)
     add_dashboard_routes(router, services.dashboard, dashboard_table(services))
     prefix = services.settings.path_prefix
     DashboardPage(WebFiles.read(BUILT / "dashboard"), path_prefix=prefix).add_to(router)
     well_known.add_routes(router, services.settings.app_links)
-    markup.add_routes(router)
 
 
 def _add_owner_routes(router: web.UrlDispatcher, services: Services) -> None:
@@ -78,14 +79,18 @@ def _add_owner_routes(router: web.UrlDispatcher, services: Services) -> None:
 
 
 def _add_executor_routes(router: web.UrlDispatcher, services: Services) -> None:
-    runs, urls, clock = services.run_access, services.photo_urls, services.clock
+    runs, photo_url, clock = services.run_access, services.photo_urls.for_(IN_ANSWERS), services.clock
     gate = ExecutorGate(services.gate, services.link_owners)
     members = ExecutorMembers(
-        services.dashboard, services.sessions, services.organizations, clock, base_url=services.settings.base_url
+        gate=services.dashboard,
+        sessions=services.sessions,
+        organizations=services.organizations,
+        clock=clock,
+        base_url=services.settings.base_url,
     )
     unused = services.unused_photos
-    ExecutorRoutes(runs, members, unused, urls, clock).add_to(router, gate)
-    ExecutorBatch(runs, members, services.gate, urls, clock).add_to(router, gate)
+    ExecutorRoutes(runs, members, unused, photo_url, clock).add_to(router, gate)
+    ExecutorBatch(runs, members, services.gate, photo_url, clock).add_to(router, gate)
     PhotoRoutes(
         runs=runs,
         members=members,
@@ -93,7 +98,7 @@ def _add_executor_routes(router: web.UrlDispatcher, services: Services) -> None:
         unused=unused,
         limits=services.limits.limits,
         metrics=services.metrics,
-        photo_urls=urls,
+        photo_url=photo_url,
         clock=clock,
     ).add_to(router, gate)
     ExecutorApp(
@@ -128,17 +133,17 @@ def dashboard_table(services: Services) -> list[Route]:
         _templates(DashboardTemplateRoutes, services),
         TemplateDeletionRoutes(services.templates, services.index, clock),
         _runs(DashboardRunRoutes, services),
-        RunStoryRoutes(runs, services.members, services.photo_urls, clock, run_link=settings.run_link),
+        RunStoryRoutes(runs, services.members, services.photo_urls.for_(IN_ANSWERS), clock, run_link=settings.run_link),
         _exports(DashboardExportRoutes, services),
         DashboardPhotoRoutes(runs, services.photo_urls),
         _deliveries(DashboardDeliveryRoutes, services),
         KeyRoutes(services.keys, services.api_keys, services.members, services.audit),
         MemberRoutes(
-            services.members,
-            services.member_admin,
-            services.accounts,
-            services.limits,
-            services.audit,
+            members=services.members,
+            admin=services.member_admin,
+            accounts=services.accounts,
+            limits=services.limits,
+            audit=services.audit,
             local_accounts=settings.sign_in.local_accounts,
             base_url=settings.base_url,
             namespace=settings.namespace,
@@ -172,7 +177,7 @@ def _runs(kind: type[_Runs], services: Services) -> _Runs:
         organizations=services.organizations,
         idempotency=services.idempotency,
         audit=services.audit,
-        photo_urls=services.photo_urls,
+        photo_url=services.photo_urls.for_(IN_ANSWERS),
         clock=services.clock,
         run_link=settings.run_link,
         path_prefix=settings.path_prefix,

@@ -164,7 +164,7 @@ class Services:
         self.limits = LimitLedger(client, clock, limits=settings.caps.limits, installation_namespace=settings.namespace)
         self.idempotency = Idempotency(client, settings.server_key, self.limits, clock)
         self.template_writer = TemplateWriter(
-            client,
+            client=client,
             catalogue=self.templates,
             versions=self.template_versions,
             limits=self.limits,
@@ -186,7 +186,7 @@ class Services:
             clock=clock,
         )
         self.delivery_access = DeliveryAccess(
-            client,
+            client=client,
             index=self.deliveries,
             runs=self.index,
             archived=self.archived,

@@ -1,6 +1,6 @@
 {{/*
 Service-level objectives: what counts, recorded over the windows of the Google SRE workbook, and alerts on how fast the
-error budget is spent (multi-window, multi-burn-rate). docs/operations.md says what each objective promises.
+error budget is spent (multi-window, multi-burn-rate). docs/metrics.md says what each objective promises.
 */}}
 
 {{/* How many events there were, or how many of them were errors, a second. Called with a dict: kind, of, window, in, le. */}}

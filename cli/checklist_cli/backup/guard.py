@@ -5,10 +5,9 @@ from datetime import datetime
 from typing import Final
 
 from checklist_crds.kube.client import JsonObject, KubeClient
-from checklist_crds.resources.kinds import Kind
+from checklist_crds.resources.kinds import LEASE
 from checklist_crds.times import Clock, parse_timestamp, utc_now
 
-LEASE: Final = Kind("coordination.k8s.io", "v1", "leases", "Lease")
 _OURS: Final = re.compile(r"checklist-dispatch-operator(-\d+-of-\d+)?")
 _AHEAD_S: Final = 5.0
 """How far the clock of who renews may be ahead of ours."""
@@ -20,13 +19,14 @@ async def leaders(client: KubeClient, *, clock: Clock = utc_now) -> list[str]:
     return sorted(
         f"{lease['metadata']['namespace']}/{lease['metadata']['name']} ({lease['spec']['holderIdentity']})"
         for lease in leases
-        if _OURS.fullmatch(lease["metadata"]["name"]) and _is_held(lease, clock())
+        if _OURS.fullmatch(lease["metadata"]["name"]) and is_held(lease, clock(), ahead_s=_AHEAD_S)
     )
 
 
-def _is_held(lease: JsonObject, now: datetime) -> bool:
+def is_held(lease: JsonObject, now: datetime, *, ahead_s: float = 0.0) -> bool:
+    """`ahead_s`: for how long after its end it counts as held."""
     spec = lease.get("spec") or {}
     if not spec.get("holderIdentity") or not spec.get("renewTime"):
         return False
     age_s = (now - parse_timestamp(spec["renewTime"])).total_seconds()
-    return age_s < float(spec.get("leaseDurationSeconds") or 15) + _AHEAD_S
+    return age_s < float(spec.get("leaseDurationSeconds") or 15) + ahead_s

@@ -10,7 +10,7 @@ from typing import Final
 from checklist_crds.secrets.sealing import KeyRing, ServerKeys
 from checklist_crds.settings.names import SUFFIX
 
-from ..command import CommandFailed
+from ..console.command import CommandFailed
 
 SERVER_KEY: Final = "CHECKLISTS_SERVER_KEY"
 SEALING_KEYS: Final = "CHECKLISTS_SEALING_KEYS"

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from attrs import define
+
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.resources.base import (
     CREATED_AT_ANNOTATION,
@@ -112,25 +114,19 @@ class Wanted:
         return f"{self.kind.kind} {where}{self.name}"
 
 
+@define(kw_only=True, eq=False, repr=False, slots=False)
 class Rewriting:
-    """Makes objects for another cluster, and perhaps for other namespaces."""
+    """Makes objects for another cluster, and perhaps for other namespaces.
 
-    def __init__(
-        self,
-        snapshot: str,
-        namespaces: Mapping[str, str],
-        ring: KeyRing | None,
-        *,
-        seals: RunSeals | None,
-        seals_expire: bool,
-    ) -> None:
-        """`namespaces`: new by old, of those that change; then `ring` must open what is sealed for the old ones.
-        `seals`: None believes all runs. `seals_expire`: the snapshot is of a version that lets them."""
-        self._snapshot = snapshot
-        self._namespaces = namespaces
-        self._ring = ring
-        self._seals = seals
-        self._seals_expire = seals_expire
+    `namespaces`: new by old, of those that change; then `ring` must open what is sealed for the old ones.
+    `seals`: None believes all runs. `seals_expire`: the snapshot is of a version that lets them.
+    """
+
+    _snapshot: str
+    _namespaces: Mapping[str, str]
+    _ring: KeyRing | None
+    _seals: RunSeals | None
+    _seals_expire: bool
 
     def wanted(self, kind: Kind, body: JsonObject) -> Wanted:
         """Raises SealBroken where something has to be sealed anew and cannot be opened."""

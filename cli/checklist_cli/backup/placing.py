@@ -14,7 +14,7 @@ from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeConflict, KubeInvalid, KubeNotFound, KubeUnavailable
 from checklist_crds.secrets.sealing import KeyRing
 
-from ..command import CommandFailed
+from ..console.command import CommandFailed
 from .objects import Wanted, difference, is_untouched, status_difference
 
 _CLUSTER_MAY_PAUSE_S: Final = (0.5, 1.0, 2.0, 4.0, 8.0)

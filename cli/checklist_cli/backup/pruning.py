@@ -11,7 +11,7 @@ from typing import Final
 from checklist_crds.platform.object_store import StoredObject
 from checklist_crds.times import Clock, utc_now
 
-from ..progress import Progress
+from ..console.progress import Progress
 from . import layout
 from .copying import ARCHIVE, PHOTOS
 from .format import BackupManifest, DamagedBackup

@@ -13,30 +13,28 @@ from typing import Any, Final
 
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeForbidden, KubeNotFound
-from checklist_crds.resources.base import ORGANIZATION_LABEL, RESTORED_ANNOTATION, RESTORING_ANNOTATION
-from checklist_crds.resources.kinds import NAMESPACE, ORGANIZATION, RUN, SECRET, WEBHOOK_DELIVERY, Kind
+from checklist_crds.resources.kinds import ORGANIZATION, RUN, SECRET, WEBHOOK_DELIVERY, Kind
 from checklist_crds.resources.pause import is_paused
 from checklist_crds.runs.seal import RunSeals
 from checklist_crds.secrets.sealing import KeyRing, SealBroken, ServerKeys
 from checklist_crds.times import Clock, utc_now
 
-from ..command import CommandFailed
-from ..progress import Progress
+from ..console.command import CommandFailed
+from ..console.progress import Progress
 from . import layout
 from .archived import archived_and_live, archived_runs
 from .copying import ARCHIVE, CopyingResult, copy_these, is_photo_of
 from .format import BackupManifest, OrganizationEntry, SecretNeed, from_line
 from .guard import leaders
-from .keys import fingerprints
-from .objects import KINDS, Rewriting, Wanted, end_of_restore, organization_of, sealed_texts
+from .objects import KINDS, Rewriting, Wanted, end_of_restore, organization_of
 from .parallel import for_each
 from .placing import InTheWay, Placed, Placing, patiently
+from .preflight import Preflight
 from .reading import copies_of, lines_of, objects_of
 from .store import BackupStore
-from .taking import Stores, crd_versions, secret_owner
+from .taking import Stores, secret_owner
 
 _LOOK_FOR_LEADERS_S: Final = 3.0
-_TOLD: Final = 20
 _SEALS_SINCE: Final = 10
 """The version of the definitions since which the API seals runs: those of earlier backups have no seals."""
 
@@ -83,7 +81,6 @@ class Restore:
         self._store = store
         self._manifest = manifest
         self._stores = stores
-        self._server_keys = server_keys
         self._ring = ring
         self._only = frozenset(only)
         self._check_keys = check_keys
@@ -93,20 +90,32 @@ class Restore:
         seals = None
         if check_keys and server_keys is not None and manifest.crd_version >= _SEALS_SINCE:
             seals = RunSeals(server_keys)
-        self._rewriting = Rewriting(manifest.name, namespaces, ring, seals=seals, seals_expire=manifest.seals_expire)
+        self._rewriting = Rewriting(
+            snapshot=manifest.name, namespaces=namespaces, ring=ring, seals=seals, seals_expire=manifest.seals_expire
+        )
         self._placing = Placing(client, ring)
-        self._there: frozenset[tuple[str | None, str]] = frozenset()
+        self._preflight = Preflight(
+            client=client,
+            store=store,
+            manifest=manifest,
+            rewriting=self._rewriting,
+            server_keys=server_keys,
+            ring=ring,
+            only=self._only,
+            clock=clock,
+        )
+        self._there: frozenset[tuple[str, str]] = frozenset()
         self._archived: frozenset[str] = frozenset()
         self.result = Result()
 
     async def run(self) -> Result:
-        chosen = self._chosen()
-        await self._check_cluster()
+        chosen = self._preflight.chosen()
+        await self._preflight.check_cluster()
         if self._check_keys:
-            await self._check_that_keys_fit(chosen)
-        todo = await self._organizations_to_do(chosen)
+            await self._preflight.check_that_keys_fit(chosen)
+        todo, self.result.were_finished = await self._preflight.organizations_to_do(chosen)
         folders = frozenset(one.id for one in todo) | (frozenset() if self._only else {layout.NOBODY})
-        await self._check_names(todo)
+        self._there = await self._preflight.check_names(todo)
         watching = asyncio.create_task(self._watch_for_leaders())
         working = asyncio.create_task(self._bring_all(todo, folders))
         try:
@@ -119,135 +128,6 @@ class Restore:
                 task.cancel()
             await asyncio.gather(watching, working, return_exceptions=True)
         return self.result
-
-    # -- before anything is written --------------------------------------------------------------------------------
-
-    def _chosen(self) -> list[OrganizationEntry]:
-        all_of_them = self._manifest.organizations
-        chosen = [one for one in all_of_them if not self._only or {one.name, one.id} & self._only]
-        if missing := sorted(self._only - {one.name for one in chosen} - {one.id for one in chosen}):
-            raise CommandFailed(f"the snapshot {self._manifest.name} has no organization {', '.join(missing)}")
-        return chosen
-
-    async def _check_cluster(self) -> None:
-        if held := await leaders(self._client, clock=self._clock):
-            raise CommandFailed(
-                f"an operator works on this cluster: {', '.join(held)}. Scale it to 0, wait 20 seconds, then again"
-            )
-        versions = await crd_versions(self._client)
-        missing = [
-            kind.plural for kind in KINDS if kind.plural not in versions and self._manifest.counts.get(kind.plural)
-        ]
-        if missing:
-            raise CommandFailed(
-                f"the cluster does not know {', '.join(missing)}: install the definitions first (docs/install.md)"
-            )
-        older = [plural for plural, version in versions.items() if version < self._manifest.crd_version]
-        if older:
-            raise CommandFailed(
-                f"the definitions of {', '.join(sorted(older))} are older than those of the backup "
-                f"({self._manifest.crd_version}): bring them up to date first (docs/install.md)"
-            )
-        for namespace in sorted({self._rewriting.namespace(old) for old in self._manifest.namespaces}):
-            try:
-                await self._client.get(NAMESPACE, namespace)
-            except KubeNotFound:
-                if not self._only:
-                    raise CommandFailed(
-                        f"there is no namespace {namespace}: make it first, or name another with --into-namespace"
-                    ) from None
-
-    async def _check_that_keys_fit(self, chosen: list[OrganizationEntry]) -> None:
-        """Links and tokens go on under the same server key alone, and what is sealed opens under its own keys alone."""
-        given = fingerprints(self._server_keys)
-        if not given and self._manifest.counts.get(RUN.plural):
-            raise CommandFailed(
-                "the server key is not known here, which tells whether runs were admitted: set CHECKLISTS_SERVER_KEY "
-                "to the one of the backup"
-            )
-        if self._manifest.server_key:
-            if not given:
-                raise CommandFailed(
-                    "the server key is not known here: set CHECKLISTS_SERVER_KEY to the one of the backup"
-                )
-            if self._manifest.server_key[0] not in given:
-                raise CommandFailed(
-                    "the server key is another one than that of the backup: links and tokens would open nothing. Set "
-                    "CHECKLISTS_SERVER_KEY to the old one, or to new,old"
-                )
-        folders = {one.id for one in chosen} | (set() if self._only else {layout.NOBODY})
-        broken: list[str] = []
-        for kind in KINDS:
-            async for body in objects_of(self._store, self._manifest, kind, folders):
-                metadata = body["metadata"]
-                where = metadata.get("namespace", "")
-                for sealed in sealed_texts(kind, where, metadata["name"], body.get("spec") or {}):
-                    if self._ring is None:
-                        raise CommandFailed(
-                            "the sealing keys are not known here: set CHECKLISTS_SEALING_KEYS to those of the backup "
-                            f"({', '.join(self._manifest.sealing_keys)})"
-                        )
-                    try:
-                        self._ring.open(sealed.text, owner=sealed.owner)
-                    except SealBroken as error:
-                        broken.append(f"{kind.kind} {metadata['name']}: {error}")
-        if broken:
-            raise CommandFailed(
-                f"{len(broken)} sealed texts do not open with the keys that are given: {'; '.join(broken[:3])}. Set "
-                f"CHECKLISTS_SEALING_KEYS to the keys of the backup ({', '.join(self._manifest.sealing_keys)})"
-            )
-
-    async def _organizations_to_do(self, chosen: list[OrganizationEntry]) -> list[OrganizationEntry]:
-        """Without those that this very restore has finished; what is there of another origin is in the way."""
-        todo, in_the_way = [], []
-        for one in chosen:
-            try:
-                found = await self._client.get(ORGANIZATION, one.name)
-            except KubeNotFound:
-                todo.append(one)
-                continue
-            annotations = found["metadata"].get("annotations") or {}
-            if annotations.get(RESTORING_ANNOTATION) == self._manifest.name:
-                todo.append(one)
-            elif annotations.get(RESTORED_ANNOTATION) == self._manifest.name:
-                self.result.were_finished.append(one.name)
-            else:
-                in_the_way.append(one.name)
-        if in_the_way:
-            raise InTheWay(f"these organizations are in the cluster already: {_told(in_the_way)}. Nothing was changed")
-        return todo
-
-    async def _check_names(self, todo: list[OrganizationEntry]) -> None:
-        """Whether anything of another origin bears a name that is needed."""
-        ours = {one.name for one in todo}
-        folders = {one.id for one in todo}
-        there: set[tuple[str | None, str]] = set()
-        in_the_way: list[str] = []
-        for kind in KINDS:
-            if kind is ORGANIZATION:
-                continue
-            found: dict[tuple[str, str], str | None] = {}
-            async for page, _ in self._client.pages(kind, metadata_only=True):
-                for body in page:
-                    metadata = body["metadata"]
-                    labels = metadata.get("labels") or {}
-                    found[metadata["namespace"], metadata["name"]] = labels.get(ORGANIZATION_LABEL)
-            if not found:
-                continue
-            async for body in objects_of(self._store, self._manifest, kind, folders):
-                name = body["metadata"]["name"]
-                place = self._rewriting.namespace(body["metadata"]["namespace"]), name
-                if place not in found:
-                    continue
-                label = (body["metadata"].get("labels") or {}).get(ORGANIZATION_LABEL)
-                if found[place] != label or organization_of(kind, body) not in ours:
-                    in_the_way.append(f"{kind.kind} {'/'.join(place)}")
-                there.add((kind.plural, "/".join(place)))
-        if in_the_way:
-            raise InTheWay(f"these names are taken by something else: {_told(in_the_way)}. Nothing was changed")
-        self._there = frozenset(there)
-
-    # -- the work --------------------------------------------------------------------------------------------------
 
     async def _watch_for_leaders(self) -> None:
         while True:
@@ -379,8 +259,3 @@ class Restore:
     @staticmethod
     def _is_objects(plural: str) -> bool:
         return any(kind.plural == plural for kind in KINDS)
-
-
-def _told(names: list[str]) -> str:
-    more = f" and {len(names) - _TOLD} more" if len(names) > _TOLD else ""
-    return ", ".join(sorted(names)[:_TOLD]) + more

@@ -17,20 +17,11 @@ from checklist_crds.resources.kinds import CUSTOM_RESOURCE_DEFINITION, SECRET
 from checklist_crds.secrets.sealing import KeyRing, ServerKeys
 from checklist_crds.times import Clock, utc_now
 
-from ..command import CommandFailed
-from ..progress import Progress
+from ..console.command import CommandFailed
+from ..console.progress import Progress
 from . import layout
 from .copying import ARCHIVE, PHOTOS, Copied, CopyingResult, copy_all, is_photo_of
-from .format import (
-    BackupManifest,
-    CopiesEntry,
-    DamagedBackup,
-    PartEntry,
-    SecretNeed,
-    decode,
-    encode,
-    to_line,
-)
+from .format import BackupManifest, CopiesEntry, DamagedBackup, PartEntry, SecretNeed, decode, encode, to_line
 from .keys import fingerprints
 from .reading import copies_of
 from .snapshot import Read, SnapshotReader

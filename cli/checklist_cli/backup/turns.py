@@ -15,7 +15,7 @@ from typing import Final
 
 from checklist_crds.times import Clock, format_timestamp, utc_now
 
-from ..progress import Progress
+from ..console.progress import Progress
 from . import layout
 from .store import BackupStore
 

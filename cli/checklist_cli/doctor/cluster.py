@@ -1,20 +1,53 @@
 """The installation in the cluster: definitions, clock, leader, programs, rights."""
 
-from collections.abc import AsyncIterator
-from datetime import datetime
+from collections.abc import AsyncIterator, Iterator
 from typing import Final
 
 from checklist_crds.crd.definition import CRD_VERSION, CRD_VERSION_ANNOTATION
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeError, KubeNotFound
-from checklist_crds.resources.base import VERSION
-from checklist_crds.resources.kinds import ALL_KINDS, CUSTOM_RESOURCE_DEFINITION, Kind
+from checklist_crds.resources.base import GROUP, VERSION
+from checklist_crds.resources.kinds import ALL_KINDS, CUSTOM_RESOURCE_DEFINITION, LEASE, Kind
 from checklist_crds.times import Clock, parse_timestamp
 
+from ..backup.guard import is_held
 from .finding import Finding, Level, ok, spoken, unknown
-from .rights import ACCOUNTS, needed
 
-_LEASE: Final = Kind("coordination.k8s.io", "v1", "leases", "Lease")
+ACCOUNTS: Final = ("api", "operator")
+"""By the component's name in the chart."""
+_API: Final = {
+    "runs": "create get list watch",
+    "runs/status": "patch",
+    "templates": "create get list watch update delete",
+    "templaterevisions": "create get",
+    "organizations": "get list watch",
+    "organizations/status": "patch",
+    "apikeys": "get list watch",
+    "members": "get list watch",
+    "webhookdeliveries": "get list watch",
+}
+_OPERATOR: Final = {
+    "runs": "get list watch delete",
+    "runs/status": "patch",
+    "templates": "get list watch",
+    "templaterevisions": "create get list delete",
+    "organizations": "get list watch",
+    "webhookdeliveries": "create get list watch delete",
+    "webhookdeliveries/status": "patch",
+}
+
+
+def needed(component: str) -> Iterator[tuple[str, str, str]]:
+    """(API group, resource or resource/subresource, verb), those without which the main job stands still: the chart's
+    own rules (a test compares the two)."""
+    for resource, verbs in (_API if component == "api" else _OPERATOR).items():
+        for verb in verbs.split():
+            yield GROUP, resource, verb
+    if component == "operator":
+        for verb in ("create", "get", "update"):
+            yield "coordination.k8s.io", "leases", verb
+
+
 _DEPLOYMENT: Final = Kind("apps", "v1", "deployments", "Deployment")
 _REVIEW: Final = Kind("authorization.k8s.io", "v1", "localsubjectaccessreviews", "LocalSubjectAccessReview")
 _OPERATORS_LEASE: Final = "checklist-dispatch-operator"
@@ -105,7 +138,7 @@ async def clock(client: KubeClient, now: Clock) -> AsyncIterator[Finding]:
 async def leaders(client: KubeClient, namespace: str, now: Clock) -> AsyncIterator[Finding]:
     """An operator leads, and its lease is fresh."""
     try:
-        leases, _ = await client.list_all(_LEASE, namespace)
+        leases, _ = await client.list_all(LEASE, namespace)
     except KubeError as error:
         yield unknown("leader", f"leases cannot be read: {error.message}", "run it as somebody who may list them")
         return
@@ -117,7 +150,7 @@ async def leaders(client: KubeClient, namespace: str, now: Clock) -> AsyncIterat
             f"no operator has ever worked in the namespace {namespace}",
             "is it the installation's (--namespace)? kubectl get pods shows whether an operator runs",
         )
-    elif _is_fresh(lease, now()):
+    elif is_held(lease, now()):
         spec = lease["spec"]
         age = max(0.0, (now() - parse_timestamp(spec["renewTime"])).total_seconds())
         yield ok("leader", f"{spec['holderIdentity']} holds {_OPERATORS_LEASE}, renewed {spoken(age)} ago")
@@ -131,14 +164,6 @@ async def leaders(client: KubeClient, namespace: str, now: Clock) -> AsyncIterat
             f"nobody holds {_OPERATORS_LEASE}: no event is sent, nothing expires on record",
             "kubectl get pods and the operator's log say why; a standby takes over within 20 s",
         )
-
-
-def _is_fresh(lease: JsonObject, now: datetime) -> bool:
-    spec = lease.get("spec") or {}
-    if not spec.get("holderIdentity") or not spec.get("renewTime"):
-        return False
-    age = (now - parse_timestamp(spec["renewTime"])).total_seconds()
-    return age < float(spec.get("leaseDurationSeconds") or 15)
 
 
 async def programs(client: KubeClient, namespace: str) -> AsyncIterator[Finding]:

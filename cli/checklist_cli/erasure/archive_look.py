@@ -12,7 +12,7 @@ from checklist_crds.resources.legal_hold import is_held
 from checklist_crds.times import Clock
 
 from ..backup.parallel import for_each
-from ..progress import Progress
+from ..console.progress import Progress
 from .journal import Journal
 from .person import Person
 from .sight import FoundPart, FoundRun, Known, Sight, host_of

@@ -24,8 +24,8 @@ from checklist_crds.resources.organization import Role
 from checklist_crds.secrets.account_links import account_name
 
 from ..backup.objects import organization_of
-from ..command import CommandFailed
-from ..progress import Progress
+from ..console.command import CommandFailed
+from ..console.progress import Progress
 from .person import Person
 from .sight import FoundObject, FoundRun, Known, Organization, Sight, host_of
 

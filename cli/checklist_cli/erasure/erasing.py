@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Final
 
 from checklist_crds.resources.audit_entry import Actor, ActorKind, AuditEntrySpec, AuditTarget, entry_name
-from checklist_crds.resources.base import API_VERSION, ORGANIZATION_LABEL, OrganizationRef
+from checklist_crds.resources.base import OrganizationRef
 from checklist_crds.resources.kinds import AUDIT_ENTRY, ORGANIZATION
 from checklist_crds.secrets.sealing import ServerKeys
 from checklist_crds.times import Clock, format_timestamp, utc_now
@@ -15,7 +15,7 @@ from checklist_crds.times import Clock, format_timestamp, utc_now
 from ..backup.keys import fingerprints
 from ..backup.parallel import gathered
 from ..backup.store import BackupStore
-from ..progress import Progress
+from ..console.progress import Progress
 from .cluster_look import ClusterLook, Identity
 from .elsewhere import NOT_SEARCHED, elsewhere, snapshots_with, stays
 from .journal import Attempt, Journal, Journals, State
@@ -129,12 +129,7 @@ class Erasure:
             target=AuditTarget(kind="person", id=journal.subject),
             details={"erasure": journal.id, "runs": str(len(journal.runs))},
         )
-        metadata = {
-            "name": entry_name(now),
-            "namespace": organization.home,
-            "labels": {ORGANIZATION_LABEL: organization.name},
-        }
-        body = {"apiVersion": API_VERSION, "kind": AUDIT_ENTRY.kind, "metadata": metadata, "spec": spec.to_kube()}
+        body = AUDIT_ENTRY.manifest(entry_name(now), organization.home, spec.to_kube(), organization=organization.name)
         await self._places.client.create(AUDIT_ENTRY, body, organization.home)
 
     # -- erasing ----------------------------------------------------------------------------------------------------

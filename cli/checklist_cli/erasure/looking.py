@@ -9,7 +9,7 @@ from checklist_crds.photos.store import PhotoStore
 from checklist_crds.times import Clock
 
 from ..backup.parallel import for_each
-from ..progress import Progress
+from ..console.progress import Progress
 from .archive_look import ArchiveLook
 from .cluster_look import ClusterLook
 from .journal import Journal

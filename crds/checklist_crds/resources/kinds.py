@@ -1,8 +1,10 @@
 """The resources that the service reads and writes, by their place in the Kubernetes API."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from .base import GROUP, VERSION
+from .base import GROUP, ORGANIZATION_LABEL, VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,25 @@ class Kind:
         parts += [part for part in (name, subresource) if part]
         return "/".join(parts)
 
+    def manifest(
+        self,
+        name: str,
+        namespace: str | None,
+        spec: Mapping[str, Any],
+        *,
+        organization: str | None = None,
+        annotations: Mapping[str, str | None] | None = None,
+    ) -> dict[str, Any]:
+        """An object to be created, labelled with its organization. Annotations that are None are left out."""
+        metadata: dict[str, Any] = {"name": name, "namespace": namespace}
+        if organization is not None:
+            metadata["labels"] = {ORGANIZATION_LABEL: organization}
+        if kept := {key: text for key, text in (annotations or {}).items() if text is not None}:
+            metadata["annotations"] = kept
+        if namespace is None:
+            del metadata["namespace"]
+        return {"apiVersion": self.api_version, "kind": self.kind, "metadata": metadata, "spec": spec}
+
 
 ORGANIZATION = Kind(GROUP, VERSION, "organizations", "Organization", namespaced=False)
 MEMBER = Kind(GROUP, VERSION, "members", "Member")
@@ -47,6 +68,7 @@ SECRET = Kind("", "v1", "secrets", "Secret")
 CONFIG_MAP = Kind("", "v1", "configmaps", "ConfigMap")
 EVENT = Kind("", "v1", "events", "Event")
 NAMESPACE = Kind("", "v1", "namespaces", "Namespace", namespaced=False)
+LEASE = Kind("coordination.k8s.io", "v1", "leases", "Lease")
 CUSTOM_RESOURCE_DEFINITION = Kind(
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False
 )

@@ -1,8 +1,9 @@
 """The five events as receivers get them: envelope and data, and the parts they share with REST (contract section 9)."""
 
+import math
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final, Protocol
 
 from pydantic import JsonValue
 
@@ -12,7 +13,6 @@ from ..resources.run import Answer, Geo, OutboxEntry, PhotoRef, Progress, Run
 from ..resources.template_definition import Definition, Section, Step
 from ..templates.answers import display_value
 from ..times import format_optional, format_timestamp
-from .places import distance_m
 
 __all__ = [
     "ALL_EVENTS",
@@ -212,3 +212,23 @@ def envelope(entry: OutboxEntry, run: Run, data: Mapping[str, Any]) -> dict[str,
 def for_attempt(envelope: Mapping[str, Any], attempt: int) -> dict[str, Any]:
     """The envelope of one attempt, in the specification's order of fields."""
     return {"event_id": envelope["event_id"], "delivery_attempt": attempt, **envelope}
+
+
+_EARTH_RADIUS_M: Final = 6_371_008.8
+
+
+class Point(Protocol):
+    """Degrees, WGS 84."""
+
+    @property
+    def lat(self) -> float: ...
+    @property
+    def lng(self) -> float: ...
+
+
+def distance_m(one: Point, other: Point) -> int:
+    """Whole metres along the great circle (haversine on a sphere: wrong by at most half a percent)."""
+    lat, other_lat = math.radians(one.lat), math.radians(other.lat)
+    half = math.sin((other_lat - lat) / 2) ** 2
+    half += math.cos(lat) * math.cos(other_lat) * math.sin(math.radians(other.lng - one.lng) / 2) ** 2
+    return round(2 * _EARTH_RADIUS_M * math.asin(math.sqrt(min(1.0, half))))

@@ -12,7 +12,8 @@ from datetime import datetime
 from typing import Any
 
 from ..errors import Problem, TemplateNotRunnable, ValidationFailed
-from ..resources.base import API_VERSION, CREATED_AT_ANNOTATION, ORGANIZATION_LABEL
+from ..resources.base import CREATED_AT_ANNOTATION
+from ..resources.kinds import TEMPLATE_REVISION
 from ..resources.pause import PAUSED_ANNOTATION, is_paused
 from ..resources.run import IdentityMode, ObjectNameRef, ResolvedTemplate
 from ..resources.template import ADMITTED, TemplateMeta, definition_of
@@ -20,7 +21,7 @@ from ..resources.template_change import CHANGED_BY_ANNOTATION, change_of
 from ..resources.template_definition import Definition, StepType
 from ..templates.conditions import applicable_step_ids
 from ..templates.validation import parse_definition, runnable_problems
-from ..times import format_timestamp
+from ..times import format_optional
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,26 +77,23 @@ def revision_of(template: Mapping[str, Any], *, seen_at: datetime | None = None)
     except ValidationFailed:
         tdl = written
     change = change_of(template["metadata"], meta.version)
-    annotations = {} if change is None else {CHANGED_BY_ANNOTATION: change.annotation()}
     made_at = meta.updated_at if change is not None or meta.version == 1 else seen_at
-    if made_at is not None:
-        annotations[CREATED_AT_ANNOTATION] = format_timestamp(made_at)
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "TemplateRevision",
-        "metadata": {
-            "name": revision_name(meta.id, meta.version, tdl),
-            "namespace": meta.namespace,
-            "labels": {ORGANIZATION_LABEL: meta.organization},
-            **({"annotations": annotations} if annotations else {}),
-        },
-        "spec": {
-            "organizationRef": {"name": meta.organization},
-            "templateId": meta.id,
-            "version": meta.version,
-            "definition": tdl,
-        },
+    spec = {
+        "organizationRef": {"name": meta.organization},
+        "templateId": meta.id,
+        "version": meta.version,
+        "definition": tdl,
     }
+    return TEMPLATE_REVISION.manifest(
+        revision_name(meta.id, meta.version, tdl),
+        meta.namespace,
+        spec,
+        organization=meta.organization,
+        annotations={
+            CHANGED_BY_ANNOTATION: None if change is None else change.annotation(),
+            CREATED_AT_ANNOTATION: format_optional(made_at),
+        },
+    )
 
 
 def revision_name(template_id: str, version: int, tdl: Mapping[str, Any]) -> str:

@@ -24,14 +24,14 @@ SigningKeys = Annotated[ServerKeys, Text(ServerKeys.parse)]
 
 BASE_URL_SCHEMA = {"type": "string", "pattern": "^https?://[^ /?#@]+(/[A-Za-z0-9._~-]+)*/?$"}
 SERVER_KEY = (
-    "base64 of 32 random bytes: signs links, addresses of photos and idempotent names; several with commas between "
-    "while it is replaced, the first one signs"
+    "server key, base64 of 32 random bytes: signs links, photo URLs and idempotency keys; "
+    "comma-separated during a rotation, the first one signs"
 )
-BASE_URL = (
-    "public address of the service, which links and addresses of photos begin with; perhaps with a path that a proxy "
-    "in front takes off"
+BASE_URL = "public URL of the service, the beginning of links and photo URLs; can have a path that a proxy removes"
+NAMESPACE = (
+    "namespace of the installation: objects of organizations without a namespace of their own, "
+    "sessions, the leader's lease"
 )
-NAMESPACE = "namespace of the installation: objects that name none of their own, sessions, the leader's lease"
 
 
 def _otlp_endpoint(text: str) -> str:
@@ -51,33 +51,33 @@ class LimitSettings(Group):
     templates: Whole = setting(Limits().templates, "templates of an organization", ge=0, le=100_000)
     template_bytes: Whole = setting(
         Limits().template_bytes,
-        "the templates of an organization together, as compact JSON",
+        "total size of an organization's templates, as compact JSON",
         unit="bytes",
         ge=0,
         le=2**40,
     )
-    versions: Whole = setting(Limits().versions, "earlier versions that are kept of one template", ge=1, le=100_000)
+    versions: Whole = setting(Limits().versions, "kept versions of one template", ge=1, le=100_000)
     api_keys: Whole = setting(Limits().api_keys, "API keys of an organization that are not revoked", ge=0, le=100_000)
     members: Whole = setting(Limits().members, "members of an organization", ge=0, le=100_000)
     accounts: Whole = setting(
-        Limits().accounts, "local accounts that the admins of an organization made", ge=0, le=100_000
+        Limits().accounts, "local accounts that an organization's admins created", ge=0, le=100_000
     )
     idempotency_keys: Whole = setting(
         Limits().idempotency_keys,
-        "templates and replays that an organization makes with an Idempotency-Key in 24 hours",
+        "templates and replays that an organization creates with an Idempotency-Key in 24 hours",
         ge=0,
         le=1_000_000,
     )
     run_bytes: Whole = setting(
         Limits().run_bytes,
-        "photos and drawings ever stored for one run, those that were replaced or taken back included",
+        "photos and drawings ever stored for one run, including replaced and deleted ones",
         unit="bytes",
         ge=0,
         le=2**50,
     )
     audit_entries: Whole = setting(
         Limits().audit_entries,
-        "audit entries that are kept of an organization; the operator removes the oldest beyond",
+        "kept audit entries of an organization; the operator removes older ones",
         ge=0,
         le=10_000_000,
     )
@@ -93,56 +93,56 @@ class SharedSettings(ProgramSettings):
 
     sealing: SealingKeys = setting(
         ...,
-        "id:base64 of 32 random bytes, with commas between: seal webhook secrets and passwords; the first one seals, "
-        "all of them open",
+        "sealing keys for webhook secrets and passwords, id:base64 of 32 random bytes, comma-separated; "
+        "the first one seals, all of them open",
         variable="SEALING_KEYS",
         secret=True,
     )
     watch_namespaces: Words = setting(
         (),
-        "namespaces to serve, with commas between, the installation's own among them; API and operator need the same",
+        "namespaces to serve, comma-separated, including the installation's own; the same for API and operator",
         schema=LIST_SCHEMA,
         default_text="all",
     )
-    host: str = setting("127.0.0.1", "address to listen on: the API's requests; the operator's health and metrics")
+    host: str = setting("127.0.0.1", "address to listen on (operator: for health and metrics)")
     photo_store: str = setting(
         None,
-        "where photos are kept: file:///folder, s3://bucket/prefix, gs://bucket/prefix or az://container/prefix; API "
-        "and operator need the same",
+        "photo store: file:///folder, s3://bucket/prefix, gs://bucket/prefix or az://container/prefix; "
+        "the same for API and operator",
         default_text="a folder of the user's",
         default_from=lambda _: default_url({}),
     )
     archive_store: str = setting(
         None,
-        "where runs go that are older than their organization keeps them in the cluster: a URL as that of the photo "
-        "store, in which they are under `archive/`; API and operator need the same",
+        "archive of runs past their retention: a URL like that of the photo store, whose default is "
+        "`archive/` in it; the same for API and operator",
         default_text="the photo store",
         default_from=lambda fields: fields.get("photo_store"),
     )
     s3_access_key_id: S3Secret | None = setting(
         None,
-        "key id for stores in S3; none: AWS_ACCESS_KEY_ID, or the machine's identity",
+        "access key id for S3; without it AWS_ACCESS_KEY_ID, or the machine's identity",
         secret=True,
     )
-    s3_secret_access_key: S3Secret | None = setting(None, "the secret that belongs to that key id", secret=True)
+    s3_secret_access_key: S3Secret | None = setting(None, "secret access key of that id", secret=True)
     allow_insecure_targets: Switch = setting(
-        False, "1 allows webhooks to http and to private addresses: for development, and said at the start"
+        False, "1 allows webhooks to http and to private addresses, for development; logged at start"
     )
     internal_receivers: Annotated[InternalHosts, Text(InternalHosts.parse)] = setting(
         InternalHosts(),
-        "hosts of receivers inside your own network or cluster, with commas between, `*.` for all below: webhooks to "
-        "these alone may go to http and to private addresses",
+        "hosts of receivers inside your own network or cluster, comma-separated, `*.` for all names below"
+        " one; webhooks to these hosts may use http and private addresses",
         schema=LIST_SCHEMA,
         default_text="none",
     )
     otlp_endpoint: Annotated[str, Text(_otlp_endpoint)] | None = setting(
         None,
-        "http(s)://host:port of an OpenTelemetry collector for traces (OTLP over HTTP); needs the extra otel",
+        "http(s)://host:port of an OpenTelemetry collector for traces (OTLP over HTTP); needs the package extra otel",
         schema={"type": "string", "pattern": "^https?://[^/?#@\\s]+/?$"},
         default_text="no traces",
     )
     caps: LimitSettings = Field(default_factory=LimitSettings)
-    log_level: LogLevel = setting("INFO", "what is logged; no level shows a secret")
+    log_level: LogLevel = setting("INFO", "log level; no level shows a secret")
 
     @property
     def openness(self) -> Openness:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from checklist_api.generation.composer_pool import ComposerPool
+from checklist_api.generation.generator import ComposerPool
 from checklist_api.generation.language_model.failures import ModelFailure, Reason
 from checklist_api.generation.language_model.provider import ModelProvider
 from checklist_api.metrics import Metrics

@@ -31,16 +31,15 @@ from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.limits.retention import Keep, is_settled, organization_of
 from checklist_crds.platform.object_store import StoreUnavailable
+from checklist_crds.platform.ttl_cache import TTLCache
 from checklist_crds.resources.kinds import ORGANIZATION, RUN, TEMPLATE_REVISION, WEBHOOK_DELIVERY
 from checklist_crds.resources.legal_hold import is_held
 from checklist_crds.times import Clock, parse_timestamp
 from checklist_crds.values.json_text import to_json
-from checklist_operator.archive.erasures import ErasedMeanwhile
 from checklist_operator.archive.removal import ArchivedObjects, all_done
-from checklist_operator.archive.writer import ArchiveWriter, Line, NotAllowed
+from checklist_operator.archive.writer import ArchiveWriter, ErasedMeanwhile, Line, NotAllowed
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.metrics import Metrics
-from checklist_operator.runtime.ttl_cache import TTLCache
 
 logger = logging.getLogger(__name__)
 

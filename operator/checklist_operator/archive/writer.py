@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from checklist_crds.archive import ArchiveStore, Damaged, EncodedPart, Folder, Manifest, PartPlace, encode_part
+from checklist_crds.archive.erasures import Erasures
 from checklist_crds.archive.part import manifest_of, verified_records
 from checklist_crds.archive.record import Record, RemovedDeliveries
 from checklist_crds.times import Clock, format_timestamp
@@ -137,3 +138,29 @@ def _compare(content: bytes, manifest: Manifest, lines: Sequence[Line]) -> None:
 
 def _records(content: bytes, manifest: Manifest) -> tuple[Line, ...]:
     return tuple(verified_records(content, manifest))
+
+
+class ErasedMeanwhile:
+    """Takes out of the archive again what somebody erased while we had it in hand.
+
+    Methods raise StoreUnavailable, Damaged and NotAllowed.
+    """
+
+    def __init__(self, store: ArchiveStore, writer: ArchiveWriter, *, clock: Clock) -> None:
+        self._erasures = Erasures(store)
+        self._writer = writer
+        self._clock = clock
+
+    async def sift(self, place: PartPlace, lines: Sequence[Line]) -> tuple[PartPlace | None, list[Line], list[Line]]:
+        """Of a part that counts: where the lines are that stay (None: there are none), those, and the erased ones.
+
+        To be asked after the part counts and before anything is deleted upon it: whoever erases notes first what they
+        erase and looks at the archive then, so either they have seen our part, or we see their note.
+        """
+        erased = await self._erasures.among(place.folder.organization, lines, now=self._clock())
+        if not erased:
+            return place, list(lines), []
+        rest = [line for line in lines if line.run_id not in erased]
+        instead = (await self._writer.write(place.folder, rest)).place if rest else None
+        await self._writer.withdraw(place)
+        return instead, rest, [line for line in lines if line.run_id in erased]

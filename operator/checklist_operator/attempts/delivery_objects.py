@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 
+from attrs import define, field
+
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeConflict, KubeError, KubeNotFound
 from checklist_crds.platform.tracing import TRACEPARENT_ANNOTATION, traceparent_of
-from checklist_crds.resources.base import ORGANIZATION_LABEL, OrganizationRef
+from checklist_crds.resources.base import OrganizationRef
 from checklist_crds.resources.delivery import WebhookDeliverySpec, WebhookDeliveryStatus
 from checklist_crds.resources.delivery_records import DeliveryRecord
 from checklist_crds.resources.kinds import WEBHOOK_DELIVERY
@@ -70,24 +72,16 @@ class Delivery:
         )
 
 
+@define(kw_only=True, eq=False, repr=False, slots=False)
 class DeliveryObjects:
     """Reads and writes deliveries. Every write is conditional on what was read."""
 
-    def __init__(
-        self,
-        client: KubeClient,
-        reads: FreshReads,
-        schedule: RetrySchedule,
-        *,
-        clock: Clock,
-        rng: Callable[[], float] = random.random,
-    ) -> None:
-        self._client = client
-        self._reads = reads
-        self._schedule = schedule
-        self._clock = clock
-        self._rng = rng
-        self._in_hand: set[tuple[str, str]] = set()
+    _client: KubeClient
+    _reads: FreshReads
+    _schedule: RetrySchedule
+    _clock: Clock
+    _rng: Callable[[], float] = random.random
+    _in_hand: set[tuple[str, str]] = field(factory=set, init=False)
 
     def next_attempt_at(self, outcome: Outcome, attempt: int) -> datetime | None:
         """When the attempt after this one is due; None after a success and after the fifth."""
@@ -232,13 +226,4 @@ def new_delivery(
         url=url,
         payload=payload_of(message),
     )
-    return {
-        "apiVersion": WEBHOOK_DELIVERY.api_version,
-        "kind": WEBHOOK_DELIVERY.kind,
-        "metadata": {
-            "name": entry.event_id,
-            "namespace": run.namespace,
-            "labels": {ORGANIZATION_LABEL: organization},
-        },
-        "spec": spec.to_kube(),
-    }
+    return WEBHOOK_DELIVERY.manifest(entry.event_id, run.namespace, spec.to_kube(), organization=organization)

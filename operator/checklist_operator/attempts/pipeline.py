@@ -9,6 +9,8 @@ import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable
 
+from attrs import define, field
+
 from checklist_crds.times import Clock
 from checklist_operator.attempts.attempt import Attempt, RecordedAttempt, SentAttempt
 from checklist_operator.attempts.claim import Claims
@@ -26,31 +28,21 @@ from checklist_operator.transport.outcome import Outcome
 logger = logging.getLogger(__name__)
 
 
+@define(kw_only=True, eq=False, repr=False, slots=False)
 class AttemptPipeline:
     """Makes attempts and knows those that are under way."""
 
-    def __init__(
-        self,
-        *,
-        claims: Claims,
-        transmitter: Transmitter,
-        recorder: AttemptRecorder,
-        photos: EventPhotos,
-        pauses: Pauses,
-        metrics: Metrics,
-        clock: Clock,
-    ) -> None:
-        self._claims = claims
-        self._transmitter = transmitter
-        self._recorder = recorder
-        self._photos = photos
-        self._pauses = pauses
-        self._metrics = metrics
-        self._clock = clock
-        self._sending: Counter[bool] = Counter()
-        """Attempts that may be sent at any moment or have been, by whether they are first ones."""
-        self._unrecorded: dict[tuple[str, int], bool] = {}
-        self._stopping = False
+    _claims: Claims
+    _transmitter: Transmitter
+    _recorder: AttemptRecorder
+    _photos: EventPhotos
+    _pauses: Pauses
+    _metrics: Metrics
+    _clock: Clock
+    _sending: Counter[bool] = field(factory=Counter, init=False)
+    """Attempts that may be sent at any moment or have been, by whether they are first ones."""
+    _unrecorded: dict[tuple[str, int], bool] = field(factory=dict, init=False)
+    _stopping: bool = field(default=False, init=False)
 
     @property
     def in_flight(self) -> int:

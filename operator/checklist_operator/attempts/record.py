@@ -8,6 +8,8 @@ import contextlib
 import logging
 from typing import Final
 
+from attrs import define, field
+
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeError, KubeNotFound
 from checklist_crds.kube.informer import Key
@@ -35,28 +37,18 @@ _AT_ONCE: Final = 8
 """Outcomes of retries that are being written. Starts compete with them for the cluster, and have to be on time."""
 
 
+@define(kw_only=True, eq=False, repr=False, slots=False)
 class AttemptRecorder:
     """Writes outcomes and faults."""
 
-    def __init__(
-        self,
-        client: KubeClient,
-        objects: DeliveryObjects,
-        claims: Claims,
-        settler: DeliverySettler,
-        *,
-        metrics: Metrics,
-        events: EventRecorder,
-        clock: Clock,
-    ) -> None:
-        self._client = client
-        self._objects = objects
-        self._claims = claims
-        self._settler = settler
-        self._metrics = metrics
-        self._events = events
-        self._clock = clock
-        self._room = asyncio.Semaphore(_AT_ONCE)
+    _client: KubeClient
+    _objects: DeliveryObjects
+    _claims: Claims
+    _settler: DeliverySettler
+    _metrics: Metrics
+    _events: EventRecorder
+    _clock: Clock
+    _room: asyncio.Semaphore = field(factory=lambda: asyncio.Semaphore(_AT_ONCE), init=False)
 
     async def record(self, sent: SentAttempt) -> RecordedAttempt | None:
         """None when nobody needs it: its run or namespace is gone, or somebody else goes on with the delivery."""

@@ -6,13 +6,13 @@ from typing import Final
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.informer import Key, version_of
+from checklist_crds.platform.ttl_cache import TTLCache
 from checklist_crds.resources.delivery_records import DeliveryRecord
 from checklist_crds.resources.kinds import RUN
 from checklist_crds.times import Clock
 from checklist_operator.attempts.run_status import change_run_status, with_delivering, with_records
 from checklist_operator.runtime.call_coalescer import CallCoalescer
 from checklist_operator.runtime.fresh_reads import FreshReads
-from checklist_operator.runtime.ttl_cache import TTLCache
 
 _WRITING_AT_ONCE: Final = 8
 """Runs. Starts of retries compete with them for the cluster, and are what has to be on time."""

@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from attrs import define, field
+
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.platform.log_lines import also_in_context
 from checklist_crds.platform.tracing import NO_TRACES, SpanKind, Tracing, trace_id_of, traceparent_of
+from checklist_crds.platform.ttl_cache import TTLCache
 from checklist_operator.runtime.metrics import Metrics
-from checklist_operator.runtime.ttl_cache import TTLCache
 from checklist_operator.transport.fairness import Permits, host_of
 from checklist_operator.transport.outcome import Outcome
 from checklist_operator.transport.sender import Sender
@@ -32,27 +34,21 @@ class Origin:
     """traceparent of the event's first attempt, as its delivery remembers it; None for the first attempt itself."""
 
 
+@define(kw_only=True, eq=False, repr=False, slots=False)
 class Transmitter:
-    """Sends when it may."""
+    """Sends when it may.
 
-    def __init__(
-        self,
-        sender: Sender,
-        permits: Permits,
-        metrics: Metrics,
-        *,
-        leads: Callable[[], bool],
-        tracing: Tracing = NO_TRACES,
-    ) -> None:
-        """`leads`: whether the lease is ours at this moment."""
-        self._sender = sender
-        self._permits = permits
-        self._metrics = metrics
-        self._leads = leads
-        self._tracing = tracing
-        self._failed: TTLCache[str, str] = TTLCache(_REMEMBERED)
-        self._starts = True
-        self._takes_answers = True
+    `leads`: whether the lease is ours at this moment.
+    """
+
+    _sender: Sender
+    _permits: Permits
+    _metrics: Metrics
+    _leads: Callable[[], bool]
+    _tracing: Tracing = NO_TRACES
+    _failed: TTLCache[str, str] = field(factory=lambda: TTLCache(_REMEMBERED), init=False)
+    _starts: bool = field(default=True, init=False)
+    _takes_answers: bool = field(default=True, init=False)
 
     def stop_sending(self) -> None:
         """What was to be sent from now on is not: its answer would come when nobody takes it."""

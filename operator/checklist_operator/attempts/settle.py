@@ -3,6 +3,8 @@
 import logging
 from collections.abc import Callable
 
+from attrs import define
+
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.informer import Key
 from checklist_crds.resources.delivery import (
@@ -35,25 +37,16 @@ from checklist_operator.transport.fairness import host_of
 logger = logging.getLogger(__name__)
 
 
+@define(kw_only=True, eq=False, repr=False, slots=False)
 class DeliverySettler:
     """Ends deliveries, and replays of them. Methods that write raise KubeError."""
 
-    def __init__(
-        self,
-        objects: DeliveryObjects,
-        records: RunRecords,
-        *,
-        metrics: Metrics,
-        events: EventRecorder,
-        clock: Clock,
-        on_settled: Callable[[Key], None],
-    ) -> None:
-        self._objects = objects
-        self._records = records
-        self._metrics = metrics
-        self._events = events
-        self._clock = clock
-        self._on_settled = on_settled
+    _objects: DeliveryObjects
+    _records: RunRecords
+    _metrics: Metrics
+    _events: EventRecorder
+    _clock: Clock
+    _on_settled: Callable[[Key], None]
 
     async def conclude(self, delivery: Delivery) -> None:
         """Records the end on the run, then settles. Raises KubeError; then it is done again from the start."""

@@ -66,11 +66,15 @@ class AttemptParts:
     ) -> Self:
         """`on_settled` is called with a delivery that has nothing left to send."""
         reads = FreshReads(client)
-        objects = DeliveryObjects(client, reads, schedule, clock=clock)
+        objects = DeliveryObjects(client=client, reads=reads, schedule=schedule, clock=clock)
         claims = Claims(objects, confirm_lead, holder=holder, clock=clock, one_by_one_per_s=claims_per_s)
         records = RunRecords(client, reads, clock)
-        settler = DeliverySettler(objects, records, metrics=metrics, events=events, clock=clock, on_settled=on_settled)
-        recorder = AttemptRecorder(client, objects, claims, settler, metrics=metrics, events=events, clock=clock)
+        settler = DeliverySettler(
+            objects=objects, records=records, metrics=metrics, events=events, clock=clock, on_settled=on_settled
+        )
+        recorder = AttemptRecorder(
+            client=client, objects=objects, claims=claims, settler=settler, metrics=metrics, events=events, clock=clock
+        )
         preparation = Preparation(
             objects=objects,
             reads=reads,

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.errors import KubeConflict, KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
+from checklist_crds.platform.ttl_cache import TTLCache
 from checklist_crds.resources.delivery import WebhookDeliveryStatus
 from checklist_crds.times import Clock, parse_timestamp
 from checklist_operator.attempts.attempt import Attempt
@@ -23,7 +24,6 @@ from checklist_operator.attempts.replay_progress import is_half_made
 from checklist_operator.attempts.wiring import AttemptParts
 from checklist_operator.faults import LocalFault
 from checklist_operator.runtime.timers import Timers
-from checklist_operator.runtime.ttl_cache import TTLCache
 from checklist_operator.runtime.work_queue import WorkQueue
 
 _LOCAL_FAULT_PAUSE_S: Final = 10.0

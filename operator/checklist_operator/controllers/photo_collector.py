@@ -17,6 +17,8 @@ from collections.abc import Callable, Collection, Mapping
 from datetime import timedelta
 from typing import Any, Final
 
+from attrs import Factory, define, field
+
 from checklist_crds.ids import object_id
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeGone, KubeNotFound
@@ -44,30 +46,27 @@ _Gone = tuple[str, PhotoFolder]
 """Where a run was, and where its photos are."""
 
 
+@define(kw_only=True, eq=False, repr=False, slots=False)
 class PhotoCollector:
-    """Shown every unsettled run, and told of runs that retention removed."""
+    """Shown every unsettled run, and told of runs that retention removed.
 
-    def __init__(
-        self,
-        client: KubeClient,
-        store: PhotoStore,
-        archived: ArchivedRuns,
-        *,
-        clock: Clock,
-        namespaces: tuple[str, ...],
-        orphan_after: timedelta,
-        on_removed: Callable[[str], None],
-        on_bug: Callable[[str], None],
-    ) -> None:
-        """`namespaces`: where runs are looked for, the installation's own first."""
-        self._client = client
-        self._store = store
-        self._archived = archived
-        self._clock = clock
-        self._namespaces = namespaces
-        self._orphan_after = orphan_after
-        self._on_removed = on_removed
-        self.queue: WorkQueue[_Gone] = WorkQueue("photo_collector", self._reconcile, workers=2, on_bug=on_bug)
+    `namespaces`: where runs are looked for, the installation's own first.
+    """
+
+    _client: KubeClient
+    _store: PhotoStore
+    _archived: ArchivedRuns
+    _clock: Clock
+    _namespaces: tuple[str, ...]
+    _orphan_after: timedelta
+    _on_removed: Callable[[str], None]
+    _on_bug: Callable[[str], None]
+    queue: WorkQueue[_Gone] = field(
+        default=Factory(
+            lambda self: WorkQueue("photo_collector", self._reconcile, workers=2, on_bug=self._on_bug), takes_self=True
+        ),
+        init=False,
+    )
 
     def observe(self, type_: str | None, body: JsonObject) -> None:
         # A run that was settled leaves the watch in the same way as one that was deleted.

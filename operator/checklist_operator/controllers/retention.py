@@ -13,6 +13,8 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
+from attrs import define, field
+
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeGone, KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
@@ -41,32 +43,23 @@ _CHECK_RUN_AGAIN: Final = timedelta(hours=1)
 _AT_ONCE: Final = 500
 
 
+@define(kw_only=True, eq=False, repr=False, slots=False)
 class Retention:
-    """`sweep` looks at everything that is settled."""
+    """`sweep` looks at everything that is settled.
 
-    def __init__(
-        self,
-        client: KubeClient,
-        archiver: Archiver,
-        *,
-        clock: Clock,
-        audit_entries: int,
-        namespaces: tuple[str, ...],
-        metrics: Metrics,
-        on_removed: Callable[[str], None],
-        on_run_removed: Callable[[JsonObject], None],
-    ) -> None:
-        """`audit_entries`: how many an organization keeps that has no cap of its own. `on_run_removed` is told of runs
-        that are gone for good, not of archived ones."""
-        self._client = client
-        self._archiver = archiver
-        self._clock = clock
-        self._audit_entries = audit_entries
-        self._namespaces = namespaces
-        self._metrics = metrics
-        self._on_removed = on_removed
-        self._on_run_removed = on_run_removed
-        self._run_seen: dict[Key, datetime] = {}
+    `audit_entries`: how many an organization keeps that has no cap of its own. `on_run_removed` is called with
+    runs that are gone for good, not with archived ones.
+    """
+
+    _client: KubeClient
+    _archiver: Archiver
+    _clock: Clock
+    _audit_entries: int
+    _namespaces: tuple[str, ...]
+    _metrics: Metrics
+    _on_removed: Callable[[str], None]
+    _on_run_removed: Callable[[JsonObject], None]
+    _run_seen: dict[Key, datetime] = field(factory=dict, init=False)
 
     @property
     def runs_remembered(self) -> int:

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
 
+from attrs import Factory, define, field
+
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
@@ -27,28 +29,21 @@ KEPT_VERSIONS: Final = 50
 """Of a template, the current one among them; beside those that runs were made of."""
 
 
+@define(kw_only=True, eq=False, repr=False, slots=False)
 class RevisionCollector:
     """`sweep` looks at all revisions; it reads runs only if there is something that could go."""
 
-    def __init__(
-        self,
-        client: KubeClient,
-        store: RevisionStore,
-        *,
-        clock: Clock,
-        grace_s: float,
-        kept: int = KEPT_VERSIONS,
-        namespaces: tuple[str, ...],
-        on_removed: Callable[[str], None],
-    ) -> None:
-        self._client = client
-        self._store = store
-        self._clock = clock
-        self._grace = timedelta(seconds=grace_s)
-        self._kept = kept
-        self._namespaces = namespaces
-        self._on_removed = on_removed
-        self._unused_since: dict[tuple[Key, str], datetime] = {}
+    _client: KubeClient
+    _store: RevisionStore
+    _clock: Clock
+    _grace_s: float
+    _kept: int = KEPT_VERSIONS
+    _namespaces: tuple[str, ...]
+    _on_removed: Callable[[str], None]
+    _grace: timedelta = field(
+        default=Factory(lambda self: timedelta(seconds=self._grace_s), takes_self=True), init=False
+    )
+    _unused_since: dict[tuple[Key, str], datetime] = field(factory=dict, init=False)
 
     async def sweep(self) -> int:
         """How many were deleted. Raises KubeError; then the next sweep does it."""

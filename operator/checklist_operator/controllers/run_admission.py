@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from attrs import Factory, define, field
 from pydantic import ValidationError
 
 from checklist_crds.errors import TemplateNotRunnable
@@ -74,43 +75,32 @@ class _Held:
     paused: bool = False
 
 
+@define(kw_only=True, eq=False, repr=False, slots=False)
 class RunAdmission:
     """Shown every unsettled run; acts on those that nobody has admitted."""
 
-    def __init__(
-        self,
-        client: KubeClient,
-        *,
-        tenancy: Tenancy,
-        ledger: QuotaLedger,
-        revisions: RevisionStore,
-        secrets: SigningSecrets,
-        pauses: Pauses,
-        metrics: Metrics,
-        events: EventRecorder,
-        clock: Clock,
-        archived: ArchivedRuns,
-        seals: RunSeals,
-        name_of: NameOf,
-        allow_insecure: Openness,
-        on_bug: Callable[[str], None],
-    ) -> None:
-        self._client = client
-        self._tenancy = tenancy
-        self._ledger = ledger
-        self._revisions = revisions
-        self._secrets = secrets
-        self._pauses = pauses
-        self._metrics = metrics
-        self._events = events
-        self._clock = clock
-        self._archived = archived
-        self._seals = seals
-        self._name_of = name_of
-        self._allow_insecure = allow_insecure
-        self._refused: dict[Key, _Held] = {}
-        self._waiting_for: defaultdict[str, set[Key]] = defaultdict(set)
-        self.queue: WorkQueue[Key] = WorkQueue("run_admission", self._reconcile, workers=8, on_bug=on_bug)
+    _client: KubeClient
+    _tenancy: Tenancy
+    _ledger: QuotaLedger
+    _revisions: RevisionStore
+    _secrets: SigningSecrets
+    _pauses: Pauses
+    _metrics: Metrics
+    _events: EventRecorder
+    _clock: Clock
+    _archived: ArchivedRuns
+    _seals: RunSeals
+    _name_of: NameOf
+    _allow_insecure: Openness
+    _on_bug: Callable[[str], None]
+    _refused: dict[Key, _Held] = field(factory=dict, init=False)
+    _waiting_for: defaultdict[str, set[Key]] = field(factory=lambda: defaultdict(set), init=False)
+    queue: WorkQueue[Key] = field(
+        default=Factory(
+            lambda self: WorkQueue("run_admission", self._reconcile, workers=8, on_bug=self._on_bug), takes_self=True
+        ),
+        init=False,
+    )
 
     def observe(self, type_: str | None, body: JsonObject) -> None:
         key = key_of(body)

@@ -14,6 +14,8 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
+from attrs import Factory, define, field
+
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeConflict, KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
@@ -52,31 +54,29 @@ Judged = tuple[JsonObject, ReplayRefusal | None]
 """The delivery as it is after a request, and why that was refused; None when it was accepted, now or before."""
 
 
+@define(kw_only=True, eq=False, repr=False, slots=False)
 class ReplayRequests:
-    """Shown deliveries, settled or not, whole or as metadata alone; acts on those with the annotation."""
+    """Shown deliveries, settled or not, whole or as metadata alone; acts on those with the annotation.
 
-    def __init__(
-        self,
-        client: KubeClient,
-        *,
-        objects: DeliveryObjects,
-        events: EventRecorder,
-        metrics: Metrics,
-        clock: Clock,
-        allow_insecure: Openness,
-        on_accepted: Callable[[JsonObject], None],
-        on_bug: Callable[[str], None],
-        workers: int = 16,
-    ) -> None:
-        """`on_accepted` is called with a delivery that has something to send now."""
-        self._client = client
-        self._objects = objects
-        self._events = events
-        self._metrics = metrics
-        self._clock = clock
-        self._allow_insecure = allow_insecure
-        self._on_accepted = on_accepted
-        self.queue: WorkQueue[Key] = WorkQueue("replay_requests", self._reconcile, workers=workers, on_bug=on_bug)
+    `on_accepted` is called with a delivery that has something to send now.
+    """
+
+    _client: KubeClient
+    _objects: DeliveryObjects
+    _events: EventRecorder
+    _metrics: Metrics
+    _clock: Clock
+    _allow_insecure: Openness
+    _on_accepted: Callable[[JsonObject], None]
+    _on_bug: Callable[[str], None]
+    _workers: int = 16
+    queue: WorkQueue[Key] = field(
+        default=Factory(
+            lambda self: WorkQueue("replay_requests", self._reconcile, workers=self._workers, on_bug=self._on_bug),
+            takes_self=True,
+        ),
+        init=False,
+    )
 
     def observe(self, type_: str | None, body: JsonObject) -> None:
         # DELETED, from one of the two watches, may only mean that it is up to the other one now: nothing is forgotten.

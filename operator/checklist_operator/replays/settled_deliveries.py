@@ -9,6 +9,8 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
+from attrs import define
+
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeError, KubeGone
 from checklist_crds.resources.kinds import WEBHOOK_DELIVERY
@@ -24,22 +26,15 @@ _BACKOFF: Final = Backoff(first=0.1, longest=5.0)
 Observe = Callable[[str | None, JsonObject], None]
 
 
+@define(kw_only=True, eq=False, repr=False, slots=False)
 class SettledDeliveries:
     """Shows `observe` the metadata of settled deliveries that were changed, and once that of all others."""
 
-    def __init__(
-        self,
-        client: KubeClient,
-        observe: Observe,
-        *,
-        namespaces: tuple[str, ...],
-        page_pause_s: float = _PAGE_PAUSE_S,
-    ) -> None:
-        """`namespaces`: none means all."""
-        self._client = client
-        self._observe = observe
-        self._namespaces = namespaces
-        self._page_pause_s = page_pause_s
+    _client: KubeClient
+    _observe: Observe
+    _namespaces: tuple[str, ...]
+    """None means all."""
+    _page_pause_s: float = _PAGE_PAUSE_S
 
     async def run(self) -> None:
         """Until cancelled."""

@@ -24,7 +24,7 @@ from kubernetes.aio.leaderelection.resourcelock.baselock import BaseLock
 
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeError, KubeNotFound, KubeUnavailable
-from checklist_crds.resources.kinds import Kind
+from checklist_crds.resources.kinds import LEASE
 from checklist_crds.times import Clock
 from checklist_operator.runtime.handover import (
     HANDOVER_ANNOTATION,
@@ -40,7 +40,6 @@ from checklist_operator.runtime.json_logging import about
 logger = logging.getLogger(__name__)
 
 LEASE_NAME: Final = "checklist-dispatch-operator"
-LEASE: Final = Kind("coordination.k8s.io", "v1", "leases", "Lease")
 _ANSWER_WITHIN_S: Final = 2.0
 _LOOK_EVERY_S: Final = 0.2
 _STANDBY_LOOKS_EVERY_S: Final = 0.25
@@ -141,12 +140,7 @@ class LeaseLock(BaseLock):
             raise KubeConflict("the lease is not ours")
 
     async def create(self, name: str, namespace: str, election_record: Any) -> bool:
-        body = {
-            "apiVersion": LEASE.api_version,
-            "kind": LEASE.kind,
-            "metadata": {"name": name, "namespace": namespace},
-            "spec": self._spec(election_record),
-        }
+        body = LEASE.manifest(name, namespace, self._spec(election_record))
         return await self._write(self._client.create, LEASE, body, namespace)
 
     async def update(self, name: str, namespace: str, updated_record: Any) -> bool:

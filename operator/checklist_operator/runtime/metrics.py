@@ -1,6 +1,7 @@
 """What the operator tells about itself on /metrics (Prometheus)."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -16,120 +17,73 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self.attempts = Counter(
-            "checklists_delivery_attempts",
-            "Attempts by outcome class and number.",
-            ["outcome", "attempt"],
-            registry=self.registry,
+        counter, gauge = partial(Counter, registry=self.registry), partial(Gauge, registry=self.registry)
+        histogram = partial(Histogram, buckets=_SECONDS, registry=self.registry)
+        self.attempts = counter(
+            "checklists_delivery_attempts", "Attempts by outcome class and number.", ["outcome", "attempt"]
         )
-        self.deliveries = Counter(
-            "checklists_deliveries", "Events that were delivered or given up.", ["result"], registry=self.registry
-        )
-        self.replays = Counter(
-            "checklists_delivery_replays", "Replays that ended or were refused.", ["result"], registry=self.registry
-        )
-        self.attempt_seconds = Histogram(
-            "checklists_delivery_attempt_seconds",
-            "How long attempts took.",
-            ["outcome"],
-            buckets=_SECONDS,
-            registry=self.registry,
-        )
+        self.deliveries = counter("checklists_deliveries", "Events that were delivered or given up.", ["result"])
+        self.replays = counter("checklists_delivery_replays", "Replays that ended or were refused.", ["result"])
+        self.attempt_seconds = histogram("checklists_delivery_attempt_seconds", "How long attempts took.", ["outcome"])
         for result in ("delivered", "failed"):
             self.deliveries.labels(result)  # from 0 on: a series that begins with 1 has never risen
-        self._outbox_lag = Histogram(
+        self._outbox_lag = histogram(
             "checklists_outbox_lag_seconds",
             "From an event, or the end of its pause, to the start of its first attempt.",
             ["receiver"],
-            buckets=_SECONDS,
-            registry=self.registry,
         )
         for receiver in ("prompt", "slow"):
             self._outbox_lag.labels(receiver)
-        self.retry_lag = Histogram(
-            "checklists_retry_lag_seconds",
-            "From the time at which a retry was due to its start.",
-            buckets=_SECONDS,
-            registry=self.registry,
+        self.retry_lag = histogram(
+            "checklists_retry_lag_seconds", "From the time at which a retry was due to its start."
         )
-        self.own_faults = Counter(
-            "checklists_own_faults",
-            "Transmissions that could not be made for a reason of our own.",
-            ["reason"],
-            registry=self.registry,
+        self.own_faults = counter(
+            "checklists_own_faults", "Transmissions that could not be made for a reason of our own.", ["reason"]
         )
-        self.expiry_lag = Histogram(
-            "checklists_expiry_lag_seconds",
-            "From the time at which a run expired to the write that says so.",
-            buckets=_SECONDS,
-            registry=self.registry,
+        self.expiry_lag = histogram(
+            "checklists_expiry_lag_seconds", "From the time at which a run expired to the write that says so."
         )
-        self.expiries = Counter("checklists_run_expiries", "Runs whose expiry was written.", registry=self.registry)
-        self.admissions = Counter(
-            "checklists_run_admissions", "Runs made with kubectl, by verdict.", ["verdict"], registry=self.registry
+        self.expiries = counter("checklists_run_expiries", "Runs whose expiry was written.")
+        self.admissions = counter("checklists_run_admissions", "Runs made with kubectl, by verdict.", ["verdict"])
+        self.removals = counter("checklists_removed_objects", "Objects removed by sweeps.", ["kind"])
+        self.archived_runs = counter("checklists_runs_archived", "Runs that went from the cluster into the archive.")
+        self.archived_parts = counter("checklists_archived_parts", "Parts that were written to the archive.")
+        self.archived_bytes = counter(
+            "checklists_archived_bytes", "Bytes that were written to the archive, compressed."
         )
-        self.removals = Counter(
-            "checklists_removed_objects", "Objects removed by sweeps.", ["kind"], registry=self.registry
-        )
-        self.archived_runs = Counter(
-            "checklists_runs_archived", "Runs that went from the cluster into the archive.", registry=self.registry
-        )
-        self.archived_parts = Counter(
-            "checklists_archived_parts", "Parts that were written to the archive.", registry=self.registry
-        )
-        self.archived_bytes = Counter(
-            "checklists_archived_bytes", "Bytes that were written to the archive, compressed.", registry=self.registry
-        )
-        self.archive_failures = Counter(
-            "checklists_archive_failures",
-            "What kept runs from being archived: store, damaged, unreadable.",
-            ["reason"],
-            registry=self.registry,
+        self.archive_failures = counter(
+            "checklists_archive_failures", "What kept runs from being archived: store, damaged, unreadable.", ["reason"]
         )
         for reason in ("store", "damaged", "unreadable"):
             self.archive_failures.labels(reason)
-        self.archive_available = Gauge(
+        self.archive_available = gauge(
             "checklists_archive_available",
             "0 while the archive's store does not answer, as the last sweep found it; else 1.",
-            registry=self.registry,
         )
         self.archive_available.set(1)  # also of a standby, which never sweeps
-        self.archive_enabled = Gauge(
+        self.archive_enabled = gauge(
             "checklists_archive_enabled",
             "1 where runs past their retention go to the archive, 0 where they stay in the cluster.",
-            registry=self.registry,
         )
-        self.archive_backlog = Gauge(
-            "checklists_archive_backlog_runs",
-            "Runs past their retention that the last sweep did not archive.",
-            registry=self.registry,
+        self.archive_backlog = gauge(
+            "checklists_archive_backlog_runs", "Runs past their retention that the last sweep did not archive."
         )
-        self.archive_backlog_age = Gauge(
+        self.archive_backlog_age = gauge(
             "checklists_archive_backlog_seconds",
             "How long the oldest of them has been past its retention; 0: there is none.",
-            registry=self.registry,
         )
-        self.held_runs = Gauge(
-            "checklists_held_runs",
-            "Settled runs that a legal hold keeps, as the last sweep found them.",
-            registry=self.registry,
+        self.held_runs = gauge(
+            "checklists_held_runs", "Settled runs that a legal hold keeps, as the last sweep found them."
         )
-        self.events = Counter(
-            "checklists_watch_events", "Objects that the watches brought.", ["kind"], registry=self.registry
-        )
-        self.kopf_restarts = Counter(
-            "checklists_kopf_restarts", "How often Kopf ended and was started again.", registry=self.registry
-        )
-        self.bugs = Counter(
-            "checklists_unexpected_errors", "Errors that nobody foresaw.", ["where"], registry=self.registry
-        )
-        self._stale_settings = Gauge(
+        self.events = counter("checklists_watch_events", "Objects that the watches brought.", ["kind"])
+        self.kopf_restarts = counter("checklists_kopf_restarts", "How often Kopf ended and was started again.")
+        self.bugs = counter("checklists_unexpected_errors", "Errors that nobody foresaw.", ["where"])
+        self._stale_settings = gauge(
             "checklists_setting_stale",
             "1 while the file of a setting cannot be used, so that its value from before stays in use.",
             ["setting"],
-            registry=self.registry,
         )
-        self.leader = Gauge("checklists_leader", "1 while this process holds the lease.", registry=self.registry)
+        self.leader = gauge("checklists_leader", "1 while this process holds the lease.")
         self._sizes: dict[str, Callable[[], int]] = {}
         self._ages: dict[str, Callable[[], float]] = {}
         self.registry.register(_Sizes(self._sizes, self._ages))

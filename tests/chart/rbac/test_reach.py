@@ -71,7 +71,7 @@ def people(installed: Audited) -> Audited:
 
 
 @pytest.mark.parametrize("account", (*ACCOUNTS, "backup", "maintenance"))
-def test_no_secret_is_read_but_those_that_the_operator_is_configured_with(installed: Audited, account: str) -> None:
+def test_no_secret_is_read_except_those_in_webhook_secrets(installed: Audited, account: str) -> None:
     """By real calls with the account's own token; the maintenance pod reads them, too, to say which are missing. (The
     keys of the installation are files in its pods.)"""
     with installed.http(account=account) as http:

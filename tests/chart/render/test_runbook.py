@@ -10,16 +10,14 @@ from checklist_dev.failures import Failure
 from checklist_dev.kubectl import Kubectl
 from checklist_dev.repository import ROOT
 
-DOCUMENT = ROOT / "docs" / "operations.md"
+DOCUMENT = ROOT / "docs" / "runbook.md"
 TEXT = DOCUMENT.read_text()
 ENABLED = {"enabled": True}
 
 
 def entries() -> dict[str, str]:
     """Text of each entry, by its heading."""
-    runbook = re.split(r"^## ", TEXT, flags=re.MULTILINE)
-    (chapter,) = (part for part in runbook if part.startswith("Runbook\n"))
-    parts = re.split(r"^### (.+)$", chapter, flags=re.MULTILINE)
+    parts = re.split(r"^## (.+)$", TEXT, flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
@@ -42,10 +40,10 @@ def test_each_alert_has_an_entry_and_each_entry_an_alert() -> None:
 def test_each_alert_leads_to_its_entry() -> None:
     known = anchors(TEXT)
     for alert, address in alerts().items():
-        assert address == f"docs/operations.md#{alert.lower()}"
+        assert address == f"docs/runbook.md#{alert.lower()}"
         assert alert.lower() in known
-    elsewhere = alerts(runbookUrl="https://wiki.example/operations")
-    assert elsewhere["ChecklistApiDown"] == "https://wiki.example/operations#checklistapidown"
+    elsewhere = alerts(runbookUrl="https://wiki.example/runbook")
+    assert elsewhere["ChecklistApiDown"] == "https://wiki.example/runbook#checklistapidown"
 
 
 def test_links_of_the_page_lead_somewhere() -> None:

@@ -82,7 +82,7 @@ async def test_a_half_made_delivery_is_kept_when_it_is_claimed_or_the_run_has_it
         await lab.client.patch_status(WEBHOOK_DELIVERY, event_id, status, lab.namespace)
 
     async def record_of(client: Any, event_id: str, *, in_outbox: bool = True) -> tuple[DeliveryPhase, int] | None:
-        objects = DeliveryObjects(client, FreshReads(client), RetrySchedule(), clock=utc_now)
+        objects = DeliveryObjects(client=client, reads=FreshReads(client), schedule=RetrySchedule(), clock=utc_now)
         record = await objects.record_of(lab.namespace, event_id, in_outbox=in_outbox)
         return record and (record.phase, record.attempts)
 

@@ -25,7 +25,9 @@ async def watching(client: KubeClient, namespace: str) -> AsyncIterator[set[str]
         if is_requested(body):
             seen.add(body["metadata"]["name"])
 
-    task = asyncio.create_task(SettledDeliveries(client, observe, namespaces=(namespace,), page_pause_s=0.01).run())
+    task = asyncio.create_task(
+        SettledDeliveries(client=client, observe=observe, namespaces=(namespace,), page_pause_s=0.01).run()
+    )
     try:
         yield seen
         assert not task.done()

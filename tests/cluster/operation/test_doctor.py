@@ -13,8 +13,8 @@ from tests.cluster.operator_lab import SEALING_KEYS, Lab, OperatorProcess, Recei
 from tests.waiting import eventually
 
 from checklist_cli.doctor import around, cluster, work
+from checklist_cli.doctor.cluster import needed
 from checklist_cli.doctor.finding import Finding, Level
-from checklist_cli.doctor.rights import needed
 from checklist_cli.program import main
 from checklist_crds.crd.definition import CRD_VERSION, CRD_VERSION_ANNOTATION
 from checklist_crds.kube.client import KubeClient, KubeConnection

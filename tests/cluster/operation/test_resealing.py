@@ -11,9 +11,9 @@ import pytest
 from tests.cluster.operator_lab import SEALING_KEYS, WEBHOOK_SECRET, Lab, Receiver, StartOperator, resource
 from tests.waiting import eventually
 
-from checklist_cli import progress
+from checklist_cli.console import progress
+from checklist_cli.maintenance.resealing import NOT_SEALED, Resealing
 from checklist_cli.program import main
-from checklist_cli.resealing import NOT_SEALED, Resealing
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeGone, KubeUnavailable
 from checklist_crds.resources.kinds import LOCAL_ACCOUNT, RUN

@@ -9,11 +9,11 @@ import zstandard
 from tests.cluster.archive_lab import Archiving, delivery_names, files_in, in_archive, in_cluster, keep, settled_run
 from tests.cluster.operator_lab import SERVER_KEY, Lab
 
+from checklist_cli.console.progress import Progress
 from checklist_cli.erasure.cluster_look import ClusterLook
 from checklist_cli.erasure.erasing import Erasure, Request
 from checklist_cli.erasure.looking import Places
 from checklist_cli.erasure.person import Person
-from checklist_cli.progress import Progress
 from checklist_crds.archive import ArchiveStore
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.photos.store import PhotoStore

@@ -42,7 +42,13 @@ async def test_the_newest_versions_stay_and_those_that_runs_were_made_of(lab: La
     store = RevisionStore(lab.client)
     removed: list[str] = []
     collector = RevisionCollector(
-        lab.client, store, clock=utc_now, grace_s=0, kept=3, namespaces=(lab.namespace,), on_removed=removed.append
+        client=lab.client,
+        store=store,
+        clock=utc_now,
+        grace_s=0,
+        kept=3,
+        namespaces=(lab.namespace,),
+        on_removed=removed.append,
     )
     run = await lab.dispatch()
     for number in range(2, 8):

@@ -41,7 +41,7 @@ def _no_room_for(unwanted: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(KubeClient, "create", create_others)
 
 
-async def test_an_entry_cannot_be_changed(api: Api) -> None:
+async def test_an_entry_is_immutable(api: Api) -> None:
     desk = await at_desk(api, name="Grace Hopper")
     made = await desk.post("/keys", {"name": "export"}, **{"X-Request-Id": "req-of-the-test"})
     [entry] = await _entries(desk)

@@ -104,7 +104,7 @@ async def test_the_link_opens_a_page_with_what_the_preview_gives_and_where_the_r
     assert "Cancelled" in (await get_page(api, f"/r/{cancelled.run_id}"))[1].text
 
 
-async def test_link_previews_of_messengers_hold_only_what_the_preview_gives(api: Api) -> None:
+async def test_link_previews_show_nothing_but_the_public_preview(api: Api) -> None:
     for texts in LANGUAGES.values():
         assert (set(texts.states), set(texts.refusals)) == (set(ENGLISH.states), set(ENGLISH.refusals))
         same = [name for name in ENGLISH.__slots__ if getattr(texts, name) == getattr(ENGLISH, name)]

@@ -108,7 +108,7 @@ async def test_a_process_that_is_starting_refuses_no_link_that_it_cannot_know_ye
     assert owner.name == theirs.organization
 
 
-async def test_fields_that_only_the_api_may_set_are_not_believed_of_a_run_made_otherwise(api: Api) -> None:
+async def test_fields_of_the_api_are_ignored_in_a_run_that_it_did_not_make(api: Api) -> None:
     theirs, mine = await in_their_own(api), await in_their_own(api)
     sealed = await api.kube.get(RUN, await theirs.new_run(), theirs.namespace)
     seal = sealed["metadata"]["annotations"][SEAL_ANNOTATION]

@@ -168,7 +168,7 @@ async def test_a_copied_digest_in_another_organization_opens_nothing(api: Api) -
     await until_status(401, lambda: api.http.get(LIST))
 
 
-async def test_too_many_requests_is_answered_before_anything_else(start_api: StartApi) -> None:
+async def test_the_rate_limit_is_checked_before_anything_else(start_api: StartApi) -> None:
     api = await start_api(CHECKLISTS_RATE_LIMIT="1/s burst 5")
     answers = await asyncio.gather(*(api.http.get(LIST) for _ in range(9)))
     assert sorted(answer.status_code for answer in answers) == [200] * 5 + [429] * 4

@@ -47,7 +47,7 @@ class Editor:
 
 
 @pytest.mark.parametrize("moment", [BEFORE_YEAR_1, AFTER_YEAR_9999])
-async def test_a_time_that_no_calendar_has_ends_no_watch(api: Api, moment: str) -> None:
+async def test_an_impossible_time_ends_no_watch(api: Api, moment: str) -> None:
     theirs = await _neighbour(api)
     editor = Editor(api, theirs, moment)
     run = await api.kube.get(RUN, await theirs.new_run(), theirs.namespace)
@@ -93,7 +93,7 @@ async def test_a_time_that_no_calendar_has_ends_no_watch(api: Api, moment: str) 
 
 
 @pytest.mark.parametrize("nested", NESTED)
-async def test_a_value_that_is_nested_deeper_than_a_parser_goes_hides_no_templates(
+async def test_a_value_that_is_nested_too_deeply_hides_no_templates(
     api: Api, control_plane: ControlPlane, nested: str
 ) -> None:
     editor = await _neighbour(api)

@@ -72,7 +72,9 @@ class Bench:
         permits = Permits(Limits(total=places))
         self.pipeline = AttemptPipeline(
             claims=cast(Claims, this),
-            transmitter=Transmitter(cast(Any, _Sender(self)), permits, Metrics(), leads=lambda: True),
+            transmitter=Transmitter(
+                sender=cast(Any, _Sender(self)), permits=permits, metrics=Metrics(), leads=lambda: True
+            ),
             recorder=cast(AttemptRecorder, this),
             photos=cast(EventPhotos, this),
             pauses=cast(Pauses, this),

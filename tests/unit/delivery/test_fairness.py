@@ -289,8 +289,8 @@ async def test_the_memory_of_hosts_is_bounded() -> None:
 @pytest.mark.looptime
 @pytest.mark.parametrize("limits", [SMALL, SMALL_WITH_DOUBT], ids=["without doubt", "with doubt"])
 @pytest.mark.parametrize("seed", range(2))
-async def test_no_limit_is_ever_passed_and_every_wait_ends(seed: int, limits: Limits) -> None:
-    """Random attempts that wait, time out, recover and are cancelled: every permit comes back, every wait ends."""
+async def test_no_limit_is_passed_and_no_attempt_is_forgotten(seed: int, limits: Limits) -> None:
+    """A random crowd that waits, times out, recovers and is cancelled: every permit comes back, every wait ends."""
     source = random.Random(seed)
     permits = Permits(limits)
     loads: Counter[str] = Counter()

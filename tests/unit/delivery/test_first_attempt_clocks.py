@@ -55,7 +55,7 @@ class HandOver:
         self.cluster = Cluster()
         client: Any = self.cluster
         self.objects = DeliveryObjects(
-            client, FreshReads(client), RetrySchedule(), clock=lambda: clock, rng=lambda: 0.0
+            client=client, reads=FreshReads(client), schedule=RetrySchedule(), clock=lambda: clock, rng=lambda: 0.0
         )
 
     async def begin(self) -> asyncio.Task[Any]:

@@ -150,7 +150,7 @@ class Recorder:
 
 
 def transmitter(sender: Any, *, leads: bool = True) -> Transmitter:
-    return Transmitter(sender, Permits(None), Metrics(), leads=lambda: leads)
+    return Transmitter(sender=sender, permits=Permits(None), metrics=Metrics(), leads=lambda: leads)
 
 
 async def transmit(over: Transmitter) -> Outcome:

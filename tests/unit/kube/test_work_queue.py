@@ -10,9 +10,9 @@ from typing import cast
 import pytest
 
 from checklist_crds.kube.errors import KubeUnavailable
+from checklist_crds.platform.ttl_cache import TTLCache
 from checklist_operator.runtime.call_coalescer import CallCoalescer
 from checklist_operator.runtime.timers import Timers
-from checklist_operator.runtime.ttl_cache import TTLCache
 from checklist_operator.runtime.work_queue import Backoff, WorkQueue
 
 pytestmark = pytest.mark.looptime

@@ -97,9 +97,9 @@ class Rig:
 
     def collector_for(self, *, clock: Clock, orphan_after: timedelta) -> PhotoCollector:
         return PhotoCollector(
-            self.cluster,  # type: ignore[arg-type]
-            self.store,
-            ArchivedRuns(self.archive, lambda _: False),
+            client=self.cluster,  # type: ignore[arg-type]
+            store=self.store,
+            archived=ArchivedRuns(self.archive, lambda _: False),
             clock=clock,
             namespaces=(HERE,),
             orphan_after=orphan_after,
@@ -255,7 +255,12 @@ async def test_runs_of_deliveries_that_have_left_are_forgotten(tmp_path: Path) -
     both: dict[str, Any] = {"clock": lambda: now, "metrics": metrics, "on_removed": lambda _: None}
     archiver = Archiver(client, ArchiveStore.open(tmp_path.as_uri()), writer="operator", leads=lambda: True, **both)
     retention = Retention(
-        client, archiver, audit_entries=9, namespaces=("checklists",), on_run_removed=lambda _: None, **both
+        client=client,
+        archiver=archiver,
+        audit_entries=9,
+        namespaces=("checklists",),
+        on_run_removed=lambda _: None,
+        **both,
     )
     most = 0
     for sweep in range(100):  # every five minutes, ten new deliveries in each; the older ones have left

@@ -8,7 +8,7 @@ import pytest
 from tests.unit.kube.memory_cluster import MemoryCluster
 
 from checklist_crds.kube.errors import KubeConflict, from_status
-from checklist_crds.kube.run_patch import status_patch
+from checklist_crds.kube.run_writes import status_patch
 from checklist_crds.resources.delivery_records import DeliveryPhase, DeliveryRecord, merge, text_of
 from checklist_crds.resources.event_names import EventName
 from checklist_crds.resources.kinds import RUN

@@ -14,7 +14,7 @@ from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.limit_ledger import LimitLedger
 from checklist_crds.limits.caps import Counted
 from checklist_crds.resources.audit_entry import AuditTarget
-from checklist_crds.resources.base import API_VERSION, CREATED_AT_ANNOTATION, ORGANIZATION_LABEL, OrganizationRef
+from checklist_crds.resources.base import CREATED_AT_ANNOTATION, OrganizationRef
 from checklist_crds.resources.kinds import API_KEY
 from checklist_crds.resources.organization import ApiKeySpec
 from checklist_crds.secrets import api_keys
@@ -54,18 +54,14 @@ class ApiKeyAdmin:
             last_four=plaintext[-4:],
             created_by=maker.name,
         )
-        body = {
-            "apiVersion": API_VERSION,
-            "kind": API_KEY.kind,
-            "metadata": {
-                "name": name,
-                "namespace": organization.home,
-                "labels": {ORGANIZATION_LABEL: organization.name},
-                "annotations": {CREATED_AT_ANNOTATION: format_timestamp(self._clock())},
-            },
+        body = API_KEY.manifest(
+            name,
+            organization.home,
             # With the prefix, though it is the default: `kubectl get` shows what is written.
-            "spec": {**spec.to_kube(), "prefix": spec.prefix},
-        }
+            {**spec.to_kube(), "prefix": spec.prefix},
+            organization=organization.name,
+            annotations={CREATED_AT_ANNOTATION: format_timestamp(self._clock())},
+        )
         async with self._limits.room(organization.name, Counted.API_KEY, name, organization.home):
             await act.announce("api_key.created", AuditTarget(kind=TARGET, id=name, name=purpose))
             made = await self._client.create(API_KEY, body, organization.home)

@@ -21,8 +21,6 @@ from .admin import ApiKeyAdmin, requested_purpose
 
 
 class KeyRoutes:
-    """One method for each operation."""
-
     def __init__(self, keys: KeyDirectory, admin: ApiKeyAdmin, members: MemberDirectory, audit: AuditTrail) -> None:
         self._keys = keys
         self._admin = admin

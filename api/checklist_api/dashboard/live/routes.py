@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from aiohttp import web
+from attrs import define
 
 from checklist_crds.errors import RateLimited, ServiceUnavailable, SignInRequired
 from checklist_crds.resources.organization import Role
@@ -26,22 +27,13 @@ STREAMS_OF_A_PROCESS: Final = 2_000
 _AGAIN_S: Final = 10
 
 
+@define(eq=False, repr=False, slots=False)
 class EventRoutes:
-    """One method for each operation."""
-
-    def __init__(
-        self,
-        live: LiveHub,
-        gate: DashboardGate,
-        organizations: OrganizationDirectory,
-        client: GuardedKubeClient,
-        metrics: Metrics,
-    ) -> None:
-        self._live = live
-        self._gate = gate
-        self._organizations = organizations
-        self._client = client
-        self._metrics = metrics
+    _live: LiveHub
+    _gate: DashboardGate
+    _organizations: OrganizationDirectory
+    _client: GuardedKubeClient
+    _metrics: Metrics
 
     def routes(self) -> Sequence[Route]:
         return (Route("GET", "/events", Role.VIEWER, self.stream),)

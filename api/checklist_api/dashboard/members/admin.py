@@ -16,6 +16,8 @@ import logging
 from dataclasses import dataclass
 from typing import Any, Final
 
+from attrs import define, field
+
 from checklist_crds.errors import LastAdmin, MemberExists, MemberManaged, MemberNotFound
 from checklist_crds.ids import is_id, keyed_id
 from checklist_crds.kube.client import JsonObject, KubeClient, retry_conflicts
@@ -23,7 +25,7 @@ from checklist_crds.kube.errors import KubeAlreadyExists, KubeNotFound
 from checklist_crds.kube.limit_ledger import LimitLedger
 from checklist_crds.limits.caps import Counted
 from checklist_crds.resources.audit_entry import AuditTarget
-from checklist_crds.resources.base import API_VERSION, CREATED_AT_ANNOTATION, GROUP, ORGANIZATION_LABEL, OrganizationRef
+from checklist_crds.resources.base import CREATED_AT_ANNOTATION, GROUP, OrganizationRef
 from checklist_crds.resources.kinds import MEMBER
 from checklist_crds.resources.organization import MemberSpec, Role
 from checklist_crds.secrets.sealing import ServerKeys
@@ -48,22 +50,15 @@ class MemberChange:
     role: Role | None = None
 
 
+@define(eq=False, repr=False, slots=False)
 class MemberAdmin:
     """All methods raise KubeError and ServiceUnavailable beside what they say."""
 
-    def __init__(
-        self,
-        client: KubeClient,
-        members: MemberDirectory,
-        limits: LimitLedger,
-        server_keys: ServerKeys,
-        clock: Clock,
-    ) -> None:
-        self._client = client
-        self._limits = limits
-        self._members = members
-        self._keys = server_keys
-        self._clock = clock
+    _client: KubeClient
+    _members: MemberDirectory
+    _limits: LimitLedger
+    _keys: ServerKeys = field(alias="server_keys")
+    _clock: Clock
 
     async def invite(self, organization: Organization, *, email: str, name: str, role: Role, act: Act) -> Member:
         """`email` in lower case. Raises MemberExists, LimitReached."""
@@ -72,17 +67,13 @@ class MemberAdmin:
             raise MemberExists()
         member_id = keyed_id("u", self._keys.derived("member-id")[0], organization.name, email)
         spec = MemberSpec(organization_ref=OrganizationRef(name=organization.name), name=name, email=email, role=role)
-        body = {
-            "apiVersion": API_VERSION,
-            "kind": MEMBER.kind,
-            "metadata": {
-                "name": member_id,
-                "namespace": organization.home,
-                "labels": {ORGANIZATION_LABEL: organization.name},
-                "annotations": {CREATED_AT_ANNOTATION: format_timestamp(self._clock())},
-            },
-            "spec": {**spec.to_kube(), "role": role.value},
-        }
+        body = MEMBER.manifest(
+            member_id,
+            organization.home,
+            {**spec.to_kube(), "role": role.value},
+            organization=organization.name,
+            annotations={CREATED_AT_ANNOTATION: format_timestamp(self._clock())},
+        )
         target = AuditTarget(kind=TARGET, id=member_id, name=name)
         async with self._limits.room(organization.name, Counted.MEMBER, member_id, organization.home):
             await act.announce("member.invited", target, email=email, role=role.value)

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Final
 
 from aiohttp import web
+from attrs import define
 
 from checklist_crds.errors import NotFound, Problem, ValidationFailed
 from checklist_crds.kube.errors import KubeError
@@ -37,30 +38,18 @@ _EMAIL: Final = re.compile(r"[^@\s]+@[^@\s]+")
 _ROLES: Final = tuple(role.value for role in Role)
 
 
+@define(kw_only=True, eq=False, repr=False, slots=False)
 class MemberRoutes:
-    """One method for each operation."""
+    """`local_accounts`: whether people may sign in with them. `namespace`: where these accounts are."""
 
-    def __init__(
-        self,
-        members: MemberDirectory,
-        admin: MemberAdmin,
-        accounts: LocalAccounts,
-        limits: LimitLedger,
-        audit: AuditTrail,
-        *,
-        local_accounts: bool,
-        base_url: str,
-        namespace: str,
-    ) -> None:
-        """`local_accounts`: whether people may sign in with them. `namespace`: where the accounts are."""
-        self._members = members
-        self._admin = admin
-        self._accounts = accounts
-        self._limits = limits
-        self._audit = audit
-        self._local_accounts = local_accounts
-        self._base_url = base_url
-        self._namespace = namespace
+    _members: MemberDirectory
+    _admin: MemberAdmin
+    _accounts: LocalAccounts
+    _limits: LimitLedger
+    _audit: AuditTrail
+    _local_accounts: bool
+    _base_url: str
+    _namespace: str
 
     def routes(self) -> Sequence[Route]:
         return (

@@ -33,8 +33,6 @@ _SIGN_OUT_WITHIN_S: Final = 3.0
 
 
 class OidcRoutes:
-    """One method for each operation."""
-
     def __init__(self, oidc: "Oidc", sign_in: SignIn, sealing: KeyRing, clock: Clock, *, path_prefix: str) -> None:
         self._oidc = oidc
         self._sign_in = sign_in

@@ -11,13 +11,12 @@ from pydantic import ValidationError
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeError, KubeNotFound
 from checklist_crds.kube.informer import SILENCE_S, Informer
+from checklist_crds.platform.ttl_cache import expiring_keys
 from checklist_crds.resources.account import DashboardSessionSpec, DashboardSessionStatus
-from checklist_crds.resources.base import API_VERSION
 from checklist_crds.resources.kinds import DASHBOARD_SESSION
 from checklist_crds.times import format_timestamp
 
 from ...auth.members import Person
-from ...cluster.expiring_set import ExpiringSet
 from .store import Session, object_name
 
 logger = logging.getLogger(__name__)
@@ -38,7 +37,7 @@ class ClusterSessions:
         self._namespace = namespace
         self._sessions: dict[str, Session] = {}
         """By object name."""
-        self._absences = ExpiringSet()
+        self._absences = expiring_keys()
         self._written: dict[str, datetime] = {}
         self._being_written: set[str] = set()
         self._writes: set[asyncio.Task[None]] = set()
@@ -48,12 +47,7 @@ class ClusterSessions:
         """The cluster is asked by everything else in any case."""
 
     async def create(self, session: Session) -> None:
-        body = {
-            "apiVersion": API_VERSION,
-            "kind": DASHBOARD_SESSION.kind,
-            "metadata": {"name": object_name(session.sha256), "namespace": self._namespace},
-            "spec": session.spec().to_kube(),
-        }
+        body = DASHBOARD_SESSION.manifest(object_name(session.sha256), self._namespace, session.spec().to_kube())
         self.informer.observe(await self._client.create(DASHBOARD_SESSION, body, self._namespace))
 
     async def get(self, sha256: str, now: datetime) -> Session | None:
@@ -131,5 +125,5 @@ class ClusterSessions:
         except ValidationError as error:
             logger.warning("session.unreadable", extra={"session": name, "reason": error.errors()[0]["msg"]})
             return
-        self._absences.discard(name)
+        self._absences.pop(name)
         self._sessions[name] = Session.of(spec, status.last_seen_at)

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 
 class SessionRoutes:
-    """One method for each operation."""
-
     def __init__(
         self, gate: DashboardGate, sessions: SessionStore, sign_in: SignIn, oidc: "Oidc | None", clock: Clock
     ) -> None:

@@ -22,8 +22,6 @@ _NEW: Final = "new_password"
 
 
 class AccountRoutes:
-    """One method for each operation."""
-
     def __init__(self, gate: DashboardGate, sessions: SessionStore, sign_in: SignIn, clock: Clock) -> None:
         self._gate = gate
         self._sessions = sessions

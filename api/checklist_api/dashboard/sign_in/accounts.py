@@ -29,7 +29,6 @@ from checklist_crds.kube.client import JsonObject, KubeClient, retry_conflicts
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeError, KubeNotFound
 from checklist_crds.kube.informer import SILENCE_S, Informer
 from checklist_crds.resources.account import LinkPurpose, LocalAccountSpec
-from checklist_crds.resources.base import API_VERSION, ORGANIZATION_LABEL
 from checklist_crds.resources.kinds import LOCAL_ACCOUNT
 from checklist_crds.secrets.account_links import (
     LOCAL_ISSUER,
@@ -155,13 +154,7 @@ class LocalAccounts:
         token = token_to(own)
         link = one_time_link(token, now=self._clock(), purpose=LinkPurpose.INVITATION)
         spec = LocalAccountSpec(email=email, name=name, link=link).to_kube()
-        labels = {ORGANIZATION_LABEL: organization}
-        body = {
-            "apiVersion": API_VERSION,
-            "kind": LOCAL_ACCOUNT.kind,
-            "metadata": {"name": own, "namespace": self._namespace, "labels": labels},
-            "spec": spec,
-        }
+        body = LOCAL_ACCOUNT.manifest(own, self._namespace, spec, organization=organization)
         try:
             self.informer.observe(await self._client.create(LOCAL_ACCOUNT, body, self._namespace))
         except KubeAlreadyExists:

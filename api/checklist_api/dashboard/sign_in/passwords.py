@@ -35,7 +35,7 @@ _MOST_SALTS: Final = 4
 _MEMORY_KIB: Final = 19_456
 _PASSES: Final = 2
 CONTEXT_WORDS: Final = ("checklist", "checklists", "dispatch", "checklistdispatch", "dashboard")
-"""Words that everybody who attacks this service would try (docs/security.md); the person's own e-mail and name too."""
+"""Words that everybody who attacks this service would try (docs/sign-in.md); the person's own e-mail and name too."""
 GUESSES: Final = 1e9
 """Below that many guesses a password is not taken: known ones, repetitions, rows of keys, dates, and variations."""
 _Made = TypeVar("_Made")

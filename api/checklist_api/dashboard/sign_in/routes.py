@@ -28,8 +28,6 @@ logger = logging.getLogger(__name__)
 
 
 class SignInRoutes:
-    """One method for each operation."""
-
     def __init__(
         self, sign_in: SignIn, gate: DashboardGate, organizations: OrganizationDirectory, clock: Clock
     ) -> None:

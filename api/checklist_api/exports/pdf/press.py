@@ -5,21 +5,19 @@ priority, within limits, and whoever comes when too many wait is told to come ag
 """
 
 import asyncio
-import contextlib
 import json
 import logging
 import os
 import shutil
-import signal
-import sys
 import tempfile
-from asyncio.subprocess import DEVNULL, PIPE, Process
+from asyncio.subprocess import DEVNULL, Process
 from pathlib import Path
 from typing import Any, Final
 
 from checklist_crds.errors import ServiceUnavailable
 from checklist_crds.photos.store import PhotoStore, StoreUnavailable
 
+from ...photos.worker_process import killed, started
 from .paper import Paper
 
 logger = logging.getLogger(__name__)
@@ -31,7 +29,6 @@ _WITHIN_S: Final = 240.0
 _PDF: Final = "run.pdf"
 _IMAGE: Final = "image"
 _MAX_IMAGE_BYTES: Final = 20 * 1024 * 1024
-_PASSED_ON: Final = ("PYTHONPATH", "LD_LIBRARY_PATH", "TZ")
 
 
 class PdfPress:
@@ -78,7 +75,7 @@ class PdfPress:
                 return await asyncio.to_thread((folder / _PDF).read_bytes)
         finally:
             if process is not None:
-                await asyncio.shield(_end(process))
+                await asyncio.shield(killed(process))
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
     async def _fetch(self, key: str, file: Path) -> bool:
@@ -97,18 +94,10 @@ class _WorkerDied(Exception):
 
 
 async def _started(folder: Path) -> Process:
-    passed_on = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    stderr = None if logger.isEnabledFor(logging.DEBUG) else DEVNULL
     try:
-        return await asyncio.create_subprocess_exec(
-            sys.executable,
-            *("-P", "-s", "-m", "checklist_api.exports.pdf.worker", str(os.getpid()), str(folder)),
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=DEVNULL if not logger.isEnabledFor(logging.DEBUG) else None,
-            cwd=folder,
-            # Nothing of the service's: who draws has no business with its keys.
-            env=passed_on | {"TMPDIR": str(folder), "LC_ALL": "C.UTF-8", "MALLOC_ARENA_MAX": "1"},
-            start_new_session=True,
+        return await started(
+            "checklist_api.exports.pdf.worker", str(os.getpid()), str(folder), folder=folder, stderr=stderr
         )
     except OSError as error:
         raise _WorkerDied(f"it could not be started: {error.strerror}") from None
@@ -126,11 +115,3 @@ async def _ask(process: Process, **order: Any) -> dict[str, Any]:
     except (ConnectionError, RuntimeError, ValueError):
         raise _WorkerDied("it ended without a word") from None
     return answer
-
-
-async def _end(process: Process) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    if process.stdin is not None:
-        process.stdin.close()
-    await process.wait()

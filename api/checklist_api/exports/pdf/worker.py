@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from PIL import Image, ImageOps
 
-from ...photos.confinement import die_with
+from ...photos.confinement import die_with, limit
 from .drawing import Pixels, draw
 from .paper import Paper
 
@@ -34,10 +34,10 @@ def main() -> None:
     parent, folder = int(sys.argv[1]), Path(sys.argv[2])
     die_with(parent)
     os.nice(_NICE)
-    _limit(resource.RLIMIT_AS, MEMORY_MIB * 1024 * 1024)
-    _limit(resource.RLIMIT_CPU, SECONDS)
-    _limit(resource.RLIMIT_FSIZE, MAX_PDF_BYTES)
-    _limit(resource.RLIMIT_CORE, 0)
+    limit(resource.RLIMIT_AS, MEMORY_MIB * 1024 * 1024)
+    limit(resource.RLIMIT_CPU, SECONDS)
+    limit(resource.RLIMIT_FSIZE, MAX_PDF_BYTES)
+    limit(resource.RLIMIT_CORE, 0)
     orders = (json.loads(line) for line in sys.stdin.buffer)
     paper = Paper.parse(next(orders)["paper"])
     images: dict[str, Pixels] = {}
@@ -80,16 +80,6 @@ def small(file: Path) -> Pixels:
 def _answer(**told: Any) -> None:
     sys.stdout.buffer.write(json.dumps(told).encode() + b"\n")
     sys.stdout.buffer.flush()
-
-
-def _limit(which: int, value: int) -> None:
-    _, allowed = resource.getrlimit(which)
-    value = value if allowed == resource.RLIM_INFINITY else min(value, allowed)
-    try:
-        resource.setrlimit(which, (value, value))
-    except (ValueError, OSError):
-        if sys.platform == "linux":  # macOS refuses some of them
-            raise
 
 
 if __name__ == "__main__":

@@ -1,0 +1,266 @@
+"""`checklist-dispatch backup`: everything of an installation, as it is at one moment, to an object store."""
+
+import asyncio
+import os
+import socket
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from typing import TYPE_CHECKING
+
+from ..console.cluster import add_kubeconfig_option, connected
+from ..console.command import Command, CommandFailed, ExitStatus
+from ..console.values import from_one, number_to
+
+if TYPE_CHECKING:
+    from ..backup.store import BackupStore
+    from ..backup.taking import Stores
+
+PHOTO_STORE = "CHECKLISTS_PHOTO_STORE"
+ARCHIVE_STORE = "CHECKLISTS_ARCHIVE_STORE"
+
+
+def _configure(parser: ArgumentParser) -> None:
+    actions = parser.add_mutually_exclusive_group(required=True)
+    actions.add_argument("--to", metavar="URL", help="take a backup, to file:///..., s3://..., gs://... or az://...")
+    actions.add_argument(
+        "--verify", metavar="URL", help="read a backup and compare it with its digests; change nothing"
+    )
+    actions.add_argument("--list", metavar="URL", dest="listed", help="say which snapshots are there")
+    actions.add_argument(
+        "--prune",
+        metavar="URL",
+        help="remove old snapshots, and photos and archive parts that none of the others refers to",
+    )
+    parser.add_argument(
+        "--organization",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="only this one, by its object's name or its id; may be repeated",
+    )
+    parser.add_argument(
+        "--photos", action=BooleanOptionalAction, default=True, help="copy photos and the archive, too (default)"
+    )
+    parser.add_argument(
+        "--include-secrets",
+        action="store_true",
+        help="keep the webhook secrets that runs name by secretRef, too, sealed under the sealing key",
+    )
+    parser.add_argument("--snapshot", metavar="NAME", help="with --verify: this one (default: the newest)")
+    parser.add_argument("--quick", action="store_true", help="with --verify: of photos and archive look at sizes alone")
+    rule = parser.add_argument_group("which snapshots --prune leaves (either is enough for one to stay)")
+    rule.add_argument("--keep", metavar="N", type=from_one(), help="the N newest")
+    rule.add_argument(
+        "--keep-days", metavar="D", type=number_to(36_500, "number of days"), help="those that were begun within D days"
+    )
+    rule.add_argument("--dry-run", action="store_true", help="say what would be removed, and remove nothing")
+    rule.add_argument(
+        "--allow-deferred",
+        action="store_true",
+        help="end with 0, too, when copies stay since a backup is under way, or was stopped: for timers",
+    )
+    add_cluster_options(parser)
+
+
+def add_cluster_options(parser: ArgumentParser) -> None:
+    add_kubeconfig_option(parser)
+    parser.add_argument(
+        "--photo-store", metavar="URL", help=f"where the installation keeps photos (default: {PHOTO_STORE})"
+    )
+    parser.add_argument(
+        "--archive-store",
+        metavar="URL",
+        help=f"where it keeps the archive (default: {ARCHIVE_STORE}, else the photos')",
+    )
+
+
+def _run(options: Namespace) -> ExitStatus:
+    with_rule = options.keep is not None or options.keep_days is not None
+    if not options.prune and (with_rule or options.dry_run or options.allow_deferred):
+        raise CommandFailed("--keep, --keep-days, --dry-run and --allow-deferred are for --prune")
+    if options.prune:
+        if not with_rule:
+            raise CommandFailed("--prune needs to be told what stays: --keep N, --keep-days D, or both")
+        return asyncio.run(_prune(options))
+    if options.verify:
+        return asyncio.run(_verify(options))
+    return asyncio.run(_list(options) if options.listed else _take(options))
+
+
+async def _take(options: Namespace) -> ExitStatus:
+    from checklist_crds.platform.object_store import StoreUnavailable
+
+    from ..backup.keys import sealing_keys, server_keys
+    from ..backup.taking import Backup
+
+    store = open_backup(options.to)
+    stores = stores_of(options, target=options.to) if options.photos else None
+    keys, ring = server_keys(), sealing_keys()
+    async with connected(
+        options.kubeconfig,
+        answer_within_s=60.0,
+        advice="; no snapshot was finished, and photos that are copied stay copied",
+        also=(StoreUnavailable,),
+    ) as client:
+        taken = await Backup(
+            client,
+            store,
+            stores=stores,
+            server_keys=keys,
+            ring=ring,
+            written_by=f"checklist-dispatch on {socket.gethostname()}",
+            only=options.organization,
+            include_secrets=options.include_secrets,
+        ).take()
+    objects = ", ".join(f"{count:,} {plural}" for plural, count in taken.counts.items())
+    print(f"snapshot {taken.name}: {objects}")
+    if taken.copies is not None:
+        print(
+            f"copies: {taken.copies.photos:,} objects of photos, {taken.copies.archive:,} of the archive, "
+            f"{taken.copies.bytes:,} bytes"
+        )
+    if not taken.server_key:
+        print("the server key was not known here: a restore cannot compare it (CHECKLISTS_SERVER_KEY)")
+    print(f"keep with your secrets, they are not in it: the server key; sealing keys {_list_of(taken.sealing_keys)}")
+    if taken.secrets_needed:
+        named = ", ".join(f"{one.namespace}/{one.name}" for one in taken.secrets_needed[:10])
+        print(f"webhook secrets that runs need and that are not in it: {len(taken.secrets_needed)} ({named}, ...)")
+    return ExitStatus.YES
+
+
+async def _verify(options: Namespace) -> ExitStatus:
+    from checklist_crds.platform.object_store import StoreUnavailable
+
+    from ..backup.format import DamagedBackup
+    from ..backup.reading import verify
+    from ..console.progress import Progress
+
+    store, progress = open_backup(options.verify), Progress()
+    try:
+        manifest = await store.snapshot(options.snapshot)
+        verdict = await verify(
+            store,
+            manifest,
+            with_copies=not options.quick,
+            report=lambda now: progress.now_and_then(lambda: f"{now.objects:,} objects, {now.copies:,} copies read"),
+        )
+    except DamagedBackup as error:
+        print(f"damaged: {error}")
+        return ExitStatus.NO
+    except StoreUnavailable as error:
+        raise CommandFailed(str(error)) from None
+    for damage in verdict.damages:
+        print(f"damaged: {damage}")
+    print(
+        f"snapshot {manifest.name}: {verdict.objects:,} objects, {verdict.copies:,} copies, "
+        f"{len(verdict.damages)} damaged"
+    )
+    return ExitStatus.NO if verdict.damages else ExitStatus.YES
+
+
+async def _list(options: Namespace) -> ExitStatus:
+    from checklist_crds.platform.object_store import StoreUnavailable
+
+    from ..backup.format import DamagedBackup
+
+    store = open_backup(options.listed)
+    try:
+        for name in await store.names():
+            try:
+                manifest = await store.snapshot(name)
+            except DamagedBackup as error:
+                print(f"{name}  not usable: {error}")
+                continue
+            whole = "some organizations" if manifest.is_partial else "everything"
+            print(
+                f"{name}  {whole}, {sum(manifest.counts.values()):,} objects, finished {manifest.finished_at:%F %T} UTC"
+            )
+    except StoreUnavailable as error:
+        raise CommandFailed(str(error)) from None
+    return ExitStatus.YES
+
+
+async def _prune(options: Namespace) -> ExitStatus:
+    from checklist_crds.platform.object_store import StoreUnavailable
+
+    from ..backup.format import DamagedBackup
+    from ..backup.pruning import Prune
+    from ..backup.pruning_rule import Rule
+
+    rule = Rule(options.keep, options.keep_days)
+    try:
+        pruned = await Prune(open_backup(options.prune), rule, dry_run=options.dry_run).run()
+    except DamagedBackup as error:
+        raise CommandFailed(str(error)) from None
+    except StoreUnavailable as error:
+        raise CommandFailed(f"{error}; what is removed stays removed, and running it again goes on") from None
+    for name in pruned.plan.stay:
+        print(f"{name}  stays{', damaged' if name in pruned.damaged else ''}")
+    verb = "would go" if options.dry_run else "gone"
+    for name in pruned.plan.go:
+        print(f"{name}  {verb}")
+    print(f"copies: {pruned.copies:,} {verb} ({pruned.bytes:,} bytes)")
+    if pruned.why_copies_stay:
+        print(f"copies that nobody needs stay for now: {pruned.why_copies_stay}; run it again later")
+        return ExitStatus.YES if pruned.is_deferred and options.allow_deferred else ExitStatus.NO
+    print(f"copies that stay: {pruned.copies_stay:,}")
+    return ExitStatus.YES
+
+
+def open_backup(url: str) -> "BackupStore":
+    """Raises CommandFailed."""
+    from checklist_crds.platform.object_store import InvalidStore
+
+    from ..backup.store import BackupStore
+
+    try:
+        return BackupStore.open(url)
+    except InvalidStore as error:
+        raise CommandFailed(f"{url}: {error}") from None
+
+
+def stores_of(options: Namespace, *, target: str) -> "Stores":
+    """Those of the installation. Raises CommandFailed where none is known, or one is the backup's own place."""
+    from ..backup.taking import Stores
+
+    photos = options.photo_store or os.environ.get(PHOTO_STORE, "").strip()
+    archive = options.archive_store or os.environ.get(ARCHIVE_STORE, "").strip() or photos
+    if not photos:
+        raise CommandFailed(
+            f"where photos are kept is not known here: set {PHOTO_STORE}, give --photo-store, or leave them out "
+            "(--no-photos)"
+        )
+    if target.rstrip("/") in (photos.rstrip("/"), archive.rstrip("/")):
+        raise CommandFailed("a backup must not be in the same place as the photos or the archive")
+    return Stores(open_backup(photos), open_backup(archive))
+
+
+def _list_of(names: tuple[str, ...]) -> str:
+    return ", ".join(names) or "(none is used)"
+
+
+COMMAND = Command(
+    name="backup",
+    summary="take a backup of an installation, verify one, or remove old ones",
+    description="""\
+Take a backup of everything: all objects as they were at one moment, photos and archive.
+
+It works on a live service. All objects are read at one resource version of the cluster, so each organization is
+consistent in itself; photos and archive are copied afterwards, only what the URL does not have yet. The manifest is
+written last, after all parts were read back: a backup that was stopped is none, and running it again copies no photo
+twice. Format: docs/backup.md. People's sessions are left out, they sign in again.
+
+The server key and the sealing keys are NOT in it: keep them with your other secrets. The server key's fingerprint is,
+so that a restore can tell whether it was given the same one (CHECKLISTS_SERVER_KEY, if it is known here).
+
+  checklist-dispatch backup --to s3://backups/checklists
+  checklist-dispatch backup --verify s3://backups/checklists
+  checklist-dispatch backup --prune s3://backups/checklists --keep-days 30
+
+--prune is what makes data that was erased in the service leave the backups: old snapshots go, and then the photos and
+archive parts that none of the others refers to. The newest snapshot of everything always stays.
+
+Exit status: 0 done, or whole; 1 damaged, or something that nobody needs had to stay; 2 it could not be done.
+""",
+    configure=_configure,
+    run=_run,
+)

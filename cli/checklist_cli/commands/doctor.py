@@ -1,0 +1,127 @@
+"""`checklist-dispatch doctor`: how an installation is, in words, and what to do about it."""
+
+import asyncio
+import json
+import os
+from argparse import ArgumentParser, Namespace
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING, Final
+
+from checklist_crds.times import utc_now
+
+from ..console.cluster import add_kubeconfig_option, add_namespace_option, connected
+from ..console.command import Command, ExitStatus
+from ..console.progress import Progress
+from ..doctor.finding import Finding, Level, worst
+from .ready import url
+
+if TYPE_CHECKING:
+    from checklist_crds.kube.client import KubeClient
+
+_WORDS: Final = {Level.OK: "ok", Level.WARNING: "WARNING", Level.CRITICAL: "WRONG", Level.UNKNOWN: "not seen"}
+
+
+def _configure(parser: ArgumentParser) -> None:
+    add_namespace_option(parser)
+    parser.add_argument(
+        "--watch-namespace",
+        metavar="NAME",
+        action="append",
+        dest="watched",
+        help="a namespace that it serves, may be repeated (default: CHECKLISTS_WATCH_NAMESPACES, else all)",
+    )
+    add_kubeconfig_option(parser)
+    parser.add_argument(
+        "--ask", metavar="URL", action="append", type=url, default=[], help="an API or operator to ask for /readyz too"
+    )
+    parser.add_argument("--quick", action="store_true", help="leave out what looks at every run and delivery")
+    parser.add_argument("--strict", action="store_true", help="what cannot be looked at from here is a warning")
+    parser.add_argument("--json", action="store_true", help="print one JSON document instead of lines")
+
+
+def _run(options: Namespace) -> ExitStatus:
+    return asyncio.run(_examine(options))
+
+
+async def _examine(options: Namespace) -> ExitStatus:
+    findings: list[Finding] = []
+    served = os.environ.get("CHECKLISTS_WATCH_NAMESPACES", "").replace(",", " ").split()
+    watched = tuple(options.watched or served)
+    async with connected(options.kubeconfig, namespaces=watched) as client:
+        await client.server_time()  # whether it can be asked at all
+        async for finding in _all(client, options):
+            findings.append(finding)
+            if not options.json:
+                _tell(finding)
+    level = worst(findings, strict=options.strict)
+    if options.json:
+        document = {"level": level.name.lower(), "findings": [finding.to_json() for finding in findings]}
+        print(json.dumps(document, indent=2))
+    else:
+        counts = {one: sum(finding.level is one for finding in findings) for one in Level}
+        print(
+            f"\n{counts[Level.OK]} good, {counts[Level.WARNING]} warnings, {counts[Level.CRITICAL]} wrong, "
+            f"{counts[Level.UNKNOWN]} not seen"
+        )
+    return ExitStatus(max(0, level))
+
+
+async def _all(client: "KubeClient", options: Namespace) -> AsyncIterator[Finding]:
+    from ..doctor import around, cluster, work
+
+    namespace = options.namespace
+    of_keys, ids = around.keys(os.environ)
+    for finding in of_keys:
+        yield finding
+    parts = [
+        cluster.clock(client, utc_now),
+        cluster.definitions(client),
+        cluster.programs(client, namespace),
+        cluster.rights(client, namespace),
+        cluster.leaders(client, namespace, utc_now),
+        around.answering(options.ask),
+        around.redis(os.environ, await cluster.api_pods(client, namespace)),
+        around.stores(os.environ),
+        work.restored(client),
+    ]
+    if not options.quick:
+        parts += [
+            work.runs(client, ids, utc_now, _looked_at("runs")),
+            work.deliveries(client, utc_now, _looked_at("deliveries")),
+            work.past_retention(client, utc_now, _looked_at("settled runs")),
+            around.archived(os.environ),
+        ]
+    for part in parts:
+        async for finding in part:
+            yield finding
+
+
+def _tell(finding: Finding) -> None:
+    print(f"{_WORDS[finding.level]:<9} {finding.check}: {finding.text}", flush=True)
+    if finding.advice and finding.level is not Level.OK:
+        print(f"{'':<9}   to do: {finding.advice}", flush=True)
+
+
+def _looked_at(what: str) -> Callable[[int], None]:
+    progress = Progress()
+    return lambda seen: progress.now_and_then(lambda: f"... {seen:,} {what} looked at")
+
+
+COMMAND = Command(
+    name="doctor",
+    summary="say how an installation is, and what to do about it",
+    description="""\
+Look at an installation: definitions and their versions, pods, rights, leader, clock, keys, Redis, stores, work that
+waits, runs that are stuck, retention and archive. Each line says what was seen, and what to do where it is wrong.
+
+It changes nothing but a probe in the stores, which it takes away again. Keys, Redis and stores are those of the
+CHECKLISTS_ settings it finds in its environment, so run it in a pod of the API to see them:
+
+  kubectl -n checklists exec deploy/checklist-dispatch-api -- checklist-dispatch doctor
+
+From outside it needs to list runs, deliveries, organizations, leases, deployments and definitions; what it may not read
+it says. Exit status, as monitoring has it: 0 all good, 1 warnings, 2 something is wrong, or it could not look at all.
+""",
+    configure=_configure,
+    run=_run,
+)

@@ -1,0 +1,59 @@
+"""Which cluster is meant, and which installation in it: the same options in every command; and how it is reached."""
+
+import logging
+import os
+from argparse import ArgumentParser
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from .command import CommandFailed
+
+if TYPE_CHECKING:
+    from checklist_crds.kube.client import KubeClient
+
+
+def add_kubeconfig_option(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--kubeconfig", metavar="FILE", help="the cluster (default: KUBECONFIG, ~/.kube/config, the pod)"
+    )
+
+
+def add_namespace_option(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--namespace",
+        metavar="NAME",
+        default=os.environ.get("CHECKLISTS_NAMESPACE") or "checklists",
+        help="namespace of the installation (default: CHECKLISTS_NAMESPACE, else checklists)",
+    )
+
+
+def served_namespaces() -> tuple[str, ...]:
+    """Those of the installation whose environment this is: elsewhere its service account may not look. None: all."""
+    words = (word.strip() for word in os.environ.get("CHECKLISTS_WATCH_NAMESPACES", "").split(","))
+    return tuple(word for word in words if word)
+
+
+@asynccontextmanager
+async def connected(
+    kubeconfig: str | None,
+    *,
+    namespaces: tuple[str, ...] = (),
+    answer_within_s: float = 10.0,
+    advice: str = "",
+    also: tuple[type[Exception], ...] = (),
+) -> "AsyncIterator[KubeClient]":
+    """A client of the cluster. A KubeError in the block, or one of `also`, ends the command; `advice` follows it."""
+    # What talks to a cluster takes half a second to import, and other commands have no need of it.
+    from checklist_crds.kube.client import KubeClient, KubeConnection
+    from checklist_crds.kube.errors import KubeError
+
+    # What its configuration loader warns of is in the error that follows.
+    logging.getLogger("kubernetes").setLevel(logging.ERROR)
+    ends: tuple[type[Exception], ...] = (KubeError, *also)
+    try:
+        connection = await KubeConnection.load(kubeconfig)
+        async with KubeClient(connection, answer_within_s=answer_within_s, namespaces=namespaces) as client:
+            yield client
+    except ends as error:
+        raise CommandFailed(f"{error}{advice}") from None

@@ -1,0 +1,55 @@
+"""Values of options that several commands take: each function is the `type` of an argument."""
+
+import re
+from argparse import ArgumentTypeError
+from collections.abc import Callable
+from typing import Final
+
+from checklist_crds.ids import is_id
+
+_EMAIL: Final = re.compile(r"[^@\s]+@[^@\s]+")
+
+
+def run_id(text: str) -> str:
+    if not is_id("r", text):
+        raise ArgumentTypeError("must be the id of a run, r-<uuid>")
+    return text
+
+
+def organization_id(text: str) -> str:
+    if not is_id("org", text):
+        raise ArgumentTypeError("must be the public id of an organization, org-<uuid>")
+    return text
+
+
+def email(text: str) -> str:
+    """In lower case."""
+    if _EMAIL.fullmatch(text.strip()) is None:
+        raise ArgumentTypeError("must be an e-mail address")
+    return text.strip().lower()
+
+
+def from_one(most: int | None = None) -> Callable[[str], int]:
+    """A whole number from 1 to `most`."""
+
+    def parse(text: str) -> int:
+        if not text.isdecimal() or int(text) < 1 or (most is not None and int(text) > most):
+            raise ArgumentTypeError(f"must be a whole number from 1{'' if most is None else f' to {most}'}")
+        return int(text)
+
+    return parse
+
+
+def number_to(most: int, what: str = "number") -> Callable[[str], float]:
+    """A number, of `what`, from 0 to `most`."""
+
+    def parse(text: str) -> float:
+        try:
+            number = float(text)
+        except ValueError:
+            number = -1.0
+        if not 0 <= number <= most:
+            raise ArgumentTypeError(f"must be a {what} from 0 to {most}")
+        return number
+
+    return parse

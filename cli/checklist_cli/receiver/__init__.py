@@ -1,0 +1,1 @@
+"""For receivers of webhooks: captured requests, their verification, the listener."""
