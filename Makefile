@@ -136,7 +136,7 @@ image-lock: environment
 	@$(BIN)/python -m checklist_dev.release.image lock
 
 chart: binaries environment chart-tools redis-server s3-server image-engine ## Render, validate, install, upgrade and uninstall the chart (a part of `make verify`)
-	@$(BIN)/python -m pytest $(IN_PROCESSES) tests/chart_render tests/chart_install tests/chart_rbac tests/chart $(ARGS)
+	@$(BIN)/python -m pytest $(IN_PROCESSES) tests/chart/render tests/chart/install tests/chart/rbac tests/chart/node $(ARGS)
 
 chart-files: environment ## Generate the chart's schema, README and definitions
 	@$(BIN)/python -m checklist_dev.generate chart

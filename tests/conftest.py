@@ -28,10 +28,10 @@ settings.load_profile("of any speed")
 
 
 VERIFY: Final = (
-    # What a machine does at random, at each step, for long, or beside others: killed, replaced, hostile, under load.
+    # What a machine does at random, at each step, for long, or next to others: killed, replaced, hostile, under load.
     "bench/test_bench_smoke.py",
     "soak/test_soak_short.py",
-    "chart/",
+    "chart/node/",
     "crash/test_delivery_enumeration.py",
     "crash/test_chaos_short.py",
     "crash/test_upgrade.py",
@@ -44,20 +44,20 @@ VERIFY: Final = (
     "replicas/test_consistency.py",
     "replicas/test_api_replicas.py",
     "delivery/test_hostile_memory.py",
-    "cluster/test_bulk_replay_fairness.py",
-    "cluster/test_make_run.py",
-    "cluster/test_operator_rotation.py",
-    "cluster/test_operator_survival.py",
+    "cluster/delivery/test_bulk_replay_fairness.py",
+    "cluster/development/test_make_run.py",
+    "cluster/operation/test_rotation.py",
+    "cluster/operation/test_survival.py",
     "backup/test_everything.py",
     "backup/test_s3_stores.py",
-    "contract/test_limits_memory.py",
-    "contract/test_photos_crash.py",
-    "contract/test_photos_memory.py",
+    "contract/runs/test_limits_memory.py",
+    "contract/photos/test_crash.py",
+    "contract/photos/test_memory.py",
     "generation/test_small_model.py",
     # The chart: rendered in every way, installed on a real API server, with the rights of every role.
-    "chart_rbac/",
-    "chart_install/",
-    "chart_render/",
+    "chart/rbac/",
+    "chart/install/",
+    "chart/render/",
     "gitops/test_chart_drift.py",
     "gitops/test_examples_are_valid.py",
     # The browser matrix: every state, device, theme and language.
@@ -85,19 +85,19 @@ _BEGUN_FIRST: Final = (
     "dashboard/test_deliveries.py",
     "browser/test_checklist_controls.py",
     "browser/test_checklist_flow.py",
-    "contract/test_generate.py",
-    "cluster/test_operator_photos.py",
-    "cluster/test_operator_events.py",
+    "contract/templates/test_generate.py",
+    "cluster/photos/test_operator.py",
+    "cluster/delivery/test_events.py",
     "backup/test_backup.py",
-    "contract/test_archived_runs.py",
+    "contract/runs/test_archived_runs.py",
 )
 """Begun last, a file that takes a minute would be waited for alone."""
 
 
 def _suite(file: Path) -> str:
-    """What one process takes as a whole: a file, but of `tests/chart` the folder, since there is one node."""
+    """What one process takes as a whole: a file, but of `tests/chart/node` the folder, since there is one node."""
     name = file.relative_to(ROOT / "tests").as_posix()
-    return "chart/" if name.startswith("chart/") else name
+    return "chart/node/" if name.startswith("chart/node/") else name
 
 
 def _place(file: Path, order: Sequence[str]) -> int | None:

@@ -309,7 +309,7 @@ async def test_what_must_not_be_is_noticed_before_anything_is_written_and_then_i
     account, runs = await simple_source(source, webhook={**HOOK, "url": receiver.url})
     taken = await source.backup(url)
     # An organization of that name that comes from elsewhere; a run of that name that is another organization's.
-    organization = made_by_hand(ORGANIZATION, account.organization, None, "", displayName="Somebody else")
+    organization = made_by_hand(ORGANIZATION, account.organization, None, "", displayName="Another owner")
     del organization["metadata"]["namespace"]
     run = made_by_hand(RUN, str(runs[0]["run_id"]), None, target.namespace, templateRef={"name": "mine"})
     for kind, body in ((ORGANIZATION, organization), (RUN, run)):
@@ -376,7 +376,7 @@ async def test_a_run_that_says_of_itself_that_it_was_admitted_is_not_believed_in
     source: Site, target: Site, url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One that was over before there were seals is: only the service writes a status. One that bears the seal of a run
-    of long ago is not: somebody has created it again."""
+    of long ago is not: it was created again."""
     account, [made, *_] = await simple_source(source)
     sealed = str(made["run_id"])
     spec = (await source.kube.get(RUN, sealed, source.namespace))["spec"]
@@ -400,8 +400,10 @@ async def test_a_run_that_says_of_itself_that_it_was_admitted_is_not_believed_in
     for variable, value in target.environment().items():
         monkeypatch.setenv(variable, value)
     assert await program("restore", "--from", url) == 0
-    assert "not believed: 4 runs say that they were admitted, without a valid seal" in (told := capsys.readouterr().out)
-    assert f"{plain}, {forged}, {again}, {closed}" in told
+    assert "not believed: 4 runs say that they were admitted, without a valid seal" in (
+        printed := capsys.readouterr().out
+    )
+    assert f"{plain}, {forged}, {again}, {closed}" in printed
     for where in (target.namespace, f"{target.namespace}-new"):
         if where != target.namespace:
             await clear(target.kube)

@@ -1,6 +1,6 @@
 """Everything that GET tells is the same bytes after a restore: each address that the service has, by its own router.
 
-Both APIs have the same clock, which stands still: what is told depends on nothing but what is in cluster and stores.
+Both APIs have the same clock, which stands still: the answers depend on nothing but what is in cluster and stores.
 """
 
 import json
@@ -37,7 +37,7 @@ NEVER_ENDS = {"/dashboard/api/{org_id}/events"}
 """Server-sent events: what changes from now on."""
 
 
-async def told(base_url: str, requests: Requests) -> dict[str, tuple[int, dict[str, str], bytes]]:
+async def answers(base_url: str, requests: Requests) -> dict[str, tuple[int, dict[str, str], bytes]]:
     """Status, headers that speak of the content, and body: the bytes as they come."""
     found = {}
     async with httpx.AsyncClient(base_url=base_url, timeout=60, trust_env=False) as client:
@@ -70,7 +70,7 @@ def is_met(address: str, paths: list[str]) -> bool:
 
 
 async def made(source: Site, base_url: str) -> Requests:
-    """An organization in which something of everything has happened, and every address that tells of it."""
+    """An organization in which something of everything has happened, and every address that shows it."""
     account = await account_of(source, base_url, plan={"name": "small", "runsPerMonth": 50})
     person = await sign_in(source.kube, organization=account.organization, namespace=account.namespace)
     desk = httpx.AsyncClient(base_url=base_url, headers=person.headers, timeout=30, trust_env=False)
@@ -148,7 +148,7 @@ async def made(source: Site, base_url: str) -> Requests:
 
 
 async def _deliveries(source: Site, account: Account, run: JsonObject) -> list[str]:
-    """One that waits for its second attempt, one that was given up."""
+    """One that waits for its second attempt, one that failed for good."""
     body = await source.kube.get(RUN, str(run["run_id"]), account.namespace)
     event_ids = []
     for number, one in enumerate(waiting_deliveries([body], 2)):
@@ -179,7 +179,7 @@ async def test_every_address_tells_the_same_bytes_after_a_restore(source: Site, 
     moment = utc_now() + timedelta(seconds=2)
     async with source.api(clock=lambda: moment) as base_url:
         await source.services.archive.wait_until_loaded()
-        before = await told(base_url, requests)
+        before = await answers(base_url, requests)
         addresses = served(source.services)
     assert {path: one for path, one in before.items() if one[0] not in (200, 302, 410)} == {}
     unmet = {address for address in addresses if not is_met(address, list(before))}
@@ -195,5 +195,5 @@ async def test_every_address_tells_the_same_bytes_after_a_restore(source: Site, 
     await target.kube.create(DASHBOARD_SESSION, {**session, "metadata": metadata}, target.namespace)
     async with target.api(clock=lambda: moment) as base_url:
         await target.services.archive.wait_until_loaded()
-        after = await told(base_url, requests)
+        after = await answers(base_url, requests)
     assert {path: (one, after[path]) for path, one in before.items() if after[path] != one} == {}

@@ -167,14 +167,14 @@ async def test_nothing_is_removed_by_a_mistake(place: Place, capsys: pytest.Capt
     assert place.photos() == {"a"}
 
 
-async def test_a_backup_under_way_keeps_all_copies_and_one_that_was_given_up_goes(place: Place) -> None:
+async def test_a_backup_under_way_keeps_all_copies_and_an_abandoned_one_is_removed(place: Place) -> None:
     await place.snapshot(called(9), "ab")
     await place.snapshot(called(5), "bc")
-    given_up, young = called(3), called(1.9)
-    for name in (given_up, young):
-        await place.store.put(f"{layout.PREFIX}/{name}/nobody/localaccounts-00001.jsonl.zst", b"x")
+    abandoned, young = called(3), called(1.9)
+    for name in (abandoned, young):
+        await place.store.put(f"{layout.PREFIX}/{name}/acme/localaccounts-00001.jsonl.zst", b"x")
     pruned = await place.prune(Rule(newest=1))
-    assert pruned.plan.go == (called(9), given_up)
+    assert pruned.plan.go == (called(9), abandoned)
     assert young in (pruned.why_copies_stay or "") and pruned.is_deferred
     assert place.photos() == set("abc") and await place.store.names() == [called(5), young]
     pruned = await place.prune(Rule(newest=1), clock=lambda: NOW + timedelta(days=1))
@@ -187,7 +187,7 @@ async def test_a_timer_does_not_fail_since_a_backup_was_stopped(place: Place, mo
     now = utc_now()
     await place.snapshot(called(9, now=now), "ab")
     await place.snapshot(called(5, now=now), "bc")
-    stopped = f"{layout.PREFIX}/{called(0.1, now=now)}/nobody/localaccounts-00001.jsonl.zst"
+    stopped = f"{layout.PREFIX}/{called(0.1, now=now)}/acme/localaccounts-00001.jsonl.zst"
     await place.store.put(stopped, b"x")
     assert await program("--prune", place.url, "--keep", "1", *more) == (0 if more else 1)
     assert place.photos() == set("abc")

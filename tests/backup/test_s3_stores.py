@@ -40,8 +40,8 @@ async def test_backup_verify_restore_and_prune(  # noqa: PLR0917 - fixtures
     assert second.copies is not None and (second.copies.photos, second.copies.archive) == (2, 2)
     assert await asyncio.to_thread(main, ["backup", "--verify", url]) == 0
     assert await asyncio.to_thread(main, ["backup", "--prune", url, "--keep", "1"]) == 0
-    told = capsys.readouterr().out
-    assert "copies: 1 gone" in told and "copies that stay: 4" in told
+    printed = capsys.readouterr().out
+    assert "copies: 1 gone" in printed and "copies that stay: 4" in printed
     assert len(await BackupStore.open(url).names()) == 1
     assert await asyncio.to_thread(main, ["backup", "--verify", url]) == 0
 

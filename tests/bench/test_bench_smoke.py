@@ -12,7 +12,7 @@ TINY = replace(
     retries_within_s=2.0, retrying_runs=6, photos=4, quiet_s=0.5, live_runs=120,
     large_templates=3, archived_runs=700, idle_s=0.5, remembered_answers=90,
 )  # fmt: skip
-# Figures that say how fast: what they are on a busy machine is nobody's business here.
+# Figures that say how fast: not asserted on a busy machine.
 EXACT = ("unaccounted", "writes at start", "quota used", "would refuse", "that differ")
 
 

@@ -4,7 +4,7 @@ All tests share one control plane, API, operator (`stage`) and browser; each dis
 on devices of its own, whose storage ends with the test.
 
 Tests are coroutines in one event loop, the session's, since the browser belongs to it; an asynchronous fixture has to
-name it too: `@pytest_asyncio.fixture(loop_scope="session")`. A test fails when a page had an exception that nobody
+name it too: `@pytest_asyncio.fixture(loop_scope="session")`. A test fails when a page had an exception that no test
 caught, or did what its policy forbids, unless it empties `device.problems`.
 """
 

@@ -56,7 +56,7 @@ async def test_the_development_server_shows_both_apps(office: Office, new_device
         screen = ChecklistScreen(device.page)
         await screen.choose("Clean", "Yes")
         await answered(office.stage, link, {"clean": True})
-        assert connected, "nothing would tell of changed sources"
+        assert connected, "changed sources are not pushed"
         assert await device.page.evaluate("navigator.serviceWorker.getRegistrations().then(found => found.length)") == 0
     async with development_server(office.stage.base_url, "dashboard", "dashboard") as address:
         await device.page.goto(f"{address}/dashboard/")

@@ -11,7 +11,8 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from tests.signatures.recording import listening
+from tests.raw_receiver import raw_receiver
+from tests.signatures.recording import no_content
 
 from checklist_operator.transport.addresses import AddressPolicy
 from checklist_operator.transport.outcome import Outcome
@@ -65,13 +66,13 @@ Send = Callable[..., Awaitable[Sent]]
 @pytest.fixture
 async def send() -> AsyncIterator[Send]:
     """`await send(path="/hook", body=..., secret=...)`: a delivery of the real sender, created at CREATED."""
-    async with listening(None) as (port, received):
+    async with raw_receiver(no_content) as receiver:
 
         async def once(path: str = "/hook", body: bytes | None = None, **settings: Any) -> Sent:
-            url = f"http://127.0.0.1:{port}{path}"
+            url = f"http://127.0.0.1:{receiver.port}{path}"
             outcome = await send_to(url, body, **{"clock": lambda: CREATED, **settings})
             assert outcome.ok, outcome
-            head, _, content = received.pop().partition(b"\r\n\r\n")
+            head, _, content = receiver.requests.pop().raw.partition(b"\r\n\r\n")
             return Sent(url, head, content)
 
         yield once

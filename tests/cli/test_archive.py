@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.test_archive_format import FOLDER, START, a_run, run_id
+from tests.unit.archive.test_format import FOLDER, START, a_run, run_id
 
 from checklist_cli.program import main
 from checklist_crds.archive import EncodedPart, Folder, Record, encode_part

@@ -88,9 +88,7 @@ def test_a_wrong_call_has_another_status_than_a_no(arguments: list[str]) -> None
     assert ended.value.code == 2
 
 
-def test_verify_says_whether_a_request_is_genuine_and_how_to_mend_it(
-    sent: Sent, capture: Path, capsys: Capture
-) -> None:
+def test_verify_says_whether_a_request_is_genuine_and_how_to_fix_it(sent: Sent, capture: Path, capsys: Capture) -> None:
     # The URL may be given in any spelling of the configured one.
     assert verify(capture, "--url", sent.url.replace("http://", "HTTP://") + "#part", "--at", AT) == 0
     lines = capsys.readouterr().out.splitlines()

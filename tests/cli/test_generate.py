@@ -95,13 +95,13 @@ def test_a_prompt_of_which_nothing_can_be_made_is_a_no_that_says_why(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object, **__: object) -> NoReturn:
-        error = NothingToCompose("Nobody knows this job.")
+        error = NothingToCompose("This job is unknown.")
         vars(error)["closest"] = ("Boat\x1b[2J check", "Car check")
         raise error
 
     monkeypatch.setattr(composing, "compose", refuse)
     assert main(["generate", PROMPT]) == 1
-    said = "Nobody knows this job. Closest in the library: Boat�[2J check, Car check"
+    said = "This job is unknown. Closest in the library: Boat�[2J check, Car check"
     assert capsys.readouterr() == ("", f"checklist-dispatch generate: {said}\n")
 
 
@@ -124,7 +124,7 @@ def explained() -> dict[str, Any]:
     return {"template": definition.to_tdl(), "steps": origins, "unused": [{"start": 0, "end": 4, "text": "hey \x1b"}]}
 
 
-def test_where_each_step_came_from_is_told_beside_the_template(service: Service, capsys: Capture) -> None:
+def test_the_source_of_each_step_is_printed_with_the_template(service: Service, capsys: Capture) -> None:
     service.answers = [Answer(json.dumps(explained()).encode(), headers={"X-Generated-By": "composer"})]
     assert main(["generate", PROMPT, "--server", service.url, "--key", "x", "--explain"]) == 0
     out, err = capsys.readouterr()

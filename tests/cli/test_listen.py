@@ -78,7 +78,7 @@ async def test_it_answers_as_asked_knows_duplicates_and_saves_what_verify_judges
     assert "NOT genuine: signature" in capsys.readouterr().out
 
 
-async def test_it_prints_how_to_mend_what_failed_and_the_event_for_a_terminal() -> None:
+async def test_it_prints_how_to_fix_a_failed_check_and_the_event_for_a_terminal() -> None:
     async with listening() as listen:
         await send_to(listen.url, secret=OTHER)
         assert (await listen.said()).startswith("401 refused: signature: made with another secret")

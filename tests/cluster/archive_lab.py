@@ -77,7 +77,7 @@ async def keep(lab: Lab, **retention: Any) -> None:
 
 
 async def settled_run(lab: Lab, *, days_ago: float = 0, deliveries: int = 0) -> str:
-    """A cancelled run with nothing left to send, which ended so long ago; and deliveries of it that were given up."""
+    """A cancelled run with nothing left to send, which ended so long ago; and its failed deliveries."""
     run = await lab.dispatch(URL)
     await lab.cancel(run)
     ended = format_timestamp(utc_now() - timedelta(days=days_ago))

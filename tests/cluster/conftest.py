@@ -28,7 +28,7 @@ async def client(control_plane: ControlPlane) -> AsyncIterator[KubeClient]:
 
 @pytest_asyncio.fixture
 async def lab(client: KubeClient, namespace: str) -> Lab:
-    """An organization with a template, in a namespace that nobody else uses."""
+    """An organization with a template, in a namespace of its own."""
     made = Lab(client, namespace)
     await made.prepare()
     return made

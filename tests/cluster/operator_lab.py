@@ -232,7 +232,7 @@ class Lab:
         events: list[str] | None = None,
         ago: timedelta = timedelta(),
     ) -> str:
-        """A run as the API makes it; its id. `ago`: one that the API made then, and somebody has created again now."""
+        """A run as the API makes it; its id. `ago`: one that the API made then, and that was created again now."""
         taken = snapshot(self.template)
         await self.revisions.ensure(taken.revision, taken.definition)
         name = f"r-{uuid.uuid4()}"
@@ -330,7 +330,7 @@ class Lab:
         return await self.run(run)
 
     async def until_settled(self, run: str, *, within_s: float = 60.0) -> Run:
-        """The run; its deliveries, which are told last, are settled then, too."""
+        """The run; its deliveries, which are recorded last, are settled then, too."""
 
         async def settled() -> Run | None:
             now = await self.run(run)

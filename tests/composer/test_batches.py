@@ -48,14 +48,14 @@ def test_answers_are_read_as_their_authors_wrote_them(when: str, tmp_path: Path)
         ("[", "batch-A.yaml"),
     ],
 )
-def test_a_bad_file_is_told_in_one_line(text: str, fault: str, tmp_path: Path) -> None:
+def test_a_bad_file_is_reported_in_one_line(text: str, fault: str, tmp_path: Path) -> None:
     (tmp_path / "batch-A.yaml").write_text(text)
     with pytest.raises(Failure, match=fault) as failure:
         load_batches(tmp_path)
     assert "\n" not in str(failure.value)
 
 
-def test_a_folder_without_batches_is_told(tmp_path: Path) -> None:
+def test_a_folder_without_batches_is_reported(tmp_path: Path) -> None:
     with pytest.raises(Failure, match="no batch"):
         load_batches(tmp_path)
 
@@ -127,6 +127,6 @@ async def test_a_model_is_judged_by_the_same_table_and_its_fallback_apart(
         (["--model-url", "http://127.0.0.1:9/v1", "--model-key-file", "/no/such"], "/no/such cannot be read"),
     ],
 )
-def test_a_model_that_cannot_be_asked_is_told_at_once(options: list[str], fault: str) -> None:
+def test_a_model_that_cannot_be_asked_is_reported_at_once(options: list[str], fault: str) -> None:
     with pytest.raises(Failure, match=fault):
         main(options)

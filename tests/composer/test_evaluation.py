@@ -1,6 +1,6 @@
 """Regression: of prompts that are known, the composer's templates keep what they had. And how that is scored.
 
-This says nothing of quality. That is measured with batches that nobody who works on the composer has seen, by
+This says nothing of quality. That is measured with batches that no developer of the composer has seen, by
 the verdicts on each first template: `make eval`.
 """
 

@@ -89,7 +89,7 @@ LIMITS = {
 
 @pytest.mark.parametrize("limit", ["max. 7 °C", "2-7 °C", "< 7 °C"])
 @pytest.mark.parametrize("language", LIMITS)
-def test_a_limit_is_told_to_the_reader_and_refuses_no_answer(language: str, limit: str) -> None:
+def test_a_limit_is_shown_to_the_reader_and_refuses_no_answer(language: str, limit: str) -> None:
     (measured,) = (each for each in steps_of(LIMITS[language].format(limit)) if each.type is StepType.NUMBER)
     assert (measured.config.min, measured.config.max, measured.config.unit) == (None, None, "°C")
     assert "7" in (measured.hint or "")
@@ -170,8 +170,8 @@ def test_a_step_below_the_documented_confidence_is_unsure() -> None:
     made = compose("Checklist:\n- Lights off\n- Alarm set\n- Floor clean")
     first, second, _ = made.sources
     sources = (replace(first, confidence=0.79), replace(second, confidence=0.8))
-    told = explanation(made.definition, sources, (), "")["steps"]
-    assert [(each["confidence"], each["unsure"]) for each in told] == [(0.79, True), (0.8, False), (None, False)]
+    steps = explanation(made.definition, sources, (), "")["steps"]
+    assert [(each["confidence"], each["unsure"]) for each in steps] == [(0.79, True), (0.8, False), (None, False)]
 
 
 @pytest.mark.parametrize(

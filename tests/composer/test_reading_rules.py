@@ -40,7 +40,7 @@ def certain(tokens: TokenizedText, spans: list[LabelledSpan], *, label: float = 
     )
 
 
-def told(labelled: Labelled) -> list[str]:
+def spans_of(labelled: Labelled) -> list[str]:
     tokens, spans = labelled
     return [f"{span.label}: {tokens.slice(span.start, span.end)}" for span in spans]
 
@@ -107,7 +107,7 @@ def told(labelled: Labelled) -> list[str]:
 )
 def test_labels_that_contradict_each_other_lose_nothing(text: str, wanted: list[str]) -> None:
     tokens, spans = tagged(text)
-    assert told((tokens, repaired(tokens, spans, Sentences(tokens)))) == wanted
+    assert spans_of((tokens, repaired(tokens, spans, Sentences(tokens)))) == wanted
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_a_passage_that_was_not_understood_stays_in_its_own_words() -> None:
     labels = [0.2 if tokens.tokens[at].text == "low" else 1.0 for at in range(len(tokens))]
     unsure = Certainty(labels, sure.outside, sure.begins)
     found = in_own_words(tokens, spans, Sentences(tokens), unsure, messy=False)
-    assert told((tokens, found)) == ["yes: Doors shut", "txt: oil if low top up", "name: Van"]
+    assert spans_of((tokens, found)) == ["yes: Doors shut", "txt: oil if low top up", "name: Van"]
     assert [span.confidence for span in found if span.label in ITEMS] == [1.0, 0.0]
     step = step_of(tokens, items_of(tokens, found, Sentences(tokens))[1])
     assert (step.type, step.required, step.photo) == (StepType.TEXT, False, (0, None))
@@ -203,14 +203,14 @@ def test_a_passage_that_was_not_understood_stays_in_its_own_words() -> None:
             1.0,
             ["txt: Fuel: full half or empty", "txt: lamp on"],
         ),
-        # Nobody wants that.
+        # Not wanted.
         ("<yes>Lamp on</yes>, leave out the <yes>horn</yes>", 1.0, ["txt: Lamp on"]),
     ],
 )
 def test_a_messy_prompt_keeps_whole_passages(text: str, outside: float, wanted: list[str]) -> None:
     tokens, spans = tagged(text)
     unsure = certain(tokens, spans, label=0.9, outside=outside)
-    assert told((tokens, in_own_words(tokens, spans, Sentences(tokens), unsure, messy=True))) == wanted
+    assert spans_of((tokens, in_own_words(tokens, spans, Sentences(tokens), unsure, messy=True))) == wanted
 
 
 def test_long_speech_is_cut_where_items_begin() -> None:

@@ -42,14 +42,14 @@ class Desk:
     async def delete(self, path: str, **headers: str) -> httpx.Response:
         return await self.call("DELETE", path, **headers)
 
-    async def told(self, path: str) -> Any:
+    async def read(self, path: str) -> Any:
         response = await self.get(path)
         assert response.status_code == 200, response.text
         return response.json()
 
 
 async def at_desk(api: Api, role: str = "admin", *, account: Account | None = None, **more: Any) -> Desk:
-    """Somebody of `role` in the organization of `account` (of the API's own one, without), who is signed in.
+    """A member with `role` in the organization of `account` (of the API's own one, without), who is signed in.
 
     The member is made in the cluster, and the API reads members from a watch: returns when the API has seen it.
     """

@@ -18,7 +18,7 @@ from .conftest import Account, Api, owned
 from .executor_client import WEBHOOK
 
 ENDPOINT = "https://hooks.example.com/in/T0-a-token?key=a-password"
-"""A url whose path and query are nobody's business."""
+"""A URL whose path and query must not be shown."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Story:
         )
         last = attempts[-1]
         ended = record.phase.is_final
-        told = WebhookDeliveryStatus(
+        stored = WebhookDeliveryStatus(
             phase=record.phase,
             attempt=last.number,
             next_attempt_at=last.next_attempt_at,
@@ -79,7 +79,7 @@ class Story:
         namespace = self.account.namespace
         body = owned(WEBHOOK_DELIVERY, entry.event_id, self.account.organization, namespace, spec.to_kube())
         await self.api.kube.create(WEBHOOK_DELIVERY, body, namespace)
-        await self.api.kube.patch_status(WEBHOOK_DELIVERY, entry.event_id, told.to_kube(), namespace)
+        await self.api.kube.patch_status(WEBHOOK_DELIVERY, entry.event_id, stored.to_kube(), namespace)
         await self.records(*attempts, seq=seq)
         return entry.event_id
 

@@ -62,7 +62,7 @@ class LiveViewer:
                 pass
             return said
 
-    async def told_of(self, kind: str) -> dict[str, Any]:
+    async def change_of(self, kind: str) -> dict[str, Any]:
         async with asyncio.timeout(WITHIN_S):
             while True:
                 for change in (await self.next()).changes:
@@ -70,7 +70,7 @@ class LiveViewer:
                         return change
 
     async def all_until(self, kind: str, object_id: str) -> list[dict[str, Any]]:
-        """Everything that is told, up to the event that tells of that object."""
+        """All changes, up to the one of that object."""
         found: list[dict[str, Any]] = []
         async with asyncio.timeout(WITHIN_S):
             while (kind, object_id) not in {(change["kind"], change["id"]) for change in found}:

@@ -41,10 +41,10 @@ class Contract:
             return
         name, status = operation["operationId"], response.status_code
         assert str(status) in operation["responses"], f"{name} does not tell {status}: {response.text}"
-        told = operation["responses"][str(status)]
+        described = operation["responses"][str(status)]
         self.seen[name].add(status)
         assert "X-Request-Id" in response.headers
-        content = told.get("content")
+        content = described.get("content")
         if content is None:
             assert not response.content, f"{name} {status} has a body"
             return

@@ -8,11 +8,11 @@ from checklist_dev.perf.judgement.transcript import Transcript
 from checklist_dev.perf.load.rig import Rig
 
 ANSWER_WITHIN_S = 9.0
-"""Less than the time that one call to the Kubernetes API may take, so that nobody waited for it to end; the five
+"""Less than the time that one call to the Kubernetes API may take, so that no caller waited for it to end; the five
 seconds that callers are promised are judged by `make chaos`, without neighbours."""
 
 
-async def test_callers_are_told_at_once_and_everything_catches_up_by_itself(
+async def test_callers_get_503_at_once_and_everything_catches_up_by_itself(
     rig: Rig, transcript: Transcript, assert_held: AssertHeld
 ) -> None:
     result = await cluster_down(rig, GAPS, transcript, outage_s=6.0, seed=20_261_121, answer_within_s=ANSWER_WITHIN_S)

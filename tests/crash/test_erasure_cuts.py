@@ -1,6 +1,6 @@
 """An erasure is killed before and after each of its calls of the Kubernetes API and of both stores; the same command
 goes on. At every moment each run of others can be read, in the archive byte for byte as it was;
-in the end nothing of the person is anywhere, the receipt tells of both attempts, and nothing else is left behind.
+in the end nothing of the person is anywhere, the receipt lists both attempts, and nothing else is left behind.
 """
 
 import asyncio

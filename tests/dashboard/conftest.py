@@ -43,15 +43,15 @@ async def new_device(browser: Browser) -> AsyncIterator[NewDevice]:  # noqa: F81
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def signed_in(office: Office, new_device: NewDevice) -> SignedIn:  # noqa: F811
-    """`await signed_in("viewer", at="runs", person=None, **device_options)`: somebody's screen, and the page on it."""
+    """`await signed_in("viewer", at="runs", person=None, **device_options)`: a member's screen, and the page on it."""
 
     async def sign_in(
         role: str = "admin", *, at: str | None = None, person: Person | None = None, **options: object
     ) -> DashboardScreen:
-        somebody = person or await office.member(role)
+        member = person or await office.member(role)
         device = await new_device(**options)
-        await device.context.add_cookies([somebody.cookie(office.stage.base_url)])  # type: ignore[list-item]
-        screen = DashboardScreen(device, office, somebody)
+        await device.context.add_cookies([member.cookie(office.stage.base_url)])  # type: ignore[list-item]
+        screen = DashboardScreen(device, office, member)
         return screen if at is None else await screen.open(at)
 
     return sign_in

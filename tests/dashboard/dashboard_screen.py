@@ -61,7 +61,7 @@ class DashboardScreen:
     def dialog(self, name: str | None = None) -> Locator:
         return self.page.get_by_role("dialog", name=name) if name else self.page.get_by_role("dialog")
 
-    async def told(self, text: str) -> None:
+    async def says(self, text: str) -> None:
         """What became of an act, in the corner."""
         await expect(self.page.locator(".toasts")).to_contain_text(text)
 

@@ -18,7 +18,7 @@ class TemplateScreen:
         self.page = screen.page
         self.outline = self.page.locator(".outline")
         self.preview = self.page.get_by_role("region", name="Preview")
-        self.mending = self.page.get_by_role("region", name="Conditions to mend")
+        self.broken_conditions = self.page.get_by_role("region", name="Conditions to mend")
         self.json = self.page.get_by_label("The template as JSON")
 
     @classmethod
@@ -49,15 +49,15 @@ class TemplateScreen:
     async def tab(self, title: str) -> None:
         await self.page.get_by_role("tab", name=title).click()
 
-    async def save(self, told: str) -> None:
+    async def save(self, message: str) -> None:
         await self.screen.button("Save").click()
-        await self.screen.told(told)
+        await self.screen.says(message)
 
     async def rename(self, name: str) -> None:
         await self.page.get_by_label("Name", exact=True).fill(name)
 
     async def voice(self, text: str) -> None:
-        """What is read out to whoever does not see it."""
+        """What a screen reader announces."""
         await expect(self.page.get_by_role("status").filter(has_text=text).first).to_be_attached()
 
 
@@ -66,5 +66,5 @@ def stored(office: Office, template_id: str) -> Json:
 
 
 def changed(office: Office, template_id: str, patch: Mapping[str, Any]) -> Json:
-    """By somebody else, meanwhile."""
+    """By another member, meanwhile."""
     return office.call("PATCH", f"/v1/templates/{template_id}", json=dict(patch))

@@ -95,5 +95,5 @@ async def test_a_replay_is_stopped_and_what_was_not_begun_stays_failed(office: O
     await screen.button("Stop").click()
     await screen.dialog("Stop this replay?").get_by_role("button", name="Stop").click()
     await expect(screen.main.locator(".page-title")).to_contain_text("Stopped")
-    await screen.told("Stopped after")
+    await screen.says("Stopped after")
     assert office.call("GET", "/v1/deliveries?status=failed")["pagination"]["total"] > 0

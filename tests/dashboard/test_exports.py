@@ -57,7 +57,7 @@ async def test_filtered_runs_are_exported_in_each_form_and_one_as_a_pdf(office: 
     screen = await signed_in("viewer", at="runs")
     name, whole = await saved(screen, "CSV, a row for each answer")
     assert name.startswith("runs-") and name.endswith(".csv") and whole.count(b"check") == 2
-    await screen.told("The file is saved.")
+    await screen.says("The file is saved.")
     await screen.button("Export these runs").click()
     await expect(screen.button("CSV, a row for each run")).to_have_count(0)
     await screen.open(f"runs?template={template}")
@@ -71,7 +71,7 @@ async def test_filtered_runs_are_exported_in_each_form_and_one_as_a_pdf(office: 
     file = await download.value
     assert file.suggested_filename == f"run-{run_id[2:]}.pdf"
     assert Path(await file.path()).read_bytes().startswith(b"%PDF-")
-    await screen.told("The file is saved.")
+    await screen.says("The file is saved.")
     await screen.looks_right()
 
 

@@ -33,7 +33,7 @@ async def test_a_page_catches_up_when_the_service_was_away(stage: Stage, office:
     office.call("POST", f"/v1/runs/{link.run_id}/cancel", json={})
     await expect(screen.row("Cold store check")).to_contain_text("Cancelled")
     await expect(badge).to_have_text("Live")
-    # What the browser says of an address where nobody answered is no fault of the page.
+    # What the browser says of an address without a server is no fault of the page.
     screen.device.problems.clear()
 
 
@@ -66,7 +66,7 @@ async def test_a_tab_that_was_hidden_catches_up_and_one_that_is_seen_is_current(
     await page.add_init_script(HIDDEN)
     await screen.open("runs")
     await expect(badge).to_have_text("Live")
-    # A request that is still under way would be given up when the clock is put forward.
+    # A request that is still under way would be abandoned when the clock is put forward.
     await expect(screen.row("Cold store check")).to_be_visible()
     await page.evaluate("hide(true)")
     await page.clock.fast_forward("05:01")

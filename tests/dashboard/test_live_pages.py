@@ -1,4 +1,4 @@
-"""Each page follows what others do while it is open: nobody reloads anything here."""
+"""Each page follows what others do while it is open: no page is reloaded here."""
 
 from playwright.async_api import Page, expect
 
@@ -45,7 +45,7 @@ async def test_an_open_template_shows_what_others_save_manage_or_delete(office: 
     versions = await writer.another_tab(f"templates/{template}?tab=versions")
     changed(office, template, {"name": "Cellar check"})
     await expect(name).to_have_value("Cellar check")
-    await writer.told("Somebody else has changed this template. You see version 2 now.")
+    await writer.says("Somebody else has changed this template. You see version 2 now.")
     await expect(versions.row("Version 2")).to_contain_text("Current")
 
     # It stands above what is typed in, and takes neither the focus nor a letter.

@@ -49,7 +49,7 @@ async def test_a_double_click_and_a_lost_answer_make_one_run_each_until_the_mont
     limited = await Office.opened(office.stage, office.kube, name="Small", runs_per_month=2)
     template = limited.make_template(checklist(step("clean")))
     screen = await signed_in(person=await limited.member("editor"))
-    keys, told = list[str](), screen.main.get_by_role("alert")
+    keys, alert = list[str](), screen.main.get_by_role("alert")
 
     async def lose_the_answer(route: Route) -> None:
         await route.fetch()
@@ -67,17 +67,17 @@ async def test_a_double_click_and_a_lost_answer_make_one_run_each_until_the_mont
     await screen.button("Dispatch another").click()
     await screen.page.route("**/runs", lose_the_answer)
     await screen.button("Dispatch").click()
-    await expect(told).to_contain_text("The service cannot be reached")
+    await expect(alert).to_contain_text("The service cannot be reached")
     await screen.page.unroute("**/runs")
     await screen.button("Dispatch").click()
     await expect(screen.heading("The run is dispatched")).to_be_visible()
     assert (len(limited.call("GET", "/v1/runs")["data"]), len(set(keys))) == (2, 2)
 
     await screen.button("Dispatch another").click()
-    await expect(told).to_contain_text("2 of 2 runs used.")
+    await expect(alert).to_contain_text("2 of 2 runs used.")
     await screen.button("Dispatch").click()
-    await expect(told).to_have_count(1)
-    await expect(told).to_contain_text("The count begins anew")
+    await expect(alert).to_have_count(1)
+    await expect(alert).to_contain_text("The count begins anew")
     assert len(limited.call("GET", "/v1/runs")["data"]) == 2
 
 

@@ -45,7 +45,7 @@ def _part(screen: DashboardScreen, name: str) -> Any:
     return screen.main.get_by_role("region", name=name)
 
 
-async def test_a_completed_run_is_told_from_its_dispatch_to_its_receipt(office: Office, signed_in: SignedIn) -> None:
+async def test_a_completed_run_is_shown_from_dispatch_to_receipt(office: Office, signed_in: SignedIn) -> None:
     link = office.dispatch(COLD_STORE, webhook=office.webhook(), executor_ref="order 4711", expires_in_hours=24)
     _answer(office, link, clean=True, place={"value": True, "geo": {"lat": 52.5163, "lng": 13.3777, "accuracy_m": 8}})
     for colour in ("navy", "maroon"):
@@ -56,10 +56,10 @@ async def test_a_completed_run_is_told_from_its_dispatch_to_its_receipt(office: 
     delivered = f"/v1/runs/{link.run_id}/deliveries"
     await eventually(lambda: [one["status"] for one in office.call("GET", delivered)["data"]] == ["delivered"] * 6)
     screen = await signed_in("viewer", at=f"runs/{link.run_id}")
-    told, answers = _part(screen, "What happened"), _part(screen, "Answers")
+    story, answers = _part(screen, "What happened"), _part(screen, "Answers")
     receipt = office.stage.execute(link, "GET", "")["receipt"]
     for words in ("Dispatched by Olga Owner", "order 4711", "127.0.0.1 (all events)", "Completed", receipt["digest"]):
-        await expect(told).to_contain_text(words)
+        await expect(story).to_contain_text(words)
     labels = ["Is the floor clean?", "Are you at the store?", "Photos of the shelves", "Anything to remark?"]
     await expect(answers.locator(".answer-label")).to_have_text(labels)
     for words in ("52.51630, 13.37770", "accurate to 8 m", "Sam Example"):
@@ -97,10 +97,10 @@ async def test_an_open_run_is_followed_its_link_copied_cancelled_and_its_event_r
     hosts: set[str] = set()
     screen.page.on("request", lambda request: hosts.add(request.url.split("/")[2]))
     await screen.open(f"runs/{link.run_id}")
-    told, answers = _part(screen, "What happened"), _part(screen, "Answers")
-    await expect(told).to_contain_text("Waiting for the first answer; the link works for 24 more hours")
+    story, answers = _part(screen, "What happened"), _part(screen, "Answers")
+    await expect(story).to_contain_text("Waiting for the first answer; the link works for 24 more hours")
     _answer(office, link, clean=False)
-    await expect(told).to_contain_text("First answer")
+    await expect(story).to_contain_text("First answer")
     await expect(answers.locator(".answer").first).to_contain_text("Dirty")
     await expect(answers.locator(".answer-label").nth(1)).to_have_text("What is dirty?")
     await screen.button("Copy the link").click()
@@ -115,8 +115,8 @@ async def test_an_open_run_is_followed_its_link_copied_cancelled_and_its_event_r
     await expect(question).to_contain_text("127.0.0.1 is sent run.cancelled")
     await screen.looks_right()
     await question.get_by_role("button", name="Cancel the run").click()
-    await screen.told("The run is cancelled.")
-    await expect(told).to_contain_text("Cancelled by the organization")
+    await screen.says("The run is cancelled.")
+    await expect(story).to_contain_text("Cancelled by the organization")
     await expect(_part(screen, "Link for the executor")).to_have_count(0)
 
     event = _part(screen, "Events and deliveries").locator(".event")
@@ -125,7 +125,7 @@ async def test_an_open_run_is_followed_its_link_copied_cancelled_and_its_event_r
     question = screen.dialog("Send run.cancelled to 127.0.0.1 again?")
     await expect(question).to_contain_text("It was delivered before.")
     await question.get_by_role("button", name="Send again").click()
-    await screen.told("run.cancelled was delivered to 127.0.0.1.")
+    await screen.says("run.cancelled was delivered to 127.0.0.1.")
     assert len(office.stage.receiver.of_run(link.run_id)) == 2
     [delivery] = office.call("GET", "/v1/deliveries")["data"]
     await screen.open(f"deliveries/{delivery['event_id']}")

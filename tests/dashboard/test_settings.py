@@ -51,7 +51,7 @@ async def test_a_key_is_shown_once_works_and_is_refused_when_revoked(office: Off
     await expect(screen.dialog("Revoke the key “Billing”?")).to_contain_text(key[-4:])
     await screen.looks_right()
     await screen.button("Revoke the key").press("Enter")
-    await screen.told("The key “Billing” is revoked.")
+    await screen.says("The key “Billing” is revoked.")
     await expect(row).to_contain_text("Revoked")
     assert answer() == 401
 
@@ -105,8 +105,8 @@ async def test_members_are_invited_changed_and_removed_by_keyboard_alone(signed_
     email, screen = f"{new_id('u')}@example.com", await signed_in("admin")
     await screen.open("settings/members")
     page, keyboard, row = screen.page, screen.page.keyboard, screen.row("Vera Viewer")
-    form, told = screen.dialog("Invite a member"), screen.dialog("Vera Viewer is invited")
-    code, done = told.locator(".command code"), told.get_by_role("button", name="Done")
+    form, invited = screen.dialog("Invite a member"), screen.dialog("Vera Viewer is invited")
+    code, done = invited.locator(".command code"), invited.get_by_role("button", name="Done")
     await tab_to(page, "Invite a member", "Enter")
     await form.wait_for()
     await screen.button("Invite").press("Enter")
@@ -134,7 +134,7 @@ async def test_members_are_invited_changed_and_removed_by_keyboard_alone(signed_
     await screen.dialog("Change Vera Viewer").wait_for()
     await tab_to(page, "Viewer", "ArrowDown")
     await tab_to(page, "Save", "Enter")
-    await screen.told("Vera Viewer is Editor now.")
+    await screen.says("Vera Viewer is Editor now.")
     await expect(screen.button("Change Vera Viewer")).to_be_focused()
     await expect(row.get_by_text("Editor", exact=True)).to_be_visible()
 
@@ -145,7 +145,7 @@ async def test_members_are_invited_changed_and_removed_by_keyboard_alone(signed_
     await screen.looks_right()
     await confirm.get_by_role("textbox").fill("Vera Viewer")
     await keyboard.press("Enter")
-    await screen.told("Vera Viewer is no member any more.")
+    await screen.says("Vera Viewer is no member any more.")
     await expect(row).to_have_count(0)
 
 

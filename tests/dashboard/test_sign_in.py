@@ -34,7 +34,7 @@ def _screen(office: Office, device: Device) -> DashboardScreen:
 
 
 async def _with_password(office: Office, device: Device, path: str = "runs") -> tuple[DashboardScreen, str]:
-    """Somebody with PASSWORD who has signed in on the way to `path`; their e-mail address."""
+    """A member with PASSWORD who has signed in on the way to `path`; their e-mail address."""
     _, email = await make_with_password(office)
     await device.page.goto(office.address(path))
     await enter_password(device, email)
@@ -84,7 +84,7 @@ async def test_an_invitation_signs_in_and_its_password_works(office: Office, new
     await screen.looks_right()
     await screen.page.get_by_label("New password").fill(PASSWORD)
     await screen.button("Set the password").click()
-    await screen.told("Your password is set.")
+    await screen.says("Your password is set.")
 
     other = await new_device()
     theirs = _screen(office, other)
@@ -117,7 +117,7 @@ async def test_sign_in_survives_outages_and_limits_and_leads_to_the_page(office:
     await expect(password).to_have_attribute("autocomplete", "current-password")
     await expect(device.page.get_by_label("E-mail address")).to_have_attribute("autocomplete", "username")
     pasted = 'field => field.dispatchEvent(new ClipboardEvent("paste", { bubbles: true, cancelable: true }))'
-    assert await password.evaluate(pasted), "the page hinders pasting"
+    assert await password.evaluate(pasted), "the page refuses pasting"
     await device.page.route(
         "**/dashboard/api/sign-in/password",
         lambda route: route.fulfill(status=429, json=limited, headers={"Retry-After": "7"}),
@@ -261,7 +261,7 @@ async def test_ones_own_sessions_are_listed_and_ended_and_the_password_is_change
     await expect(table.get_by_role("row").filter(has_text="This one")).to_have_count(1)
     await first.looks_right()
     await table.get_by_role("button", name=re.compile("Sign out .*(iPhone|iOS)")).press("Enter")
-    await first.told("is signed out.")
+    await first.says("is signed out.")
     # Both were looking at a page: the one that was signed out learns it with the next thing that it asks for.
     await lost.page.reload()
     await expect(lost.heading("Sign in")).to_be_visible()
@@ -279,7 +279,7 @@ async def test_ones_own_sessions_are_listed_and_ended_and_the_password_is_change
     await first.looks_right()
     await present.fill(PASSWORD)
     await first.button("Set the password").click()
-    await first.told("Your password is set.")
+    await first.says("Your password is set.")
     # The session is a new one, and the page knows it: a write works.
     await first.button("Sign out everywhere").click()
     await first.dialog("Sign out everywhere?").get_by_role("button", name="Sign out everywhere").click()

@@ -57,7 +57,7 @@ async def test_a_whole_template_is_made_by_keyboard_alone(office: Office, signed
     await press("Only show it when")
     await expect(editor.row("What is wrong?")).to_contain_text("when “Fridge ok?” is No")
     await press("Save")
-    await screen.told("The template is saved.")
+    await screen.says("The template is saved.")
     (summary,) = office.call("GET", "/v1/templates")["data"]
     made = stored(office, summary["id"])
     first, second = made["sections"][0]["steps"]
@@ -67,7 +67,7 @@ async def test_a_whole_template_is_made_by_keyboard_alone(office: Office, signed
     await expect(screen.page).to_have_url(office.address(f"templates/{summary['id']}"))
 
 
-async def test_steps_are_moved_by_keys_deleted_brought_back_and_mended(office: Office, signed_in: SignedIn) -> None:
+async def test_steps_are_moved_by_keys_deleted_restored_and_fixed(office: Office, signed_in: SignedIn) -> None:
     template = {**FRIDGE, "sections": [*FRIDGE["sections"], section("Bar", step("c"))]}
     editor = await TemplateScreen.opened(await signed_in("editor"), office.make_template(template))
     labels, page = editor.outline.locator(".row-label"), editor.page
@@ -101,14 +101,14 @@ async def test_steps_are_moved_by_keys_deleted_brought_back_and_mended(office: O
     await expect(page.get_by_label("What is asked")).to_be_focused()
 
     await page.get_by_role("button", name="Move down: Fridge ok?").click()
-    await expect(editor.mending).to_contain_text("depends on “Fridge ok?”, which comes later now")
+    await expect(editor.broken_conditions).to_contain_text("depends on “Fridge ok?”, which comes later now")
     await editor.screen.looks_right()
     await editor.screen.button("Move it behind").click()
     await expect(labels).to_have_text(["C", "Fridge ok?", "What is wrong?", "Note", "Note"])
     await do("Delete", "Fridge ok?")
-    await expect(editor.mending).to_contain_text("which is not in the template any more")
+    await expect(editor.broken_conditions).to_contain_text("which is not in the template any more")
     await editor.screen.button("Remove the condition").click()
-    await expect(editor.mending).to_have_count(0)
+    await expect(editor.broken_conditions).to_have_count(0)
     await expect(editor.row("What is wrong?")).not_to_contain_text("when")
 
 

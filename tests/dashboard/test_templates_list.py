@@ -117,7 +117,7 @@ PROMPT = (
 )
 
 
-async def test_a_generated_template_is_reviewed_beside_its_prompt(signed_in: SignedIn) -> None:
+async def test_a_generated_template_is_reviewed_next_to_its_prompt(signed_in: SignedIn) -> None:
     """Offsets are the service's own, behind characters of two UTF-16 units; how sure it is is ours."""
     screen = await signed_in("editor", at="templates/new")
     page, main, made = screen.page, screen.main, dict[str, Any]()

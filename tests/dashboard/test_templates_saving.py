@@ -1,4 +1,4 @@
-"""Saving a template: what the service refuses, what somebody else did meanwhile, and what is never lost."""
+"""Saving a template: what the service refuses, what another member did meanwhile, and what is never lost."""
 
 import re
 
@@ -120,7 +120,7 @@ async def test_two_who_change_a_template_lose_nothing_in_silence(office: Office,
     await expect(screen.dialog()).to_contain_text("What they changed is undone")
     assert stored(office, template)["name"] == "Theirs"
     await screen.button("Yes, undo what they did").click()
-    await screen.told("Saved as version 5.")
+    await screen.says("Saved as version 5.")
     assert stored(office, template)["name"] == "Mine"
     await mine.rename("Mine again")
     changed(office, template, {"name": "Theirs again"})
@@ -200,7 +200,7 @@ async def test_an_earlier_version_becomes_the_current_one_again(office: Office, 
     await screen.looks_right()
     await screen.row("Version 1").get_by_role("button").click()
     await screen.dialog().get_by_role("button", name="Make it the current one").click()
-    await screen.told("Version 1 is the current one again, as version 3.")
+    await screen.says("Version 1 is the current one again, as version 3.")
     assert [each["title"] for each in stored(office, template)["sections"]] == ["Kitchen"]
     await editor.tab("Steps")
     await expect(screen.page.get_by_label("Section 2", exact=True)).to_have_count(0)
@@ -246,5 +246,5 @@ async def test_deleting_a_template_says_what_stays(office: Office, signed_in: Si
     await expect(dialog).to_contain_text("1 open run of it goes on, and its link works")
     await screen.looks_right()
     await dialog.get_by_role("button", name="Delete the template").click()
-    await screen.told("The template “Fridge check” is deleted.")
+    await screen.says("The template “Fridge check” is deleted.")
     assert office.call("GET", f"/v1/runs/{link.run_id}")["status"] == "pending"

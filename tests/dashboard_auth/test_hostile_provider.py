@@ -1,4 +1,4 @@
-"""What a provider, or somebody in its place, may send; and what browsers may be lured into."""
+"""What a provider, or an attacker in its place, may send; and what browsers may be lured into."""
 
 import asyncio
 import ssl
@@ -86,7 +86,7 @@ async def test_tokens_that_the_provider_did_not_sign_are_refused(
 
     def exchanged(claims: dict[str, Any]) -> str:
         head, _, signature = provider.signed(claims).split(".")
-        return ".".join([head, provider.signed({**claims, "sub": "somebody-else"}).split(".")[1], signature])
+        return ".".join([head, provider.signed({**claims, "sub": "subject-2"}).split(".")[1], signature])
 
     ways: dict[str, Any] = {
         "alg none": lambda c: by_hand(c, alg="none"),
@@ -230,7 +230,7 @@ async def test_an_address_is_verified_only_when_the_provider_says_so(
     # It may come from userinfo, of the same subject only.
     provider.change_claims = lambda claims: claims.pop("email")
     me = {"sub": "subject-1", "email": "grace@example.com"}
-    for found, status in ((me, 303), ({**me, "sub": "somebody-else"}, 502), ({"sub": "subject-1"}, 403)):
+    for found, status in ((me, 303), ({**me, "sub": "subject-2"}, 502), ({"sub": "subject-1"}, 403)):
         provider.answers["/me"] = lambda _, found=found: web.json_response(found)
         assert (await provider.sign_in(PersonAt(distrusting.anonymous))).status_code == status
 

@@ -48,12 +48,12 @@ async def test_a_person_signs_in_with_exactly_the_password_they_set(api: Api, ma
 
 async def test_sign_in_does_not_reveal_whether_an_account_exists(api: Api, make_link: MakeLink) -> None:
     await with_password(api, make_link, EMAIL)
-    told = set()
-    for email in (EMAIL, "nobody@example.com", "no address"):
+    responses = set()
+    for email in (EMAIL, "unknown@example.com", "no address"):
         body = {"email": email, "password": "wrong wrong wrong"}
         response = await PersonAt(api.anonymous).post("sign-in/password", body)
-        told.add((response.status_code, response.json()["error"], response.json()["message"]))
-    assert len(told) == 1
+        responses.add((response.status_code, response.json()["error"], response.json()["message"]))
+    assert len(responses) == 1
 
 
 async def test_an_address_takes_the_same_work_however_many_accounts_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,7 +157,7 @@ async def test_32_hostile_passwords_at_once_hold_up_no_sign_in(
     start_api: StartApi, make_link: MakeLink, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Over HTTP, from one person who was invited. The first are judged until the kernel ends their judges; those that
-    find no place are refused; the sign-in is answered before the crowd is."""
+    find no place are refused; the sign-in is answered before the others are."""
     # The second second of processor time would only make the test longer.
     monkeypatch.setattr(services, "Passwords", partial(Passwords, judging_s=1.0))
     api = await start_api(CHECKLISTS_SIGN_IN_RATE_LIMIT="1/s burst 64")
@@ -167,18 +167,18 @@ async def test_32_hostile_passwords_at_once_hold_up_no_sign_in(
         invited = PersonAt(http)
         await invited.post("sign-in/link", {"secret": await make_link("eve@example.com")})
         await invited.session()
-        crowd = asyncio.gather(
+        hostile_requests = asyncio.gather(
             *(invited.post("account/password", {"new_password": f"{number:02d}{HOSTILE[0]}"}) for number in range(32))
         )
         assert await _sign_in(api, PASSWORD) == (200, "")
-        assert not crowd.done(), "signing in waits for what is judged"
-        answers = await crowd
-    told = [
+        assert not hostile_requests.done(), "signing in waits for what is judged"
+        answers = await hostile_requests
+    responses = [
         (answer.status_code, [problem["code"] for problem in answer.json().get("details") or ()]) for answer in answers
     ]
     judged, refused = (422, ["not_judged"]), (503, [])
-    assert all(one in (judged, refused) for one in told), told
-    assert told.count(judged) >= _WAITING_TO_BE_JUDGED
+    assert all(one in (judged, refused) for one in responses), responses
+    assert responses.count(judged) >= _WAITING_TO_BE_JUDGED
 
 
 async def test_who_sets_passwords_is_throttled_whether_there_was_one_before_or_not(

@@ -60,7 +60,7 @@ async def test_one_member_bound_at_two_replicas_at_once_is_one_person(
     start_api: StartApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     apis = [await start_api(), await start_api()]
-    # Nobody else's: a person is bound wherever the address was invited, so also where other tests did.
+    # For this test alone: a person is bound wherever the address was invited, so also where other tests did.
     email = f"{uuid.uuid4().hex}@example.com"
     member = await make_member(
         apis[0].kube, organization=apis[0].organization, namespace=apis[0].namespace, role="viewer", email=email
@@ -71,7 +71,7 @@ async def test_one_member_bound_at_two_replicas_at_once_is_one_person(
     people = [("https://one.example", "one"), ("https://one.example", "two")]
     await asyncio.gather(*(_binding(api).bind(person, email) for api, person in zip(apis, people, strict=True)))
     first = (await apis[0].kube.get(MEMBER, member, apis[0].namespace))["status"]["binding"]
-    # Whoever was not the first stays out, also at the replica that had not heard of it.
+    # The second one stays out, also at the replica that had not heard of it.
     assert first["subject"] in ("one", "two")
     loser = apis[1] if first["subject"] == "one" else apis[0]
     late = people[1] if first["subject"] == "one" else people[0]

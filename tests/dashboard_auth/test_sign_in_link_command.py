@@ -63,7 +63,7 @@ async def test_a_newer_link_replaces_the_older_and_an_invitation_asks_for_a_pass
     assert (status, out, "is disabled" in err) == (2, "", True)
 
 
-async def test_whoever_runs_the_service_takes_an_account_over(api: Api, control_plane: ControlPlane) -> None:
+async def test_the_command_resets_an_account(api: Api, control_plane: ControlPlane) -> None:
     """The installation's account of the address, or the one of an organization."""
     where = (f"--kubeconfig={control_plane.kubeconfig}", f"--namespace={api.namespace}", f"--base-url={SERVICE}/")
     for about in ((), ("--organization", api.organization)):
@@ -86,7 +86,7 @@ async def test_whoever_runs_the_service_takes_an_account_over(api: Api, control_
     assert (status, "there is no organization none" in err) == (2, True)
 
 
-@pytest.mark.parametrize("wrong", [["nobody"], [EMAIL, "--hours", "1000"], [EMAIL, "--kubeconfig", "/no/such"]])
+@pytest.mark.parametrize("wrong", [["unknown"], [EMAIL, "--hours", "1000"], [EMAIL, "--kubeconfig", "/no/such"]])
 async def test_what_cannot_be_is_said_in_one_line(wrong: list[str]) -> None:
     status, out, err = await _command(*wrong)
     assert (status, out) == (2, "")
@@ -101,7 +101,7 @@ def _environment(**given: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("base_url", "warned"), [("http://checklists.example", True), ("https://checklists.example", False)]
 )
-def test_an_address_where_nobody_could_stay_signed_in_is_told(
+def test_a_base_url_without_https_is_warned_about(
     control_plane: ControlPlane, tmp_path: Path, base_url: str, warned: bool
 ) -> None:
     environment = _environment(
@@ -117,9 +117,9 @@ def test_an_address_where_nobody_could_stay_signed_in_is_told(
     finally:
         api.stop()
     lines = [json.loads(line) for line in api.output().splitlines()]
-    told = [line for line in lines if line["event"] == "api.dashboard_needs_https"]
-    assert len(told) == warned
-    assert all(line["level"] == "warning" and line["url"] == base_url for line in told)
+    warnings = [line for line in lines if line["event"] == "api.dashboard_needs_https"]
+    assert len(warnings) == warned
+    assert all(line["level"] == "warning" and line["url"] == base_url for line in warnings)
 
 
 def test_redis_without_its_package_is_one_clear_line() -> None:

@@ -1,4 +1,4 @@
-"""Where deliveries must never go: targets in every notation that somebody may try.
+"""Where deliveries must never go: targets in every notation that an attacker may try.
 
 `LITERALS` and `NAMES` are for the operator's settings of `POLICY`; what its own ranges stand for is in public space, so
 that only the setting can protect them. `ADDRESSES` are what rebinding names lead to.

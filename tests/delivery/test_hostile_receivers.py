@@ -119,7 +119,9 @@ async def test_no_byte_of_one_answer_is_taken_for_the_next(name: str, authority:
 
 
 @pytest.mark.looptime
-async def test_a_receiver_that_accepts_no_connection_is_given_up_after_five_seconds(authority: Authority) -> None:
+async def test_an_attempt_without_an_accepted_connection_ends_after_five_seconds(
+    authority: Authority,
+) -> None:
     """The queue of connections is full, so the kernel answers no further one."""
     with socket.socket() as full, ExitStack() as waiting:
         full.bind(("127.0.0.1", 0))

@@ -26,13 +26,13 @@ class Model:
     server: ModelServer
     metrics: Metrics
 
-    async def makes(self, wish: str = "Cold room check", locale: str | None = None, of: str = "org-a") -> Definition:
-        return await self.provider.generate(wish, locale, of)
+    async def makes(self, prompt: str = "Cold room check", locale: str | None = None, of: str = "org-a") -> Definition:
+        return await self.provider.generate(prompt, locale, of)
 
-    async def fails(self, wish: str = "Cold room check", of: str = "org-a") -> Reason:
+    async def fails(self, prompt: str = "Cold room check", of: str = "org-a") -> Reason:
         """Why it makes none."""
         with pytest.raises(ModelFailure) as failure:
-            await self.provider.generate(wish, None, of)
+            await self.provider.generate(prompt, None, of)
         return failure.value.reason
 
     def counted(self, name: str, **labels: str) -> float:

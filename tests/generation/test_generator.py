@@ -1,4 +1,4 @@
-"""Who makes the template, and what happens where nobody can."""
+"""Who makes the template, and what happens where none can."""
 
 import asyncio
 import logging
@@ -61,7 +61,7 @@ async def test_a_bug_in_asking_the_model_is_one_more_reason(
     assert "words" not in caplog.text + "".join(str(record.__dict__) for record in caplog.records)
 
 
-async def test_a_bug_in_the_composer_is_told_by_its_place_and_without_the_prompt(
+async def test_a_bug_in_the_composer_is_logged_with_its_place_and_without_the_prompt(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(prompt: str, **_: object) -> Any:
@@ -77,9 +77,9 @@ async def test_a_bug_in_the_composer_is_told_by_its_place_and_without_the_prompt
     assert "windows" not in str(record.__dict__)
 
 
-async def test_a_prompt_that_is_refused_is_told_why_with_the_closest_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_refused_prompt_gets_the_reason_and_the_closest_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> Any:
-        error = NothingToCompose("Nobody knows this job.")
+        error = NothingToCompose("This job is unknown.")
         vars(error)["closest"] = ("Boat check", "Car check")
         raise error
 
@@ -88,12 +88,12 @@ async def test_a_prompt_that_is_refused_is_told_why_with_the_closest_jobs(monkey
         await new().generate(PROMPT, None, "org-a")
     assert refused.value.as_body() == {
         "error": "generation_failed",
-        "message": "Nobody knows this job.",
+        "message": "This job is unknown.",
         "details": [{"path": "prompt", "code": "closest_job", "message": job} for job in ("Boat check", "Car check")],
     }
 
 
-async def test_more_prompts_than_can_wait_are_told_to_come_again() -> None:
+async def test_more_prompts_than_can_wait_get_retry_after() -> None:
     pool, may_end = ComposerPool(), threading.Event()
 
     def waits(_: str) -> str:

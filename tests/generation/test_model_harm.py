@@ -1,4 +1,4 @@
-"""What a valid template of a model may do harm with: how that is found, told to the model, and mended."""
+"""What a valid template of a model may do harm with: how that is found, reported to the model, and repaired."""
 
 import json
 import re
@@ -52,7 +52,7 @@ def harms(prompt: str, made: dict[str, Any]) -> list[str]:
     return [harm.problem for harm in judgement(parse_definition(made), prompt, None).harms]
 
 
-def mended(prompt: str, made: dict[str, Any]) -> dict[str, Any]:
+def repaired(prompt: str, made: dict[str, Any]) -> dict[str, Any]:
     definition = judgement(parse_definition(made), prompt, None).mended
     assert isinstance(definition, Definition)
     assert parse_definition(definition.to_tdl(), strict=True) == definition
@@ -94,10 +94,10 @@ def test_what_only_looks_like_harm_is_none(prompt: str, made: str) -> None:
     assert harms(prompt, template(made)) == []
 
 
-def test_a_lost_item_is_told_and_added_where_it_belongs_for_nobody_to_answer() -> None:
+def test_a_lost_item_is_reported_and_added_where_it_belongs_as_optional() -> None:
     made = template(f"Van / boolean: Tyres / boolean: Lights / {FRIDGE} / signature: Driver")
     assert harms(VAN, made) == [LOST.format("'mirrors clean'")]
-    steps = mended(VAN, made)
+    steps = repaired(VAN, made)
     assert [*steps][1:4] == ["Lights", "Mirrors clean", "Temperature of the fridge"]
     assert (steps["Mirrors clean"].type, steps["Mirrors clean"].required) == ("text", False)
     without = judgement(parse_definition(template("Van / boolean: Tyres / text: Remarks")), VAN, None)
@@ -119,7 +119,7 @@ def test_a_limit_as_a_bound_becomes_a_hint_in_the_templates_language(prompt: str
     whole = template(f"Kontrolle / {made} / {others}")
     (problem,) = harms(prompt, whole)
     assert "sections[0].steps[0].config: " in problem
-    step = next(iter(mended(prompt, whole).values()))
+    step = next(iter(repaired(prompt, whole).values()))
     assert (step.hint, step.config.max) == (hint, None)
     assert step.config.min in (None, -30)
 
@@ -129,7 +129,7 @@ ROOM = "Room / text: Family name / boolean: Are the candles lit? / choice: Flowe
 
 
 @pytest.mark.parametrize(
-    ("prompt", "made", "told", "hint"),
+    ("prompt", "made", "problem_text", "hint"),
     [
         (
             VAN,
@@ -147,11 +147,11 @@ ROOM = "Room / text: Family name / boolean: Are the candles lit? / choice: Flowe
     ids=["none is stated", "another step is named"],
 )
 def test_a_condition_on_nothing_is_taken_away_and_the_step_is_no_longer_required(
-    prompt: str, made: str, told: str, hint: str | None
+    prompt: str, made: str, problem_text: str, hint: str | None
 ) -> None:
     (problem,) = harms(prompt, template(made))
-    assert problem.startswith(told)
-    (step,) = (step for step in mended(prompt, template(made)).values() if not step.required)
+    assert problem.startswith(problem_text)
+    (step,) = (step for step in repaired(prompt, template(made)).values() if not step.required)
     assert (step.label in ("Lights", "Gardener called"), step.condition, step.hint) == (True, None, hint)
     assert harms(FLOWERS, template(f"{ROOM} / boolean: Gardener called ; when=3 eq missing")) == []
 
@@ -160,14 +160,14 @@ BOUND = template(f"Van / {CHECKS} / {FRIDGE} ; max=7 / signature: Driver")
 EMPTY = template("Van / boolean: Are you ready?")
 
 
-async def test_harm_is_told_to_the_model_and_the_corrected_template_is_taken(model: StartModel) -> None:
+async def test_harm_is_reported_to_the_model_and_the_corrected_template_is_taken(model: StartModel) -> None:
     async with model(says(BOUND), says(template(f"Van / {CHECKS} / {FRIDGE} / signature: Driver"))) as it:
         assert [step.hint for _, step in (await it.makes(VAN)).steps()] == [None] * 5
     assert "'max. 7 °C' is what the wish expects" in it.server.asked[1].said
 
 
 @pytest.mark.parametrize("then", [says(BOUND), says("no"), says(EMPTY), fails("500 Oops"), stays_silent])
-async def test_what_the_model_does_not_correct_is_mended_whatever_happens_then(model: StartModel, then: Any) -> None:
+async def test_what_the_model_does_not_correct_is_repaired_whatever_happens_then(model: StartModel, then: Any) -> None:
     async with model(says(BOUND), then, timeout_s=1) as it:
         made = await it.makes(VAN)
     step = next(step for _, step in made.steps() if step.config.unit)

@@ -35,7 +35,7 @@ async def test_a_valid_answer_is_the_template_with_ids_of_ours(model: StartModel
     assert made["settings"] == {"allow_skip": False, "signature_on_complete": True, "est_minutes": 5}
 
 
-async def test_the_server_is_asked_for_structured_output_with_the_key_and_the_wish(model: StartModel) -> None:
+async def test_the_server_is_asked_for_structured_output_with_the_key_and_the_prompt(model: StartModel) -> None:
     async with model(says(TEMPLATE), max_tokens=1234) as it:
         await it.makes('Kühlraum "prüfen"', "de")
     (asked,) = it.server.asked
@@ -80,14 +80,14 @@ async def test_json_is_found_in_what_comes(model: StartModel, answer: Behaviour,
     assert len(it.server.asked) == requests
 
 
-async def test_what_is_wrong_is_told_with_the_last_answer_and_the_corrected_one_is_taken(model: StartModel) -> None:
+async def test_faults_are_sent_back_with_the_last_answer_and_the_corrected_one_is_taken(model: StartModel) -> None:
     async with model(says("first"), says(without_label()), says(TEMPLATE)) as it:
         await it.makes()
     first, _, last = (asked.body["messages"] for asked in it.server.asked)
     assert last[:2] == first
-    answer, told = last[2:]
+    answer, reply = last[2:]
     assert json.loads(answer["content"]) == without_label()
-    assert "sections[0].steps[0].label: label is required." in told["content"]
+    assert "sections[0].steps[0].label: label is required." in reply["content"]
     # After two corrections it is nonsense.
     async with model(says(without_label())) as it:
         assert await it.fails() is Reason.NONSENSE
@@ -95,7 +95,7 @@ async def test_what_is_wrong_is_told_with_the_last_answer_and_the_corrected_one_
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "reason"),
     [
         (json.dumps(TEMPLATE)[:-20], "no complete JSON object"),
         ('{"a":' * 50_000, "no complete JSON object"),
@@ -104,13 +104,11 @@ async def test_what_is_wrong_is_told_with_the_last_answer_and_the_corrected_one_
         ({"sections": TEMPLATE["sections"]}, "name is required"),
     ],
 )
-async def test_whatever_else_it_writes_it_is_told_why_that_is_no_template(
-    model: StartModel, answer: Any, told: str
-) -> None:
-    finish = "length" if told == "shorter" else "stop"
+async def test_any_other_output_is_sent_back_with_the_reason(model: StartModel, answer: Any, reason: str) -> None:
+    finish = "length" if reason == "shorter" else "stop"
     async with model(says(answer, finish=finish), says(TEMPLATE)) as it:
         await it.makes()
-    assert told in it.server.asked[1].body["messages"][-1]["content"]
+    assert reason in it.server.asked[1].body["messages"][-1]["content"]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a repository declares stays as it was declared: the service writes beside it, and never into it."""
+"""What a repository declares stays as it was declared: the service writes next to it, and never into it."""
 
 import shutil
 from pathlib import Path
@@ -73,7 +73,7 @@ async def test_nothing_drifts_from_what_was_applied(
     made_with_kubectl = await lab.apply_run()
     await lab.until(RUN, made_with_kubectl, lambda body: condition(body, "Admitted"))
     assert kubectl("diff", *side) == ""
-    kubectl("apply", *side)  # without --force-conflicts: nobody else owns anything of it
+    kubectl("apply", *side)  # without --force-conflicts: it has no other owner
     for was, now in zip(before, [await live(lab, one) for one in objects], strict=True):
         assert now["metadata"]["generation"] == was["metadata"]["generation"] == 1
         for fields in owned(now, "checklist"):

@@ -1,10 +1,10 @@
-"""The chart itself does not drift: what a GitOps tool applied is what the cluster has, and nobody fights over it."""
+"""The chart itself does not drift: what a GitOps tool applied is what the cluster has, and no writer changes it."""
 
 import json
 from typing import Any
 
 import pytest
-from tests.chart_render.conftest import Object, rendered
+from tests.chart.render.conftest import Object, rendered
 
 from checklist_dev.local.kubectl import Kubectl
 

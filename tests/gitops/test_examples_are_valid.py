@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.chart_render.conftest import rendered
+from tests.chart.render.conftest import rendered
 from tests.gitops.judges import EXAMPLES
 
 from checklist_crds.kube.client import JsonObject

@@ -50,7 +50,7 @@ def test_each_kind_has_a_health_check_for_either_and_a_mere_record_is_healthy_as
         assert health(resource(kind, "x", {})) == "Healthy"
 
 
-async def test_what_nobody_has_looked_at_is_progressing(lab: Lab) -> None:
+async def test_an_object_without_a_status_is_progressing(lab: Lab) -> None:
     member = await make(lab, MEMBER, "ada", name="Ada", email="a@example.com")
     run = await lab.apply_run(templateRef={"name": "opening"})
     objects = [member, lab.template, await lab.get(ORGANIZATION, lab.organization), await lab.get(RUN, run)]
@@ -115,14 +115,14 @@ async def until_paused(lab: Lab, kind: Kind, name: str) -> None:
     assert health(await lab.get(kind, name)) == "Suspended"
 
 
-async def until_told(lab: Lab, name: str, *reasons: str, namespace: str | None = None) -> None:
+async def until_events(lab: Lab, name: str, *reasons: str, namespace: str | None = None) -> None:
     """Kubernetes Events with these reasons about the object."""
 
-    async def told() -> bool:
+    async def found() -> bool:
         items, _ = await lab.client.list_all(EVENT, namespace or lab.namespace)
         return set(reasons) <= {one["reason"] for one in items if one["involvedObject"]["name"] == name}
 
-    await eventually(told)
+    await eventually(found)
 
 
 async def test_a_paused_organization_sends_nothing_and_goes_on_later(
@@ -132,7 +132,7 @@ async def test_a_paused_organization_sends_nothing_and_goes_on_later(
     began = time.monotonic()
     await until_paused(lab, ORGANIZATION, lab.organization)
     run, applied = await lab.dispatch(receiver.url), await lab.apply_run()
-    await lab.answer(run)  # whoever answers notices nothing
+    await lab.answer(run)  # a person who answers notices nothing
     await lab.submit(run)
     await lab.until_condition(RUN, run, "Delivering", status="False", reason="Paused")
     await lab.until_condition(RUN, applied, "Admitted", status="False", reason="Paused")
@@ -151,7 +151,7 @@ async def test_a_paused_organization_sends_nothing_and_goes_on_later(
     await lab.until_condition(ORGANIZATION, lab.organization, "Paused", status="False")
     for kind, name in ((ORGANIZATION, lab.organization), (RUN, applied)):
         assert health(await lab.get(kind, name)) == "Healthy"
-    await until_told(lab, lab.organization, "Paused", "Resumed", namespace="default")
+    await until_events(lab, lab.organization, "Paused", "Resumed", namespace="default")
 
 
 async def test_the_retries_of_a_paused_run_wait_and_use_up_no_attempt_but_its_time_runs_out(
@@ -177,8 +177,8 @@ async def test_the_retries_of_a_paused_run_wait_and_use_up_no_attempt_but_its_ti
     await pause(lab, RUN, run, "false")
     (record,) = (await lab.until_settled(run)).status.deliveries
     assert (record.phase, record.attempts) == (DeliveryPhase.DELIVERED, len(receiver.received))
-    await until_told(lab, run, "Paused", "Resumed")
-    await until_told(lab, expiring, "Expired")
+    await until_events(lab, run, "Paused", "Resumed")
+    await until_events(lab, expiring, "Expired")
 
 
 async def test_no_run_is_made_of_a_paused_template_until_it_goes_on(lab: Lab, operator: OperatorProcess) -> None:
@@ -190,4 +190,4 @@ async def test_no_run_is_made_of_a_paused_template_until_it_goes_on(lab: Lab, op
     assert "paused" in refused["message"]
     await pause(lab, TEMPLATE, name, None)
     await lab.until_admitted(run)
-    await until_told(lab, run, "TemplateNotRunnable", "Admitted")
+    await until_events(lab, run, "TemplateNotRunnable", "Admitted")

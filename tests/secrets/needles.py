@@ -1,4 +1,4 @@
-"""Secrets to look for, in every form in which somebody could have written them down."""
+"""Secrets to look for, in every form in which they could be written."""
 
 import base64
 import hashlib

@@ -68,7 +68,7 @@ PLACES = (
 )  # fmt: skip
 BELONGS = {
     # What is found here is where it belongs.
-    ("secret instead of a sealed one", "etcd"): "somebody wrote it there in the clear",
+    ("secret instead of a sealed one", "etcd"): "it was written there in the clear",
     ("secret instead of a sealed one", "files of etcd"): "the same",
     ("secret instead of a sealed one", "kubectl get"): "the same",
     ("secret instead of a sealed one", "kubectl describe"): "the same",
@@ -181,11 +181,11 @@ class Stage:
         wrong = await self.http.post("/v1/deliveries/replay", json={"filter": {"host": [secret], "status": secret}})
         assert wrong.status_code >= 400
 
-        async def told() -> bool:
+        async def delivery_failed() -> bool:
             printed = await asyncio.to_thread(self.kubectl, "get", "events", "-n", self.namespace, "-o", "json")
             return "DeliveryFailed" in printed
 
-        await eventually(told, every_s=1.0)
+        await eventually(delivery_failed, every_s=1.0)
 
     async def work_by_kubectl(self) -> None:
         """Runs with a secretRef: a good one, and all sorts of bad ones; and a secret where a sealed one belongs."""

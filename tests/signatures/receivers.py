@@ -14,7 +14,7 @@ EXAMPLES = ROOT / "examples" / "receivers"
 NAMES = ("python", "aiohttp", "node", "express", "go")
 SECRET = "a secret of sixteen"
 # Long enough for a start on a machine that is busy with other things; nothing waits for it when all is well.
-PATIENCE_S = 60
+TIMEOUT_S = 60
 WORKED_ON = "worked on: "
 
 
@@ -30,11 +30,11 @@ class Running:
 
     async def line(self) -> str:
         """The next line about a delivery; "" when the program has ended."""
-        return await asyncio.wait_for(self._said.get(), PATIENCE_S)
+        return await asyncio.wait_for(self._said.get(), TIMEOUT_S)
 
     async def worked_on(self) -> str:
         """The event_id whose work came to its end next."""
-        return await asyncio.wait_for(self._worked_on.get(), PATIENCE_S)
+        return await asyncio.wait_for(self._worked_on.get(), TIMEOUT_S)
 
     async def kill(self) -> None:
         """SIGKILL: it has no chance to put anything in order."""

@@ -1,19 +1,16 @@
-"""A receiver on real sockets, with and without TLS, that keeps the bytes it was sent; and a sender led to it.
+"""Real deliveries, with and without TLS, and the bytes that a receiver got of them.
 
 Names resolve to the port that listens, whatever port the URL has: so default ports are tried too. Addresses are dialled
 as they stand, which is why the sockets of the sender are led there as well.
 """
 
-import asyncio
 import socket
-import ssl
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from ipaddress import ip_address
 from pathlib import Path
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 from tests.delivery.authority import Authority
+from tests.raw_receiver import ReceivedRequest, raw_receiver
 from yarl import URL
 
 from checklist_operator.transport.addresses import AddressPolicy
@@ -27,13 +24,13 @@ async def deliver(urls: list[str], body: bytes, secret: str, folder: Path, *, ke
     server_context = authority.server_context(host=hosts[0], also=hosts[1:])
     policy, trusting = AddressPolicy(allow_insecure=True), authority.trusting
     raws = []
-    async with listening(None) as plain, listening(server_context) as secure:
+    async with raw_receiver(no_content) as plain, raw_receiver(no_content, ssl_context=server_context) as secure:
         for url in urls:
-            port, received = secure if url.startswith("https:") else plain
-            async with Sender(policy, resolver=_LedTo(port), ssl_context=trusting) as sender:
-                outcome = await sender.send(_dialled(url, port), body, secret.encode(), key_id)
+            receiver = secure if url.startswith("https:") else plain
+            async with Sender(policy, resolver=_LedTo(receiver.port), ssl_context=trusting) as sender:
+                outcome = await sender.send(_dialled(url, receiver.port), body, secret.encode(), key_id)
             assert outcome.ok, (url, outcome)
-            raws.append(received.pop())
+            raws.append(receiver.requests.pop().raw)
     return raws
 
 
@@ -47,20 +44,9 @@ def _dialled(url: str, port: int) -> str:
     return f"{parsed.scheme}://{parsed.raw_host}:{port}{parsed.raw_path_qs}"
 
 
-@asynccontextmanager
-async def listening(context: ssl.SSLContext | None) -> AsyncIterator[tuple[int, list[bytes]]]:
-    """The port, and the list in which each request ends."""
-    received: list[bytes] = []
-
-    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
-        received.append(head + await reader.readexactly(length))
-        writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
-        writer.close()
-
-    async with await asyncio.start_server(accept, "127.0.0.1", 0, ssl=context) as server:
-        yield server.sockets[0].getsockname()[1], received
+async def no_content(request: ReceivedRequest) -> None:
+    request.writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
+    request.writer.close()
 
 
 class _LedTo(AbstractResolver):

@@ -1,17 +1,25 @@
 """What a socket received is verified by implementations that are not ours, and nothing else is.
 
 Four of other people (three of npm, one of Go), the three examples of the receiver guide and the command line judge the
-raw bytes.
+raw bytes: a request is accepted by every one of them, or by none. Receivers remember a nonce for as long as `verify`
+accepts its signature.
 """
 
+import contextlib
+import json
+import random
+import runpy
+import subprocess
 from pathlib import Path
+from typing import Any
 
 from tests.signatures.judges import ALL, EXAMPLES, Case, Verdicts, judge
 from tests.signatures.recording import deliver
 
-from checklist_dev.generate.webhook_vectors.requests import RUN, envelope
+from checklist_dev.generate.webhook_vectors.requests import CREATED, RUN, Request, envelope
 from checklist_dev.generate.webhook_vectors.urls import CANONICAL
 from checklist_dev.programs.verifiers import Programs
+from checklist_dev.repository import ROOT
 
 SECRET = "a secret of sixteen"
 FIELDS = ("Host", "Content-Type", "Content-Digest", "Signature-Input", "Signature")
@@ -69,3 +77,90 @@ async def test_every_single_flipped_bit_of_what_is_protected_is_refused_by_every
         if verdict.accepted or (name in EXAMPLES and verdict.library is None)
     ]
     assert accepted == []
+
+
+NUMBER = 2000
+PROTECTED = ("host", "content-type", "content-digest", "signature-input", "signature")
+ODD_BYTES = b" \t,;=\"()\\'0aA\x7f\x80\xff:/%"
+
+
+def mutated(raw: bytes, source: random.Random) -> bytes:
+    """With one to three things done to the lines of the head, or to the body. Some of it means nothing in HTTP."""
+    head, _, body = raw.partition(b"\r\n\r\n")
+    request_line, *lines = head.split(b"\r\n")
+    for _ in range(source.choice([1, 1, 1, 2, 3])):
+        if source.random() < 0.1 and body:
+            position = source.randrange(len(body))
+            body = body[:position] + bytes([source.randrange(256)]) + body[position + 1 :]
+        else:
+            _change_head(lines, source)
+    return b"\r\n".join([request_line, *lines]) + b"\r\n\r\n" + body
+
+
+def _change_head(lines: list[bytes], source: random.Random) -> None:
+    protected = [place for place, line in enumerate(lines) if line.partition(b":")[0].decode().lower() in PROTECTED]
+    place = source.choice(protected)
+    name, _, value = lines[place].partition(b":")
+    value = value.strip(b" \t")
+    at, blank = source.randrange(len(value) or 1), source.choice([b"", b"  ", b"\t "])
+    match source.randrange(10):
+        case 0:
+            source.shuffle(lines)
+        case 1:
+            lines.insert(source.randrange(len(lines) + 1), b"X-Extra: 1")
+        case 2:  # the field twice
+            again = source.choice([value, value, b"", b"x", b",", value[:-1]])
+            lines.insert(source.choice([place, place + 1, len(lines)]), name + b": " + again)
+        case number:
+            odd, any_byte = bytes([source.choice(ODD_BYTES)]), bytes([source.randrange(256)])
+            values = (value, blank + value + blank, value + b", " + value, value.upper(), value[:at] + value[at + 1 :])
+            values += (value[:at] + odd + value[at:], value[:at] + any_byte + value[at + 1 :])
+            lines[place] = (name.swapcase() if number == 3 else name) + b": " + values[number - 3]
+
+
+def test_what_one_verifier_accepts_all_accept_whatever_was_done_to_the_request(programs: Programs) -> None:
+    request, source = Request.signed(), random.Random(20261121)
+    raws = [mutated(request.raw(), source) for _ in range(NUMBER)]
+    judged = judge(programs, [Case(request.url, request.secret, raw, request.now) for raw in raws])
+    accepting = [frozenset(name for name, verdict in verdicts.items() if verdict.accepted) for verdicts in judged]
+    torn = [(raw, sorted(some)) for raw, some in zip(raws, accepting, strict=True) if some and some != ALL]
+    assert torn == []
+    # Both happen often: order, spaces around a value and the case of a name mean nothing, all else does.
+    assert all(accepting.count(verdict) > NUMBER // 10 for verdict in (ALL, frozenset()))
+
+
+EXAMPLE_FILES = ROOT / "examples" / "receivers"
+NODE_NONCES = """
+    import { readFileSync } from 'node:fs'
+    const { Nonces } = await import(process.argv[1])
+    const nonces = new Nonces()
+    console.log(JSON.stringify(JSON.parse(readFileSync(0)).map(([nonce, now]) => nonces.isNew(nonce, now))))
+"""
+
+
+def test_a_nonce_is_known_for_310_seconds_and_then_forgotten(programs: Programs) -> None:
+    sequence = [("a", 0), ("b", 100), ("a", 310), ("a", 311), ("b", 410), ("b", 411), ("c", 411), ("c", 411)]
+    is_new = [True, True, False, True, False, True, True, False]
+    nonces: Any = runpy.run_path(str(EXAMPLE_FILES / "inbox.py"))["Nonces"]()
+    assert [nonces.is_new(nonce, now) for nonce, now in sequence] == is_new
+    command = [
+        programs.node_receiver[0],
+        "--input-type=module",
+        "-e",
+        NODE_NONCES,
+        str(EXAMPLE_FILES / "node/inbox.mjs"),
+    ]
+    done = subprocess.run(command, input=json.dumps(sequence), capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == is_new
+
+
+def test_no_signature_is_taken_for_longer_than_its_nonce_is_known() -> None:
+    """Taken at the first moment possible, a transmission is refused for its age before its nonce is forgotten."""
+    verify: Any = runpy.run_path(str(EXAMPLE_FILES / "verify.py"))["verify"]
+    request = Request.signed(expires_s=0)
+    taken, body = [], request.body.encode()
+    for after_s in range(-10, 400):
+        with contextlib.suppress(ValueError):
+            verify("POST", request.url, dict(request.headers), body, request.secret, now=CREATED + after_s)
+            taken.append(after_s)
+    assert (taken[0], taken[-1], len(taken)) == (-5, 305, 311)

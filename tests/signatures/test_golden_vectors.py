@@ -61,7 +61,7 @@ def test_every_verifier_accepts_and_refuses_as_every_vector_says(judged: dict[st
         assert {CHECK_OF_MESSAGE.get(check, check) for check in named} == {vector["check"]}, name
 
 
-def test_the_command_line_names_the_check_that_fails_and_how_to_mend_it() -> None:
+def test_the_command_line_names_the_check_that_fails_and_how_to_fix_it() -> None:
     for name, vector in BY_NAME.items():
         headers = tuple((field, value) for field, value in vector["headers"])
         request = CapturedRequest(vector["method"], target_of(vector), headers, vector["body"].encode())

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.signatures.receivers import NAMES, PATIENCE_S, SECRET, running
+from tests.signatures.receivers import NAMES, SECRET, TIMEOUT_S, running
 from tests.waiting import eventually
 
 from checklist_crds.times import utc_now
@@ -53,7 +53,7 @@ async def status_of(url: str, raw: bytes) -> int:
     reader, writer = await asyncio.open_connection(host, int(port))
     try:
         writer.write(raw)
-        head = await asyncio.wait_for(reader.readline(), PATIENCE_S)
+        head = await asyncio.wait_for(reader.readline(), TIMEOUT_S)
     finally:
         writer.close()
     return int(head.split(b" ")[1])

@@ -4,7 +4,7 @@ The neighbour is a process that uses one core completely, as another build on th
 once in twenty such runs depends on the speed of the machine or on an order that nothing guarantees: find which, and
 repair the test or the product.
 
-    make flaky ARGS="tests/contract/test_dashboard_live.py"
+    make flaky ARGS="tests/contract/dashboard/test_live.py"
     make flaky ARGS="--times 50 tests/unit -k lease"
 """
 

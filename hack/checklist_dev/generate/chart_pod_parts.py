@@ -36,7 +36,7 @@ _PARTS: Final = {
     "volume": ("api/v1", "io.k8s.api.core.v1.Volume"),
     "volumeMount": ("api/v1", "io.k8s.api.core.v1.VolumeMount"),
 }
-_RULES: Final = ROOT / "tests" / "chart_render" / "foreign_crds" / "prometheusrules.monitoring.coreos.com.yaml"
+_RULES: Final = ROOT / "tests" / "chart" / "render" / "foreign_crds" / "prometheusrules.monitoring.coreos.com.yaml"
 
 
 def pod_parts() -> dict[str, Schema]:

@@ -3,8 +3,8 @@
 //
 //   {port, jwks, client: {id, secret, redirect_uri, post_logout_redirect_uri}}
 //
-// Whoever signs in with its development pages is who they say: `login` is the subject, and what follows its last `/`
-// the e-mail address; `unverified/ada@example.com` has an address that nobody verified.
+// Its development pages sign in as anyone: `login` is the subject, and what follows its last `/`
+// the e-mail address; `unverified/ada@example.com` has an address that was not verified.
 import { createInterface } from "node:readline";
 import Provider from "oidc-provider";
 

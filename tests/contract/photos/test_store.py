@@ -1,0 +1,162 @@
+"""The store of photos, in a folder and in S3: the same promises."""
+
+import logging
+from pathlib import Path
+
+import pytest
+from tests.contract.conftest import EACH_STORE, StartApi, until_status
+from tests.contract.executor_client import person_for, step
+from tests.contract.pictures import picture
+from tests.mounted_secret import MountedSecret
+
+from checklist_crds.photos.keys import PhotoFolder, photo_id, photo_key, thumbnail_key
+from checklist_crds.photos.store import InvalidStore, PhotoStore, StoreUnavailable, default_url
+from checklist_crds.times import utc_now
+from checklist_dev.programs.s3_server import S3Server
+from checklist_dev.system.ports import free_ports
+
+RUN = "r-00000000-0000-4000-8000-000000000001"
+OTHER_RUN = "r-00000000-0000-4000-8000-000000000002"
+ORGANIZATION = "org-00000000-0000-4000-8000-00000000000a"
+HERE, BEFORE = PhotoFolder(ORGANIZATION, RUN), PhotoFolder("", RUN)
+KEY = photo_key(ORGANIZATION, RUN, photo_id(RUN, "one", "ab"))
+
+
+@pytest.fixture
+def store(photo_settings: dict[str, str]) -> PhotoStore:
+    return PhotoStore.open(photo_settings["CHECKLISTS_PHOTO_STORE"])
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "file"
+
+
+@EACH_STORE
+async def test_what_was_put_is_got_in_small_chunks_listed_by_its_run_and_goes(store: PhotoStore, file: Path) -> None:
+    assert (await store.get(KEY), await store.read(KEY, at_most=10)) == (None, None)
+    await store.delete([KEY])
+    assert (await store.folders(), await store.objects_of(HERE)) == ([], [])
+    for size in (0, 1, 11_000_000):
+        content = bytes(range(256)) * (size // 256) + b"x" * (size % 256)
+        file.write_bytes(content)
+        await store.put(KEY, file, "image/jpeg")
+        photo = await store.get(KEY)
+        assert photo is not None and photo.size == size
+        chunks = [chunk async for chunk in photo.chunks()]
+        assert b"".join(chunks) == content
+        assert max([len(chunk) for chunk in chunks], default=0) <= 1024 * 1024, "serving needs little memory"
+    file.write_bytes(b"0123456789")
+    other = photo_key(ORGANIZATION, OTHER_RUN, photo_id(OTHER_RUN, "one", "ab"))
+    of_the_version_before = BEFORE.key(photo_id(RUN, "one", "ab"))
+    for key in (KEY, thumbnail_key(KEY), other, of_the_version_before):
+        await store.put(key, file, "image/jpeg")
+    assert await store.read(KEY, at_most=10) == b"0123456789"
+    assert await store.read(KEY, at_most=9) is None
+    assert await store.folders() == [BEFORE, HERE, PhotoFolder(ORGANIZATION, OTHER_RUN)]
+    assert {found.key for found in await store.objects_of(HERE)} == {KEY, thumbnail_key(KEY)}
+    assert len(await store.objects_of_run(ORGANIZATION, RUN)) == 3
+    await store.delete([KEY, thumbnail_key(KEY), KEY, of_the_version_before])
+    assert await store.folders() == [PhotoFolder(ORGANIZATION, OTHER_RUN)]
+    assert await store.read(other, at_most=10) == b"0123456789"
+
+
+async def test_what_a_killed_process_left_half_written_is_listed_and_goes_with_the_rest(
+    tmp_path: Path, file: Path
+) -> None:
+    store = PhotoStore.open((tmp_path / "my photos").as_uri())
+    file.write_bytes(b"x")
+    await store.put(KEY, file, "image/jpeg")
+    half = tmp_path / "my photos" / f"{KEY}#1"
+    half.write_bytes(b"half of")
+    found = await store.objects_of(HERE)
+    assert {(one.key, one.size) for one in found} == {(KEY, 1), (f"{KEY}#1", 7)}
+    assert abs((max(one.modified_at for one in found) - utc_now()).total_seconds()) < 60
+    await store.delete([f"{KEY}#1", f"{KEY}#1"])
+    assert await store.read(KEY, at_most=9) == b"x"
+    half.write_bytes(b"half of")
+    await store.delete([one.key for one in await store.objects_of(HERE)])
+    assert (await store.folders(), half.parent.exists()) == ([], False)
+
+
+def test_an_address_that_is_no_store_is_refused_without_repeating_secrets() -> None:
+    refused = ["", "photos", "http://example.com/photos", "memory:///", "file://elsewhere/photos", "file:photos"]
+    refused += ["s3://user:secret@bucket/x", "s3://bucket/x?key=secret", "file:///proc/nothing/here"]
+    for url in refused:
+        with pytest.raises(InvalidStore) as caught:
+            PhotoStore.open(url)
+        assert "secret" not in str(caught.value)
+
+
+async def test_an_unavailable_store_is_distinguished_from_a_missing_photo(
+    monkeypatch: pytest.MonkeyPatch, file: Path
+) -> None:
+    away = {
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{free_ports(1)[0]}",
+        "AWS_ALLOW_HTTP": "true",
+        "AWS_REGION": "us-east-1",
+        "AWS_ACCESS_KEY_ID": "x",
+        "AWS_SECRET_ACCESS_KEY": "y",
+    }
+    for name, value in away.items():
+        monkeypatch.setenv(name, value)
+    store = PhotoStore.open("s3://bucket/x")
+    file.write_bytes(b"x")
+    for call in (store.get(KEY), store.put(KEY, file, "image/jpeg"), store.folders(), store.delete([KEY])):
+        with pytest.raises(StoreUnavailable):
+            await call
+
+
+def test_api_and_operator_of_one_user_find_the_same_folder() -> None:
+    assert default_url({"HOME": "/home/ada"}) == "file:///home/ada/.local/share/checklist-dispatch/photos"
+    assert default_url({}) == "file:///var/lib/checklist-dispatch/photos"
+    assert default_url({"XDG_DATA_HOME": "/data", "HOME": "/x"}) == "file:///data/checklist-dispatch/photos"
+
+
+# --- keys of a bucket in files: used by commands and by the API, and read again
+
+
+@pytest.fixture
+def settings(s3: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Those of a bucket, without its keys; also in the environment of the process, where the client looks."""
+    settings = s3.settings(tmp_path.name)
+    del settings["AWS_ACCESS_KEY_ID"], settings["AWS_SECRET_ACCESS_KEY"]
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    return settings
+
+
+def named(files: MountedSecret) -> dict[str, str]:
+    return {
+        "CHECKLISTS_S3_ACCESS_KEY_ID_FILE": str(files.path("id")),
+        "CHECKLISTS_S3_SECRET_ACCESS_KEY_FILE": str(files.path("secret")),
+    }
+
+
+async def test_commands_find_them_by_the_same_names(
+    s3: S3Server, tmp_path: Path, settings: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `kubectl exec` has them in a pod."""
+    files = MountedSecret(tmp_path / "mounted", id=f"{s3.access_key}\n", secret=f"{s3.secret_key}\n")
+    (file := tmp_path / "photo").write_bytes(b"bytes of a photo")
+    with monkeypatch.context() as patch:
+        for name, value in named(files).items():
+            patch.setenv(name, value)
+        store = PhotoStore.open(settings["CHECKLISTS_PHOTO_STORE"])
+        await store.put(KEY, file, "image/jpeg")
+        assert await store.read(KEY, at_most=99) == b"bytes of a photo"
+    with pytest.raises(StoreUnavailable):
+        await PhotoStore.open(settings["CHECKLISTS_PHOTO_STORE"]).read(KEY, at_most=99)
+
+
+async def test_a_running_api_takes_the_keys_that_a_secret_holds_now(
+    start_api: StartApi, s3: S3Server, tmp_path: Path, settings: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    files = MountedSecret(tmp_path / "mounted", id=s3.access_key, secret="secret-of-yesterday")
+    api = await start_api(**settings, **named(files))
+    person = await person_for(api, step("a", "photo"))
+    assert (await person.upload("a", picture())).status_code == 503
+    files.change(secret=s3.secret_key)
+    await until_status(201, lambda: person.upload("a", picture()), every_s=0.2)
+    assert s3.secret_key not in caplog.text

@@ -1,0 +1,90 @@
+"""What killed API processes leave in the folder for uploads goes at the next start, and nothing that is in use."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from checklist_api.http.working_folder import PREFIX, WorkingFolder, remove_left_behind
+
+OWNER = """
+import sys, time
+from pathlib import Path
+from checklist_api.http.working_folder import WorkingFolder
+folder = WorkingFolder(Path(sys.argv[1]))
+if len(sys.argv) > 2:
+    folder.path = folder.path.with_name(sys.argv[2])
+folder.take()
+(folder.path / "pdf-abc").mkdir()
+(folder.path / "pdf-abc" / "image").write_bytes(b"a photo")
+print(folder.path, flush=True)
+time.sleep(600)
+"""
+
+
+class Owner:
+    """Another process that works in a folder of its own, which has a PDF on the way."""
+
+    def __init__(self, parent: Path, *name: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", OWNER, str(parent), *name], stdout=subprocess.PIPE, text=True
+        )
+        assert self._process.stdout is not None
+        self.folder = Path(self._process.stdout.readline().strip())
+
+    @property
+    def works(self) -> bool:
+        return (self.folder / "pdf-abc" / "image").exists()
+
+    def kill(self) -> None:
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGKILL)
+            self._process.communicate()
+
+
+@pytest.fixture
+def owners() -> Iterator[list[Owner]]:
+    made: list[Owner] = []
+    yield made
+    for owner in made:
+        owner.kill()
+
+
+def test_folders_of_processes_that_were_killed_go_at_the_next_start_whatever_their_numbers(
+    tmp_path: Path, owners: list[Owner]
+) -> None:
+    """A number may be counted in another container; and ours, after a restart there, is mostly the one of before."""
+    owners += [Owner(tmp_path, f"{PREFIX}{os.getpid()}-bb"), Owner(tmp_path, f"{PREFIX}{2**22 + 1}-aa")]
+    killed, living = owners
+    remove_left_behind(tmp_path)
+    assert all(owner.works for owner in owners)
+    killed.kill()
+    assert killed.works, "no process was left to clear up"
+    ours = WorkingFolder(tmp_path)
+    ours.take()
+    assert living.works
+    assert sorted(tmp_path.glob(f"{PREFIX}*/")) == sorted([living.folder, ours.path])
+    ours.release()
+    assert set(tmp_path.iterdir()) == set(tmp_path.glob(f"{living.folder.name}*"))
+    first, second = WorkingFolder(tmp_path / "of one"), WorkingFolder(tmp_path / "of one")  # of one process
+    first.take()
+    second.take()
+    (first.path / "upload").write_bytes(b"x")
+    second.release()
+    assert (first.path / "upload").exists()
+    first.release()
+    assert list((tmp_path / "of one").iterdir()) == []
+
+
+def test_folders_without_a_lock_go_when_no_process_has_their_number_and_foreign_ones_stay(tmp_path: Path) -> None:
+    without_lock = [tmp_path / f"{PREFIX}{process}" for process in (2**22 + 1, os.getpid(), os.getppid())]
+    foreign = [tmp_path / "pdf-abc", tmp_path / f"{PREFIX}7-cc", tmp_path / f"{PREFIX}notes"]
+    for folder in without_lock + foreign:
+        folder.mkdir()
+    remove_left_behind(tmp_path)
+    assert [folder.exists() for folder in without_lock] == [False, False, True]
+    assert all(folder.exists() for folder in foreign)

@@ -1,0 +1,139 @@
+"""The checks of citations, links and dialect; and that the contract lists the errors of the code."""
+
+import importlib
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from checklist_crds.errors import ServiceError
+from checklist_dev.checks.citations import anchors, dead_ends
+from checklist_dev.checks.dialect import by_folder, risen, uses
+from checklist_dev.repository import ROOT
+
+CONTRACT = """\
+# Contract
+
+## 5. Runs
+
+### Quota
+
+```
+## 6. No heading
+```
+"""
+DOCUMENT = "docs/design/contract.md"
+SECTION = "section"  # apart from the name of a document, or the check would find what is cited here
+
+
+def found(path: str, text: str) -> list[str]:
+    texts = {DOCUMENT: CONTRACT, path: text}
+    return list(dead_ends(texts, frozenset({*texts, "docs/pictures/one.png"})))
+
+
+@pytest.mark.parametrize(
+    "citation",
+    [
+        f"contract {SECTION} 5",
+        f"contract {SECTION}s 5 and 5",
+        f'contract {SECTION} 5, "Quota"',
+        'contract, "Runs"',
+        f"the contract # {SECTION}\n# 5",
+        f"RFC 9421, {SECTION} 2.3",
+        f"contract {SECTION} 5, 400 in the body",
+        'the delivery, "so to speak"',
+    ],
+)
+def test_a_citation_of_a_heading_is_accepted(citation: str) -> None:
+    assert found("crds/module.py", citation) == []
+
+
+@pytest.mark.parametrize(
+    ("citation", "missing"),
+    [
+        (f"Contract {SECTION} 6", "'6'"),
+        (f"contract {SECTION}s 5, 7 and 8", "'7'"),
+        (f"contract {SECTION}s 4 to 5", "'4'"),
+        (f'contract {SECTION} 5, "Rates"', "'Rates'"),
+        (f"contract\n    # {SECTION} 7", "'7'"),
+        ("specification" + ', "Runs"', "'Runs'"),
+        ("contract" + ', "Runs" and "Rates"', "'Rates'"),
+    ],
+)
+def test_a_citation_without_a_heading_is_named_with_its_file(citation: str, missing: str) -> None:
+    first, *_ = found("api/web/core/module.ts", citation)
+    assert first.startswith("api/web/core/module.ts: ") and missing in first
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        f"[a](../{DOCUMENT})",
+        f"[a](../{DOCUMENT}#5-runs)",
+        "[a](#here)",
+        "[a](../docs/design/)",
+        "[a](https://example.com/nothing.md)",
+        '<img src="../docs/pictures/one.png">',
+        "`[a](nothing.md)`",
+        "```\n[a](nothing.md)\n```",
+    ],
+)
+def test_a_link_to_a_file_or_heading_is_accepted(link: str) -> None:
+    assert found("guide/page.md", f"# Here\n\n{link}\n") == []
+
+
+@pytest.mark.parametrize(
+    "link", ["[a](nothing.md)", f"[a](../{DOCUMENT}#6-no-heading)", "[a](#there)", '<img src="two.png">']
+)
+def test_a_link_that_leads_nowhere_is_found(link: str) -> None:
+    assert len(found("guide/page.md", f"# Here\n\n{link}\n")) == 1
+
+
+def test_a_path_of_a_document_in_code_must_exist() -> None:
+    assert found("crds/module.py", f"see {DOCUMENT}#5-runs") == []
+    assert len(found("crds/module.py", f"see {DOCUMENT}#9-events")) == 1
+    assert len(found("crds/module.py", "see docs/" + "nothing.md")) == 1
+
+
+def test_anchors_are_those_of_github() -> None:
+    text = "# `make run`, *fast*\n## 7. Errors\n## Same\n## Same\n### [A](b.md): c/d\n"
+    assert anchors(text) == {"make-run-fast", "7-errors", "same", "same-1", "a-cd"}
+
+
+def test_the_contract_lists_every_error_code_with_its_status() -> None:
+    importlib.import_module("checklist_api.app")  # with all errors that the API defines itself
+
+    def tree(error: type[ServiceError]) -> Iterator[tuple[int, str]]:
+        for kind in error.__subclasses__():
+            if "code" in vars(kind) or kind.status == 500:
+                yield kind.status, kind.code
+            yield from tree(kind)
+
+    text = (ROOT / DOCUMENT).read_text("utf-8")
+    listed = [(int(status), code) for status, code in re.findall(r"^\| (\d{3}) \| `(\w+)` \|", text, re.MULTILINE)]
+    assert sorted(listed) == sorted(tree(ServiceError))
+
+
+WORDS = ["gizmo", "spun up"]
+
+
+def test_words_are_counted_in_prose_and_in_parts_of_names() -> None:
+    text = "Gizmo again: class GizmoStep, MAX_GIZMO, gizmo_once; spun_up, spunUp, spun up."
+    assert uses(text, WORDS) == Counter({"gizmo": 4, "spun up": 3})
+
+
+def test_other_words_that_contain_one_are_not_counted() -> None:
+    assert not uses("ungizmo regizmo gizmoo; put it down; inspun upstream", WORDS)
+
+
+def test_counts_are_kept_by_top_level_folder() -> None:
+    found = by_folder({"api/a.py": "gizmo", "api/web/b.ts": "gizmo", "README.md": "spun up"}, WORDS)
+    assert found == {"api": Counter(gizmo=2), ".": Counter({"spun up": 1})}
+
+
+def test_a_count_may_fall_and_not_rise_and_a_new_folder_starts_at_none() -> None:
+    found = {"api": Counter(gizmo=2), "cli": Counter(gizmo=1), "new": Counter(gizmo=1)}
+    first, second = risen(found, {"api": 1, "cli": 5})
+    assert first.startswith("api: 2 ") and "gizmo 2" in first
+    assert second.startswith("new: 1 ")
