@@ -5,6 +5,7 @@ The release before is taken from this repository's history: the same programs fr
 
 import asyncio
 import contextlib
+import signal
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from checklist_crds.kube.client import KubeClient
 from checklist_crds.resources.delivery_records import raw_records
 from checklist_crds.resources.kinds import RUN
 from checklist_dev.faults.kill_under_load import Size, load
+from checklist_dev.faults.takeovers import a_clean_end_cuts_nothing_off_that_is_answered_soon
 from checklist_dev.local.bootstrap import NAMESPACE
 from checklist_dev.local.crd_install import install_crds
 from checklist_dev.perf.judgement.facts import Finding
@@ -33,7 +35,8 @@ class Changeover:
 
     def __init__(self, rig: Rig, apis: list[Program], operator: Program, before: Path, executors: Executors) -> None:
         self.kills: list[Kill] = []
-        """Restarts after which an event may come again: the release before cannot read the records of this one."""
+        """Restarts of the operator. After a rollback an event may come again, since the release before cannot read the
+        records of this one; after an upgrade only what a receiver takes too long for."""
         self.ended_by_themselves: list[str] = []
         self._rig = rig
         self._apis = apis
@@ -62,8 +65,11 @@ class Changeover:
 
     async def _upgrade(self) -> None:
         """The operator first, as the chart documents it."""
-        for program in (self._operator, *self._apis):
-            await self._replace(program, ROOT)
+        began = time.time()
+        await self._replace(self._operator, ROOT)
+        self.kills.append(Kill(f"{self._operator.name}, {signal.SIGTERM.name}", began, time.time()))
+        for api in self._apis:
+            await self._replace(api, ROOT)
 
     async def _replace(self, program: Program, code: Path) -> None:
         if not program.child.running:
@@ -100,6 +106,7 @@ async def upgrade_and_roll_back(
         forms = await _forms(stage.kube)
     missed = [] if changeover.is_done(0) else ["the load ended before the last upgrade"]
     findings += [
+        a_clean_end_cuts_nothing_off_that_is_answered_soon(facts),
         Finding("upgrade, rollback and upgrade happened under load", 3, missed),
         Finding("no request is answered with 500", client.retries + executors.acknowledged, client.faults),
         Finding("every executor is answered within two minutes", len(executors.records), executors.failures),

@@ -248,7 +248,7 @@ class SharedWatch:
 class SharedWatchOfSettled:
     """In the place of SettledDeliveries."""
 
-    def __init__(self, _: KubeClient, observe: Callable[[str | None, JsonObject], None], **__: Any) -> None:
+    def __init__(self, *, observe: Callable[[str | None, JsonObject], None], **_: Any) -> None:
         self._observe = observe
         self._follow = _wiring.get().follow_settled
 
