@@ -20,7 +20,7 @@ from checklist_operator.transport import signing
 from checklist_operator.transport.addresses import AddressPolicy
 from checklist_operator.transport.sender import Sender
 
-SECRET = "a-secret-46b1f2"
+SECRET = "a-secret-of-a-caller-46b1f2"
 KEY = bytes(range(100, 132))
 NEEDLES = (Needle.text("secret", SECRET), Needle("key", KEY))
 ENVIRONMENT = {
