@@ -1,7 +1,5 @@
 """The one way in which a run's status is changed: read, decide, write on condition, and again when others were faster.
 
-What a write holds on: `run_patch`.
-
 A write travels as a JSON Patch that holds on the fields of its own writer. Two programs write the status of a run, and
 each has fields of its own:
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from checklist_crds.kube.client import KubeClient
-from checklist_crds.resources.kinds import Kind
+from checklist_crds.resources.kinds import LEASE
 from checklist_dev.failures import Failure
 from checklist_dev.faults.kill_under_load import Size, conduct, load
 from checklist_dev.faults.killer import Killer
@@ -31,7 +31,6 @@ _TAKES_OVER_WITHIN_S: Final = 90.0
 _WAITED_FOR_S: Final = 0.5
 """What is answered sooner than this is never cut off by a clean end, which waits for a second: a start may be a quarter
 of a second later than the signal, and its way to the receiver takes as long again on a busy machine."""
-_LEASE: Final = Kind("coordination.k8s.io", "v1", "leases", "Lease")
 _LEASE_NAME: Final = "checklist-dispatch-operator"
 
 
@@ -136,5 +135,5 @@ def a_clean_end_cuts_nothing_off_that_is_answered_soon(facts: Facts) -> Finding:
 
 
 async def _transitions(kube: KubeClient) -> int:
-    spec: Any = (await kube.get(_LEASE, _LEASE_NAME, NAMESPACE))["spec"]
+    spec: Any = (await kube.get(LEASE, _LEASE_NAME, NAMESPACE))["spec"]
     return int(spec.get("leaseTransitions") or 0)

@@ -56,20 +56,21 @@ class Changeover:
         await self._some_answers(until)
         for api in self._apis:
             await self._replace(api, self._before)
-        began = time.time()
-        await self._replace(self._operator, self._before)
-        self.kills.append(Kill("operator of the release before", began, time.time()))
+        await self._replace_operator(self._before, "operator of the release before")
         await self._some_answers(until)
         await self._upgrade()
         self._is_done = not until.is_set()
 
     async def _upgrade(self) -> None:
         """The operator first, as the chart documents it."""
-        began = time.time()
-        await self._replace(self._operator, ROOT)
-        self.kills.append(Kill(f"{self._operator.name}, {signal.SIGTERM.name}", began, time.time()))
+        await self._replace_operator(ROOT, f"{self._operator.name}, {signal.SIGTERM.name}")
         for api in self._apis:
             await self._replace(api, ROOT)
+
+    async def _replace_operator(self, code: Path, restart: str) -> None:
+        began = time.time()
+        await self._replace(self._operator, code)
+        self.kills.append(Kill(restart, began, time.time()))
 
     async def _replace(self, program: Program, code: Path) -> None:
         if not program.child.running:

@@ -18,7 +18,7 @@ from pathlib import Path
 from checklist_dev.failures import Failure
 from checklist_dev.system.progress import Report, last_word, run_with_progress
 
-TOLD_EVERY_S = 15.0
+_REPORT_EVERY_S = 15.0
 _PIP = ("--disable-pip-version-check", "--no-input", "--no-deps", "--require-hashes", "--only-binary", ":all:")
 
 
@@ -43,7 +43,7 @@ def version_in(file: Path, pattern: str) -> str:
 
 
 def made_once(folder: Path, doing: str, make: Callable[[Path], None], report: Report) -> Path:
-    """`folder`: `make` fills a new one beside it, which is then renamed, so a folder that exists is complete."""
+    """`folder`: `make` fills a new one next to it, which is then renamed, so a folder that exists is complete."""
     if not folder.is_dir():
         with one_at_a_time(folder.with_name(folder.name + ".lock"), doing, report):
             if not folder.is_dir():  # another clone may have made it while we waited
@@ -80,15 +80,15 @@ def one_at_a_time(path: Path, what: str, report: Callable[[str], None]) -> Itera
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
         started = time.monotonic()
-        told = 0.0
+        next_report_s = 0.0
         while True:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
                 waited = time.monotonic() - started
-                if waited >= told:
+                if waited >= next_report_s:
                     report(f"another process is {what}: waiting ({waited:.0f} s)")
-                    told = waited + TOLD_EVERY_S
+                    next_report_s = waited + _REPORT_EVERY_S
                 time.sleep(0.2)
         yield

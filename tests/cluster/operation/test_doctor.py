@@ -20,7 +20,7 @@ from checklist_crds.crd.definition import CRD_VERSION, CRD_VERSION_ANNOTATION
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.resources.base import RESTORING_ANNOTATION
 from checklist_crds.resources.delivery_records import waiting_events
-from checklist_crds.resources.kinds import CUSTOM_RESOURCE_DEFINITION, ORGANIZATION, RUN, Kind
+from checklist_crds.resources.kinds import CUSTOM_RESOURCE_DEFINITION, LEASE, ORGANIZATION, RUN, Kind
 from checklist_crds.resources.legal_hold import LEGAL_HOLD_ANNOTATION
 from checklist_crds.resources.pause import PAUSED_ANNOTATION
 from checklist_crds.times import utc_now
@@ -28,7 +28,6 @@ from checklist_dev.local.controlplane import ControlPlane
 from checklist_dev.programs.redis_server import RedisServer
 from checklist_dev.system.ports import free_ports
 
-LEASE = Kind("coordination.k8s.io", "v1", "leases", "Lease")
 DEPLOYMENT = Kind("apps", "v1", "deployments", "Deployment")
 ROLE = Kind("rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", namespaced=False)
 BINDING = Kind("rbac.authorization.k8s.io", "v1", "clusterrolebindings", "ClusterRoleBinding", namespaced=False)

@@ -64,16 +64,12 @@ class Stage:
 
     async def example(self, **wanted: object) -> Json:
         """A run of the checklist of `load.checklist`, as the cluster has it: what others are made after."""
-        template_id = await self.client.create_template(TEMPLATE)
-        reply = await self.client.dispatch({"template_id": template_id, **wanted})
-        return await self.cluster.get_run(reply.body["run_id"])
+        return await self.cluster.get_run((await self._dispatched(wanted)).run_id)
 
     async def answered(self, steps: Sequence[Json], *, submit: bool, **wanted: object) -> Json:
         """The same, once a person has answered these steps of it and every event is delivered and recorded."""
         rng = random.Random(0)
-        template_id = await self.client.create_template(TEMPLATE)
-        reply = await self.client.dispatch({"template_id": template_id, "webhook": self.webhook, **wanted})
-        person = Person(self.client, reply.body["run_id"], reply.body["link"])
+        person = await self._dispatched({"webhook": self.webhook, **wanted})
         for step in steps:
             await person.answer(step["id"], value_for(rng, step["type"]), op_id=new_op())
         if submit:
@@ -89,6 +85,11 @@ class Stage:
 
         await until(is_at_rest, f"delivered: all events of run {person.run_id}")
         return run
+
+    async def _dispatched(self, wanted: Json) -> Person:
+        template_id = await self.client.create_template(TEMPLATE)
+        reply = await self.client.dispatch({"template_id": template_id, **wanted})
+        return Person(self.client, reply.body["run_id"], reply.body["link"])
 
     async def stop(self, *programs: Program) -> None:
         for program in programs or (self.api, self.operator):

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Final
 
 from checklist_crds.kube.client import KubeClient
-from checklist_crds.resources.kinds import API_KEY, Kind
+from checklist_crds.resources.kinds import API_KEY, LEASE
 from checklist_crds.secrets import api_keys
 from checklist_crds.secrets.digest import digest
 from checklist_crds.times import parse_timestamp
@@ -28,7 +28,6 @@ from checklist_dev.perf.load.raw import RawCluster
 
 NEIGHBOUR_CORES: Final = 1.5
 _AT_ONCE: Final = 16
-_LEASE: Final = Kind("coordination.k8s.io", "v1", "leases", "Lease")
 _WITHIN_S: Final = 120.0
 
 
@@ -147,5 +146,5 @@ async def _lateness_of_expiry_s(stage: Stage, template_id: str, expires_after_s:
 
 
 async def _lease_transitions(kube: KubeClient) -> int:
-    leases, _ = await kube.list_all(_LEASE, NAMESPACE)
+    leases, _ = await kube.list_all(LEASE, NAMESPACE)
     return sum(int(lease["spec"].get("leaseTransitions") or 0) for lease in leases)

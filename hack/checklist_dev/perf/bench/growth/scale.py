@@ -42,7 +42,7 @@ def writes(metrics: str) -> Counter[str]:
 
 
 async def measure_start(stage: Stage, sizes: Sizes) -> list[Figure]:
-    """Fills the cluster, starting operator and API beside the runs, and the operator once more beside deliveries."""
+    """Fills the cluster, starting operator and API with the runs, and the operator once more with deliveries."""
     api, operator, cluster = stage.api, stage.operator, stage.cluster
     run = await stage.example(webhook={**stage.webhook, "url": URL})
     without = {program.name: Start(0.0, program.rss_mib()) for program in (operator, api)}
@@ -52,13 +52,13 @@ async def measure_start(stage: Stage, sizes: Sizes) -> list[Figure]:
     later = {"expiresAt": format_timestamp(utc_now() + NOT_WHILE_MEASURED)}
     factory = RunFactory(run, stage.rig.keys)
     await fill(cluster, factory, sizes.live_runs, spec=lambda number: later if number % 2 else {})
-    figures, beside_runs = await _start(operator, "operator", cluster, without[operator.name])
+    figures, with_runs = await _start(operator, "operator", cluster, without[operator.name])
     figures += (await _start(api, "API", cluster, without[api.name]))[0]
     deliveries = list(waiting_for_retry([run], sizes.waiting_deliveries))
     await create(cluster, deliveries)
     await let_wait(cluster, deliveries, [utc_now() + NOT_WHILE_MEASURED] * len(deliveries))
-    beside_all, with_deliveries = await _start(operator, "operator", cluster, beside_runs)
-    return [*figures, *beside_all, *_costs(sizes, without[operator.name], beside_runs, with_deliveries)]
+    with_both, with_deliveries = await _start(operator, "operator", cluster, with_runs)
+    return [*figures, *with_both, *_costs(sizes, without[operator.name], with_runs, with_deliveries)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +69,11 @@ class Start:
     rss: float
 
 
-def _costs(sizes: Sizes, empty: Start, beside_runs: Start, beside_all: Start) -> list[Figure]:
+def _costs(sizes: Sizes, empty: Start, with_runs: Start, with_deliveries: Start) -> list[Figure]:
     """What one more object costs the operator."""
     steps = (
-        ("live run", sizes.live_runs, empty, beside_runs),
-        ("delivery that waits", sizes.waiting_deliveries, beside_runs, beside_all),
+        ("live run", sizes.live_runs, empty, with_runs),
+        ("delivery that waits", sizes.waiting_deliveries, with_runs, with_deliveries),
     )
     return [
         figure
@@ -97,21 +97,21 @@ async def _start(program: Program, what: str, cluster: RawCluster, before_that: 
     await asyncio.to_thread(program.child.stop)
     written = after.writes - before.writes
     changed = sum(after.versions.get(name) != version for name, version in before.versions.items())
-    told = ", ".join(f"{verb} x{count}" for verb, count in written.items()) or "no write of any kind"
+    writes = ", ".join(f"{verb} x{count}" for verb, count in written.items()) or "no write of any kind"
     objects = " and ".join(f"{count:,} {WORDS[kind]}" for kind, count in before.counts.items() if count)
-    beside = f"{what} beside {objects}"
+    title = f"{what} beside {objects}"
     wrote = max(written.total(), changed)
     goals = (Goal("<=", 90), Goal("<=", 600)) if what == "operator" else (None, None)
     figures = [
         Figure(
-            f"{beside}: process start to all of them known",
+            f"{title}: process start to all of them known",
             start.seconds,
             "s",
             goals[0],
             f"raw list of the same objects: {before.list_s:.1f} s; ready after {ready_s:.1f} s",
         ),
-        Figure(f"{beside}: memory (RSS)", start.rss, "MiB", goals[1], f"before them: {before_that.rss:.0f} MiB"),
-        Figure(f"{beside}: writes at start", wrote, "", Goal("==", 0), f"{told}; {changed} objects changed"),
+        Figure(f"{title}: memory (RSS)", start.rss, "MiB", goals[1], f"before them: {before_that.rss:.0f} MiB"),
+        Figure(f"{title}: writes at start", wrote, "", Goal("==", 0), f"{writes}; {changed} objects changed"),
     ]
     return figures, start
 
