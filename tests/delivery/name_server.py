@@ -5,7 +5,7 @@ import struct
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Final, Self
 
 import dns.exception
 import dns.flags
@@ -13,6 +13,8 @@ import dns.message
 import dns.rcode
 import dns.rdatatype
 import dns.rrset
+
+from checklist_dev.system.ports import free_ports
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,8 @@ class Reply:
     truncated: bool = False
     raw: bytes | None = None
 
+
+_PORTS_TO_TRY: Final = 20
 
 NXDOMAIN = Reply(rcode="NXDOMAIN")
 SILENCE = Reply(silent=True)
@@ -53,13 +57,28 @@ class NameServer:
         return f"127.0.0.1:{self.port}"
 
     async def __aenter__(self) -> Self:
-        self._tcp = await asyncio.start_server(self._serve_tcp, "127.0.0.1", self.port)
-        self.port = self._tcp.sockets[0].getsockname()[1]
-        loop = asyncio.get_running_loop()
-        self._udp, _ = await loop.create_datagram_endpoint(
-            lambda: _Datagrams(self), local_addr=("127.0.0.1", self.port)
-        )
-        return self
+        if self.port:
+            await self._listen(self.port)
+            return self
+        # A port the system hands out for TCP may be in use for UDP, by any resolver that waits for its answer.
+        for port in free_ports(_PORTS_TO_TRY):
+            try:
+                await self._listen(port)
+            except OSError:
+                continue
+            self.port = port
+            return self
+        raise OSError(f"none of {_PORTS_TO_TRY} ports is free for both TCP and UDP")
+
+    async def _listen(self, port: int) -> None:
+        self._tcp = await asyncio.start_server(self._serve_tcp, "127.0.0.1", port)
+        try:
+            self._udp, _ = await asyncio.get_running_loop().create_datagram_endpoint(
+                lambda: _Datagrams(self), local_addr=("127.0.0.1", port)
+            )
+        except OSError:
+            self._tcp.close()
+            raise
 
     async def __aexit__(self, *_: object) -> None:
         self._udp.close()
