@@ -27,7 +27,5 @@ def code_of(revision: str, folder: Path) -> Path:
 
 
 def install_older_crds(rig: Rig, before: Path) -> None:
-    """The cluster of the rig is new and empty, so its definitions may be replaced by older ones."""
-    kubectl = rig.cluster.run_kubectl
-    kubectl("delete", "crds", "-l", "app.kubernetes.io/part-of=checklist-dispatch", "--wait")
-    install_crds(kubectl, before / "crds")
+    """Replaces the definitions of a cluster that has no object of them yet."""
+    install_crds(rig.cluster.run_kubectl, before / "crds", downgrade=True)
