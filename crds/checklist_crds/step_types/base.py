@@ -14,6 +14,7 @@ from pydantic import Field, JsonValue
 
 from ..errors import AnswerInvalid, Problem
 from ..values.json_types import Integer, JsonModel, Text, json_type_name
+from .answer_schemas import Criterion, exact
 
 MAX_PHOTOS_PER_STEP: Final = 20
 
@@ -93,6 +94,8 @@ class StepRules(Generic[Config]):
     """Those with which a condition may look at its answer."""
     compared: ClassVar[tuple[type | UnionType, str]] = (str, "a string")
     """What its answer is compared with, also in words."""
+    json_type: ClassVar[str] = "string"
+    """Of a value, as JSON Schema calls it."""
     takes_answer: ClassVar[bool] = True
     adds_photos: ClassVar[bool] = True
     """Whether `photo` of a step attaches photos to its answer."""
@@ -128,6 +131,29 @@ class StepRules(Generic[Config]):
         """Whether the answer says something that conditions can look at."""
         return answer.value is not None
 
+    def value_schema(self, step: StepOf[Config]) -> dict[str, Any]:
+        """JSON Schema of what `validate` gives."""
+        raise NotImplementedError
+
+    def value_criterion(self) -> Criterion:
+        """`has_value` as JSON Schema, of an answer of the step."""
+        return exact({"not": {"type": "null"}}).of_member("value")
+
+    def comparison_criterion(self, op: Operator, wanted: Any) -> Criterion:
+        """Whether a value (or null, where there is none) meets a comparison without faults other than `exists`."""
+        of_type: dict[str, Any] = {"type": self.json_type}
+        match op:
+            case Operator.EQ:
+                return exact({"const": wanted})
+            case Operator.NE:
+                return exact(of_type | {"not": {"const": wanted}})
+            case Operator.IN:
+                return exact({"enum": _distinct(wanted)})
+            case Operator.NOT_IN:
+                return exact(of_type | {"not": {"enum": _distinct(wanted)}})
+            case _:
+                raise NotImplementedError(op)
+
     def display(self, step: StepOf[Config], value: Any) -> str:
         """The value, which is not null, as a person would read it."""
         return str(value)
@@ -143,6 +169,10 @@ class StepRules(Generic[Config]):
         if isinstance(value, form) and self.sort_key(value) is not None:
             return None
         return "value_type", f"{step.id} is a {step.type.value} step; the value must be {words}."
+
+
+def _distinct(values: Sequence[Any]) -> list[Any]:
+    return list(dict.fromkeys(values))
 
 
 def invalid(code: str, text: str, path: str = "value") -> AnswerInvalid:

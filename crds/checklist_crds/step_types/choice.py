@@ -8,7 +8,8 @@ from pydantic import Field, JsonValue, Strict
 from ..errors import Problem
 from ..ids import AUTHOR_ID_PATTERNS
 from ..values.json_types import AS_INTEGER, Absentable, JsonModel, VisibleText, json_type_name, optional
-from .base import CONTAINMENT, EQUALITY, EXISTS, LISTS, ShortText, StepOf, StepRules, invalid, wrong_type
+from .answer_schemas import Criterion, exact
+from .base import CONTAINMENT, EQUALITY, EXISTS, LISTS, Operator, ShortText, StepOf, StepRules, invalid, wrong_type
 
 MAX_OPTIONS: Final = 100
 
@@ -24,11 +25,15 @@ class Boolean(StepRules[BooleanConfig]):
     config = BooleanConfig
     operators = EQUALITY | EXISTS
     compared = (bool, "true or false")
+    json_type = "boolean"
 
     def validate(self, step: StepOf[BooleanConfig], value: Any) -> JsonValue:
         if not isinstance(value, bool):
             raise wrong_type("true or false", value)
         return value
+
+    def value_schema(self, step: StepOf[BooleanConfig]) -> dict[str, Any]:
+        return {"type": "boolean"}
 
     def display(self, step: StepOf[BooleanConfig], value: Any) -> str:
         if not isinstance(value, bool):
@@ -102,6 +107,9 @@ class Choice(_OfOptions[ChoiceConfig]):
             raise invalid("unknown_option", f"The step has no option {value[:80]!r}.")
         return value
 
+    def value_schema(self, step: StepOf[ChoiceConfig]) -> dict[str, Any]:
+        return _option_schema(step)
+
     def display(self, step: StepOf[ChoiceConfig], value: Any) -> str:
         return _labels(step).get(value, value) if isinstance(value, str) else str(value)
 
@@ -109,6 +117,7 @@ class Choice(_OfOptions[ChoiceConfig]):
 class MultiChoice(_OfOptions[SelectionConfig]):
     config = SelectionConfig
     operators = CONTAINMENT | EXISTS
+    json_type = "array"
 
     def config_problems(self, step: StepOf[SelectionConfig], path: str, unread: set[str]) -> Iterator[Problem]:
         yield from super().config_problems(step, path, unread)
@@ -141,6 +150,15 @@ class MultiChoice(_OfOptions[SelectionConfig]):
             raise invalid("too_many", f"At most {most} can be selected.")
         return [option for option in known if option in chosen]
 
+    def value_schema(self, step: StepOf[SelectionConfig]) -> dict[str, Any]:
+        fewest, most = selection_bounds(step)
+        items = _option_schema(step)
+        return {"type": "array", "items": items, "uniqueItems": True, "minItems": fewest, "maxItems": most}
+
+    def comparison_criterion(self, op: Operator, wanted: Any) -> Criterion:
+        holds = {"contains": {"const": wanted}}
+        return exact({"type": "array"} | (holds if op is Operator.CONTAINS else {"not": holds}))
+
     def display(self, step: StepOf[SelectionConfig], value: Any) -> str:
         if not isinstance(value, list):
             return str(value)
@@ -158,6 +176,11 @@ def selection_bounds(step: StepOf[SelectionConfig]) -> tuple[int, int]:
     config = step.config
     fewest = int(step.required) if config.min_selected is None else config.min_selected
     return fewest, len(config.options or ()) if config.max_selected is None else config.max_selected
+
+
+def _option_schema(step: StepOf[ChoiceConfig]) -> dict[str, Any]:
+    options = step.config.options or ()
+    return {"type": "string", "oneOf": [{"const": option.id, "title": option.label} for option in options]}
 
 
 def _labels(step: StepOf[ChoiceConfig]) -> dict[str, str]:

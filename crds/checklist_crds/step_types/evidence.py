@@ -9,6 +9,7 @@ from pydantic import JsonValue
 from ..errors import Problem
 from ..times import format_timestamp
 from ..values.json_types import has_visible_text, text_fault
+from .answer_schemas import Criterion, exact
 from .base import EXISTS, MAX_PHOTOS_PER_STEP, AnswerLike, PhotoBounds, StepOf, StepRules, invalid, wrong_type
 from .number import RANGE, RangeConfig, integer_problems
 
@@ -49,8 +50,14 @@ class Photo(StepRules[RangeConfig]):
             raise wrong_type("null (its photos are the answer)", value)
         return None
 
+    def value_schema(self, step: StepOf[RangeConfig]) -> dict[str, Any]:
+        return {"type": "null"}
+
     def has_value(self, answer: AnswerLike) -> bool:
         return len(answer.photos) > 0
+
+    def value_criterion(self) -> Criterion:
+        return exact({"minItems": 1}).of_member("photos")
 
 
 class Signature(StepRules[Any]):
@@ -74,6 +81,17 @@ class Signature(StepRules[Any]):
         if len(name) > MAX_SIGNER_NAME:
             raise invalid("too_long", f"The name may have at most {MAX_SIGNER_NAME} characters.", "value.name")
         return {"url": None, "name": name, "signed_at": None}
+
+    def value_schema(self, step: StepOf[Any]) -> dict[str, Any]:
+        return {
+            "type": "object",
+            "required": ["url", "name", "signed_at"],
+            "properties": {
+                "url": {"type": ["string", "null"], "description": "Of the drawing, if there is one."},
+                "name": {"type": "string", "minLength": 1, "maxLength": MAX_SIGNER_NAME},
+                "signed_at": {"type": ["string", "null"], "format": "date-time"},
+            },
+        }
 
     def stamped(self, value: JsonValue, at: datetime) -> JsonValue:
         return value | {"signed_at": format_timestamp(at)} if isinstance(value, dict) else value

@@ -3,19 +3,26 @@
 import math
 from collections.abc import Iterator
 from decimal import ROUND_CEILING, Decimal
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Generic, TypeVar
 
 from pydantic import Field, JsonValue, Strict
 
 from ..errors import Problem
 from ..values.json_types import AS_INTEGER, MAX_NUMBER, Absentable, JsonModel, Number, Text, optional, tidy_number
-from .base import EQUALITY, EXISTS, LISTS, ORDER, ShortText, StepOf, StepRules, invalid, wrong_type
+from .answer_schemas import Criterion, exact
+from .base import EQUALITY, EXISTS, LISTS, ORDER, Operator, ShortText, StepOf, StepRules, invalid, wrong_type
 
 MAX_RATING: Final = 100
 MAX_DECIMALS: Final = 10
 RANGE: Final = frozenset({"config.min", "config.max"})
 # What binary fractions leave behind (0.1 + 0.2 is 0.30000000000000004), relative to the value.
 _FLOAT_NOISE: Final = Decimal("1e-14")
+_BOUNDS: Final = {
+    Operator.GT: "exclusiveMinimum",
+    Operator.GTE: "minimum",
+    Operator.LT: "exclusiveMaximum",
+    Operator.LTE: "maximum",
+}
 
 
 class RangeConfig(JsonModel):
@@ -45,11 +52,22 @@ class RatingConfig(RangeConfig):
     high_label: Absentable[ShortText] = optional("Type rating: what the highest grade means.")
 
 
-class NumberRules(StepRules[NumberConfig]):
-    config = NumberConfig
+_Range = TypeVar("_Range", bound=RangeConfig)
+
+
+class _Numeric(StepRules[_Range], Generic[_Range]):
     operators = EQUALITY | ORDER | LISTS | EXISTS
-    compared = (int | float, "a number")
+    json_type = "number"
     is_number = True
+
+    def comparison_criterion(self, op: Operator, wanted: Any) -> Criterion:
+        bound = _BOUNDS.get(op)
+        return super().comparison_criterion(op, wanted) if bound is None else exact({"type": "number", bound: wanted})
+
+
+class NumberRules(_Numeric[NumberConfig]):
+    config = NumberConfig
+    compared = (int | float, "a number")
 
     def config_problems(self, step: StepOf[NumberConfig], path: str, unread: set[str]) -> Iterator[Problem]:
         low, high, decimal = step.config.min, step.config.max, step.config.decimal
@@ -75,6 +93,13 @@ class NumberRules(StepRules[NumberConfig]):
             raise invalid("out_of_range", f"The answer must be at most {config.max}.")
         return number
 
+    def value_schema(self, step: StepOf[NumberConfig]) -> dict[str, Any]:
+        low, high, decimal, unit = step.config.min, step.config.max, step.config.decimal, step.config.unit
+        # No `multipleOf` for decimals: in binary fractions 0.3 is no multiple of 0.1.
+        schema: dict[str, Any] = {"type": "integer" if decimal == 0 else "number"}
+        schema |= {name: bound for name, bound in (("minimum", low), ("maximum", high)) if bound is not None}
+        return schema | ({"description": f"In {unit}."} if unit else {})
+
     def display(self, step: StepOf[NumberConfig], value: Any) -> str:
         if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= MAX_NUMBER:
             return str(value)
@@ -83,11 +108,9 @@ class NumberRules(StepRules[NumberConfig]):
         return f"{number} {unit}" if unit else number
 
 
-class Rating(StepRules[RatingConfig]):
+class Rating(_Numeric[RatingConfig]):
     config = RatingConfig
-    operators = NumberRules.operators
     compared = (int, "an integer")
-    is_number = True
 
     def config_problems(self, step: StepOf[RatingConfig], path: str, unread: set[str]) -> Iterator[Problem]:
         if unread & RANGE:
@@ -107,6 +130,10 @@ class Rating(StepRules[RatingConfig]):
         if not low <= number <= high:
             raise invalid("out_of_range", f"The answer must be between {low} and {high}.")
         return number
+
+    def value_schema(self, step: StepOf[RatingConfig]) -> dict[str, Any]:
+        low, high = rating_bounds(step)
+        return {"type": "integer", "minimum": low, "maximum": high}
 
     def display(self, step: StepOf[RatingConfig], value: Any) -> str:
         if not isinstance(value, int):

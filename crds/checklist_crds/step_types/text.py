@@ -1,6 +1,6 @@
 """What is typed as text, or read from a code: text itself, days, times of day, moments."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import Field, JsonValue
@@ -8,12 +8,14 @@ from pydantic import Field, JsonValue
 from ..times import parse_timestamp
 from ..values.dates import normal_date, normal_datetime, normal_time
 from ..values.json_types import Absentable, Bool, JsonModel, Text, has_visible_text, optional, text_fault
+from .answer_schemas import NEVER, POSSIBLY_VISIBLE, VISIBLE, Criterion, Schema, all_of, exact, literal, sorts_after
 from .base import (
     CONTAINMENT,
     EQUALITY,
     EXISTS,
     ORDER,
     AnswerLike,
+    Operator,
     StepOf,
     StepRules,
     invalid,
@@ -58,8 +60,22 @@ class TextRules(StepRules[TextConfig]):
             raise invalid("blank", "The answer must not be blank.")
         return value
 
+    def value_schema(self, step: StepOf[TextConfig]) -> dict[str, Any]:
+        return (POSSIBLY_VISIBLE if step.required else {"type": "string"}) | {"maxLength": self.limit(step)}
+
     def has_value(self, answer: AnswerLike) -> bool:
         return isinstance(answer.value, str) and has_visible_text(answer.value)
+
+    def value_criterion(self) -> Criterion:
+        return VISIBLE.of_member("value")
+
+    def comparison_criterion(self, op: Operator, wanted: Any) -> Criterion:
+        # A blank text is no value: no comparison holds for it.
+        equals = op in EQUALITY
+        if equals and not has_visible_text(wanted):
+            return NEVER if op is Operator.EQ else VISIBLE
+        meets = exact({"const": wanted} if equals else {"pattern": literal(wanted)})
+        return all_of([VISIBLE, meets if op in {Operator.EQ, Operator.CONTAINS} else meets.negated()])
 
 
 class Scan(TextRules):
@@ -74,8 +90,8 @@ class Moment(StepRules[Any]):
 
     operators = EQUALITY | ORDER | EXISTS
 
-    def __init__(self, normal: Callable[[str], str], wanted: str) -> None:
-        self._normal, self._wanted = normal, wanted
+    def __init__(self, normal: Callable[[str], str], wanted: str, schema: Mapping[str, str]) -> None:
+        self._normal, self._wanted, self._schema = normal, wanted, schema
         self.compared = (str, wanted)  # type: ignore[misc]
 
     def validate(self, step: StepOf[Any], value: Any) -> JsonValue:
@@ -85,6 +101,16 @@ class Moment(StepRules[Any]):
             return self._normal(value)
         except ValueError:
             raise invalid("invalid_format", f"The answer must be {self._wanted}.") from None
+
+    def value_schema(self, step: StepOf[Any]) -> dict[str, Any]:
+        return {"type": "string", **self._schema}
+
+    def comparison_criterion(self, op: Operator, wanted: Any) -> Criterion:
+        key = self._normal(wanted)
+        if op in EQUALITY:
+            return super().comparison_criterion(op, key)
+        after: Schema = {"pattern": sorts_after(key, or_equal=op in {Operator.GTE, Operator.LT})}
+        return exact({"type": "string"} | (after if op in {Operator.GT, Operator.GTE} else {"not": after}))
 
     def sort_key(self, value: Any) -> Any:
         try:
@@ -103,6 +129,17 @@ class _DateTime(Moment):
         return moment.replace(tzinfo=None).isoformat(" ", "seconds" if moment.second else "minutes") + " UTC"
 
 
-DATE: Final = Moment(normal_date, "a date like 2026-11-21")
-TIME: Final = Moment(normal_time, "a time like 13:50")
-DATETIME: Final = _DateTime(normal_datetime, "a moment with its zone like 2026-11-21T13:50:00Z")
+_HOUR_MINUTE: Final = "(?:[01][0-9]|2[0-3]):[0-5][0-9]"
+DATE: Final = Moment(
+    normal_date, "a date like 2026-11-21", {"format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
+)
+# The format "time" of JSON Schema has seconds and a zone.
+TIME: Final = Moment(normal_time, "a time like 13:50", {"pattern": f"^{_HOUR_MINUTE}(?::[0-5][0-9])?$"})
+DATETIME: Final = _DateTime(
+    normal_datetime,
+    "a moment with its zone like 2026-11-21T13:50:00Z",
+    {
+        "format": "date-time",
+        "pattern": rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}T{_HOUR_MINUTE}:[0-5][0-9]\.[0-9]{{3}}Z$",
+    },
+)

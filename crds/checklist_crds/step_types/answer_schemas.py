@@ -1,0 +1,112 @@
+"""Parts of the JSON Schema of answers that the records of step types share (contract section 4, "Answer schema").
+
+JSON Schema cannot compare strings by their order, and its regular expressions differ between libraries. The patterns
+here mean the same in ECMA-262 (with and without the flag u), in Python and in RE2: literal characters, classes, groups.
+That is enough for all but one question: whether a reader sees anything of a text. That question, and each condition on
+a text, therefore has two answers, a strict and a lenient one.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+Schema = dict[str, Any] | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """A rule about a value, an answer or all answers, as two schemas: what fits `surely` meets the rule, and what meets
+    the rule fits `possibly`. They are equal where JSON Schema can express the rule exactly."""
+
+    surely: Schema
+    possibly: Schema
+
+    @property
+    def is_exact(self) -> bool:
+        return self.surely == self.possibly
+
+    def negated(self) -> "Criterion":
+        return Criterion(_not(self.possibly), _not(self.surely))
+
+    def of_member(self, name: str, *, required: bool = False) -> "Criterion":
+        """The same rule about a member of an object; without `required` an object without the member meets it."""
+        return Criterion(_of_member(name, self.surely, required), _of_member(name, self.possibly, required))
+
+
+def exact(schema: Schema) -> Criterion:
+    return Criterion(schema, schema)
+
+
+def all_of(criteria: Iterable[Criterion]) -> Criterion:
+    return _joined("allOf", list(criteria))
+
+
+def any_of(criteria: Iterable[Criterion]) -> Criterion:
+    return _joined("anyOf", list(criteria))
+
+
+NEVER: Final = exact(False)
+_SYNTAX: Final = frozenset("^$\\.*+?()[]{}|")
+_SURELY_VISIBLE: Final = (
+    # Ranges without a gap in Unicode 14 and later, of the scripts in which most people write.
+    *((0x21, 0x7E), (0xA1, 0xAC), (0xAE, 0x377), (0x3A3, 0x52F), (0x5D0, 0x5EA), (0x61D, 0x6DC), (0x8E3, 0x983)),
+    *((0xE01, 0xE3A), (0x1000, 0x10C5), (0x10D0, 0x1248), (0x1780, 0x17DD), (0x1D00, 0x1F15), (0x2100, 0x218B)),
+    *((0x2190, 0x2426), (0x2460, 0x2B73), (0x3041, 0x3096), (0x3099, 0x30FF), (0x3220, 0xA48C), (0xAC00, 0xD7A3)),
+    (0xFF01, 0xFFBE),
+)
+_INVISIBLE: Final = (
+    # Not all of them: the others count as possibly visible.
+    *((0x00, 0x20), (0x7F, 0xA0), (0xAD, 0xAD), (0x1680, 0x1680), (0x180E, 0x180E), (0x2000, 0x200F), (0x2028, 0x202F)),
+    *((0x205F, 0x2064), (0x2066, 0x206F), (0x3000, 0x3000), (0xFEFF, 0xFEFF)),
+)
+
+
+def literal(text: str) -> str:
+    """A regular expression that finds `text`."""
+    return "".join(f"\\{character}" if character in _SYNTAX else character for character in text)
+
+
+def _class_of(ranges: Iterable[tuple[int, int]]) -> str:
+    ends = ((_in_class(first), _in_class(last)) for first, last in ranges)
+    return "".join(first if first == last else f"{first}-{last}" for first, last in ends)
+
+
+def _in_class(code_point: int) -> str:
+    # A control character as itself would be hard to see in a schema, and is no JSON without an escape.
+    return f"\\x{code_point:02x}" if code_point < 0x100 else chr(code_point)
+
+
+POSSIBLY_VISIBLE: Final[dict[str, Any]] = {"type": "string", "pattern": f"[^{_class_of(_INVISIBLE)}]"}
+VISIBLE: Final = Criterion({"type": "string", "pattern": f"[{_class_of(_SURELY_VISIBLE)}]"}, POSSIBLY_VISIBLE)
+"""Whether a reader sees anything of a text, as `has_visible_text` decides it."""
+
+
+def sorts_after(text: str, *, or_equal: bool) -> str:
+    """A regular expression of what sorts after `text`, among strings with digits at the same places (dates, times)."""
+    greater = [
+        f"{literal(text[:index])}[{chr(ord(digit) + 1)}-9]"
+        for index, digit in enumerate(text)
+        if digit.isdigit() and digit < "9"
+    ]
+    return f"^(?:{'|'.join([*greater, literal(text) + ('' if or_equal else '.')])})"
+
+
+def _not(schema: Schema) -> Schema:
+    if isinstance(schema, bool):
+        return not schema
+    return schema["not"] if schema.keys() == {"not"} else {"not": schema}
+
+
+def _of_member(name: str, schema: Schema, required: bool) -> Schema:
+    if schema is False and required:
+        return False
+    return {"required": [name], "properties": {name: schema}} if required else {"properties": {name: schema}}
+
+
+def _joined(keyword: str, criteria: list[Criterion]) -> Criterion:
+    if len(criteria) == 1:
+        return criteria[0]
+    return Criterion(
+        {keyword: [criterion.surely for criterion in criteria]},
+        {keyword: [criterion.possibly for criterion in criteria]},
+    )
