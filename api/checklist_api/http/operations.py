@@ -63,7 +63,7 @@ class Upload:
 @dataclass(frozen=True, slots=True)
 class Reply:
     """A successful answer (or the one operation's own failure). Without model and media type it has no body; several
-    media types are separated by a comma and a space."""
+    media types are separated by a comma and a space. Examples without a model are of any JSON object."""
 
     status: int
     description: str

@@ -49,8 +49,8 @@ class Page:
 
 def requested_page(request: web.Request) -> Page:
     """From `page` and `per_page`; more per page than allowed is cut and reported. Raises InvalidParameter."""
-    number = _positive(request, "page", 1)
-    per_page = _positive(request, "per_page", DEFAULT_PER_PAGE)
+    number = positive_integer(request, "page") or 1
+    per_page = positive_integer(request, "per_page") or DEFAULT_PER_PAGE
     if number > MAX_PAGE:
         raise invalid_parameter("page", f"must be an integer from 1 to {MAX_PAGE}")
     return Page(number, min(per_page, MAX_PER_PAGE))
@@ -88,10 +88,12 @@ def invalid_parameter(name: str, message: str) -> InvalidParameter:
     return InvalidParameter(f"{name} {message}.", details=[Problem(name, "invalid_parameter", f"{name} {message}.")])
 
 
-def _positive(request: web.Request, name: str, default: int) -> int:
+def positive_integer(request: web.Request, name: str) -> int | None:
+    """A query parameter that is an integer from 1; of one that is longer than any limit, some large number. Raises
+    InvalidParameter."""
     text = parameter(request, name)
     if text is None:
-        return default
+        return None
     digits = text.lstrip("0") if text.isascii() and text.isdigit() else ""
     if not digits:
         raise invalid_parameter(name, "must be an integer from 1")

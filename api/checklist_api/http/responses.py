@@ -11,7 +11,11 @@ from checklist_crds.values.json_text import to_json
 _HEADERS: Final = {"Content-Type": "application/json", "Cache-Control": "no-store"}
 
 
-def json_response(document: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
-    """`document`: a model of the subject, or what JSON has."""
+def json_response(
+    document: Any, *, status: int = 200, headers: Mapping[str, str] | None = None, media_type: str | None = None
+) -> web.Response:
+    """`document`: a model of the subject, or what JSON has. `media_type`: a more precise one than application/json."""
+    if media_type is not None:
+        headers = {**(headers or {}), "Content-Type": media_type}
     body = document.model_dump_json(warnings=False).encode() if isinstance(document, BaseModel) else to_json(document)
     return web.Response(body=body, status=status, headers={**_HEADERS, **headers} if headers else _HEADERS)

@@ -207,6 +207,8 @@ def _reply(reply: Reply, schemas: dict[str, Schema]) -> dict[str, Any]:
     if reply.model is not None:
         schema = reference(reply.model, schemas=schemas)
         document["content"] = {reply.media_type: {"schema": schema, "examples": _examples(reply.examples)}}
+    elif reply.examples:
+        document["content"] = {reply.media_type: {"schema": {"type": "object"}, "examples": _examples(reply.examples)}}
     elif reply.media_type == "image/*":
         document["content"] = {kind: {"schema": _BYTES} for kind in _SERVED}
     elif reply.status not in (204, 302, 304):

@@ -12,6 +12,7 @@ from checklist_crds.errors import (
     ValidationFailed,
 )
 from checklist_crds.resources.run import MAX_EXPIRY_HOURS, REST_STATUSES
+from checklist_crds.templates.answer_schema import MEDIA_TYPE
 
 from ..http.example_values import CREATED_AT, EXPIRES_AT, PAGINATION, RUN_ID, TEMPLATE_ID
 from ..http.operations import (
@@ -29,6 +30,7 @@ from ..http.operations import (
     tagged,
 )
 from ..http.request_body import missing_fields
+from ..templates.examples import ANSWER_SCHEMA
 from . import examples, models
 
 _RUNS: Final = "Runs"
@@ -92,6 +94,20 @@ RUN_OPERATIONS: Final = tagged(
         "getRun",
         "Read a run",
         Reply(200, "The run with all its answers.", models.Run, {"completed": examples.RUN}),
+        errors=(RunNotFound(),),
+    ),
+    Operation(
+        "get /v1/runs/{run_id}/answer-schema",
+        "getRunAnswerSchema",
+        "Read the schema of a run's answers",
+        Reply(
+            200,
+            "A JSON Schema (2020-12) of `answers` as the run has them once it is completed.",
+            examples={"kitchen": ANSWER_SCHEMA},
+            media_type=MEDIA_TYPE,
+        ),
+        "Of the version of the template that the run was made of, also while the run is open and when it is archived. "
+        "Answers of an open or cancelled run need not fit it.",
         errors=(RunNotFound(),),
     ),
     Operation(

@@ -11,6 +11,7 @@ from checklist_crds.resources.audit_entry import AuditTarget
 from checklist_crds.resources.run import REST_STATUSES, Run, RunPhase
 from checklist_crds.resources.webhook_url import Openness
 from checklist_crds.runs.lifecycle import CANCELLED_BY_OWNER, Cancel, decide
+from checklist_crds.templates import answer_schema
 from checklist_crds.times import Clock
 
 from ..archive.reading import ArchivedRuns
@@ -50,6 +51,7 @@ class RunRoutes:
         router.add_post("/v1/runs", gate.owner(self.dispatch))
         router.add_get("/v1/runs", gate.owner(self.list))
         router.add_get("/v1/runs/{run_id}", gate.owner(self.get))
+        router.add_get("/v1/runs/{run_id}/answer-schema", gate.owner(self.answer_schema))
         router.add_get("/v1/runs/{run_id}/preview", gate.public(self.preview))
         router.add_post("/v1/runs/{run_id}/cancel", gate.owner(self.cancel))
 
@@ -90,6 +92,12 @@ class RunRoutes:
     async def get(self, request: web.Request, caller: Caller) -> web.Response:
         run = await self._runs.of_organization(request.match_info["run_id"], caller.organization)
         return json_response(self.shown(run, caller))
+
+    async def answer_schema(self, request: web.Request, caller: Caller) -> web.Response:
+        """What the run, once it is completed, has as answers."""
+        run = await self._runs.of_organization(request.match_info["run_id"], caller.organization)
+        schema = answer_schema.answer_schema(await self._runs.definition(run))
+        return json_response(schema, media_type=answer_schema.MEDIA_TYPE)
 
     def shown(self, run: Run, _: Caller) -> models.Run:
         """The run as `caller` sees it."""

@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from checklist_crds.resources.template_definition import Definition
+from checklist_crds.templates.answer_schema import answer_schema
 
 from ..http.example_values import CREATED_AT, ORGANIZATION_ID, STARTED_AT, TEMPLATE_ID, Json
 
@@ -62,6 +63,7 @@ TDL: Final[Json] = {
     ],
     "execution": {"scope": "any", "identity_required": "none"},
 }
+ANSWER_SCHEMA: Final[Json] = answer_schema(Definition.model_validate(TEMPLATE_REQUEST))
 TEMPLATE: Final[Json] = {
     "id": TEMPLATE_ID,
     "v": 1,

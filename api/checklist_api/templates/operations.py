@@ -7,12 +7,14 @@ from checklist_crds.errors import (
     GenerationFailed,
     ModelFailed,
     TemplateNotFound,
+    TemplateNotRunnable,
     TemplateVersionNotFound,
     ValidationFailed,
     VersionConflict,
 )
 from checklist_crds.limits.caps import LimitName, limit_reached
 from checklist_crds.resources.template_definition import Definition
+from checklist_crds.templates.answer_schema import MEDIA_TYPE
 
 from ..generation.models import NO_PROMPT, GeneratedTemplate, GenerateRequest
 from ..http.example_values import PAGINATION, TEMPLATE_ID
@@ -186,6 +188,28 @@ TEMPLATE_OPERATIONS: Final = tagged(
             {"ETag": '"1"'},
         ),
         errors=(TemplateNotFound(), TemplateVersionNotFound()),
+    ),
+    Operation(
+        "get /v1/templates/{template_id}/answer-schema",
+        "getTemplateAnswerSchema",
+        "Read the schema of a template's answers",
+        Reply(
+            200,
+            "A JSON Schema (2020-12) of `answers` as a completed run of the template has them.",
+            examples={"kitchen": examples.ANSWER_SCHEMA},
+            headers={"ETag": '"1"'},
+            media_type=MEDIA_TYPE,
+        ),
+        "Answers of every completed run of that version fit it: types, options, bounds, and which steps have an answer "
+        "under the conditions of the template. Where JSON Schema cannot express a rule exactly, the schema is more "
+        "lenient than the service. It has no references.",
+        parameters=(query("version", {"type": "integer", "minimum": 1}, "Of an earlier version that is kept."),),
+        errors=(
+            TemplateNotFound(),
+            TemplateVersionNotFound(),
+            invalid_parameter("version", "must be an integer from 1"),
+            TemplateNotRunnable(details=[problem("sections[0].steps[0].type", "unknown_value", "Must be one of ...")]),
+        ),
     ),
     GENERATE_TEMPLATE,
 )

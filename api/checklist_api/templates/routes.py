@@ -10,15 +10,16 @@ from attrs import define
 
 from checklist_composer.explanation import explanation
 from checklist_composer.locales import LOCALES
-from checklist_crds.errors import Problem
-from checklist_crds.templates.validation import definition_problems
+from checklist_crds.errors import Problem, TemplateNotRunnable, ValidationFailed
+from checklist_crds.templates import answer_schema
+from checklist_crds.templates.validation import definition_problems, parse_definition
 from checklist_crds.times import format_timestamp
 
 from ..audit.trail import AuditTrail
 from ..auth.gate import Caller, Gate
 from ..generation.generator import Generator
 from ..generation.models import GenerateRequest
-from ..http.pagination import invalid_parameter, one_of, parameter, requested_page
+from ..http.pagination import invalid_parameter, one_of, parameter, positive_integer, requested_page
 from ..http.request_body import JSON, missing_fields, read_json_object
 from ..http.responses import json_response
 from ..idempotency import REPLAYED, Idempotency, requested_key
@@ -52,6 +53,7 @@ class TemplateRoutes:
         router.add_get("/v1/templates/{template_id}", owner(self.get))
         router.add_patch("/v1/templates/{template_id}", owner(self.patch))
         router.add_delete("/v1/templates/{template_id}", owner(self.delete))
+        router.add_get("/v1/templates/{template_id}/answer-schema", owner(self.answer_schema))
         router.add_get("/v1/templates/{template_id}/versions", owner(self.versions))
         router.add_get("/v1/templates/{template_id}/versions/{version}", owner(self.version))
 
@@ -135,6 +137,22 @@ class TemplateRoutes:
         version = await self._versions.get(template, organization, request.match_info["version"])
         shown = _view(template, organization, version.number, version.tdl(), version.made_at)
         return json_response(shown, headers={"ETag": f'"{version.number}"'})
+
+    async def answer_schema(self, request: web.Request, caller: Caller) -> web.Response:
+        """What completed runs of the template, in that version, have as answers."""
+        number, organization = positive_integer(request, "version"), caller.organization
+        template = await self._catalogue.get(organization, request.match_info["template_id"])
+        wanted = template.meta.version if number is None else number
+        version = await self._versions.get(template, organization, str(wanted))
+        try:
+            definition = parse_definition(version.definition)
+        except ValidationFailed as error:
+            raise TemplateNotRunnable(details=error.details) from None
+        return json_response(
+            answer_schema.answer_schema(definition),
+            headers={"ETag": f'"{version.number}"'},
+            media_type=answer_schema.MEDIA_TYPE,
+        )
 
     async def generate(self, request: web.Request, caller: Caller) -> web.Response:
         """Answers with a definition that create takes unchanged; it is stored nowhere."""
