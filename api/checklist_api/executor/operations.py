@@ -28,7 +28,8 @@ TAG: Final = "Executor"
 OP_ID_SCHEMA: Final = {"type": "string", "minLength": 1, "maxLength": MAX_OP_ID}
 OP_ID_PARAMETERS: Final = (
     query("op_id", OP_ID_SCHEMA, "The op_id, where a body is inconvenient.", examples.OP_ID),
-    header("Op-Id", OP_ID_SCHEMA, "The op_id, where a body is inconvenient.", examples.OP_ID),
+    header("Op-Id", OP_ID_SCHEMA, "The op_id, where a body is inconvenient.", examples.OP_ID)
+    | {"x-go-name": "OpIdHeader"},  # generators for Go would call both OpId
     header(
         ANSWERING_MEMBER,
         {"type": "string"},

@@ -63,7 +63,7 @@ class Upload:
 @dataclass(frozen=True, slots=True)
 class Reply:
     """A successful answer (or the one operation's own failure). Without model and media type it has no body; several
-    media types are separated by a comma and a space. Examples without a model are of any JSON object."""
+    media types are separated by a comma and a space. JSON without a model is of `json_type`."""
 
     status: int
     description: str
@@ -71,6 +71,7 @@ class Reply:
     examples: Mapping[str, Json] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     media_type: str = "application/json"
+    json_type: str = "object"
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +189,9 @@ PATH_PARAMETERS: Final[dict[str, Json]] = {
 }
 REQUEST_ID_HEADER: Final = header(
     "X-Request-Id",
-    {"type": "string", "maxLength": MAX_REQUEST_ID, "pattern": f"^{REQUEST_ID_CHARACTERS}+$"},
-    "Your own id for the request; it comes back in the answer and in error bodies.",
+    {"type": "string"},
+    f"Your own id for the request; it comes back in the answer and in error bodies. 1 to {MAX_REQUEST_ID} characters of "
+    f"`{REQUEST_ID_CHARACTERS}`; anything else is replaced by a new id.",
     REQUEST_ID,
 )
 

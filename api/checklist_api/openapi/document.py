@@ -74,7 +74,9 @@ _TAGS: Final = {
 }
 _IMAGES: Final = ("image/jpeg", "image/png", "image/webp", "image/heic", "application/octet-stream")
 _SERVED: Final = ("image/jpeg", "image/png", "image/webp")
-_BYTES: Final[dict[str, Any]] = {}
+# OpenAPI 3.1 describes bytes by their media type alone. The format, of which it takes no notice, is for generators of
+# clients: without it they take bytes for text, or for anything.
+_BYTES: Final[dict[str, Any]] = {"type": "string", "format": "binary"}
 _IMAGE_FORM: Final[dict[str, Any]] = {
     "type": "object",
     "required": ["photo"],
@@ -82,12 +84,12 @@ _IMAGE_FORM: Final[dict[str, Any]] = {
         "op_id": {**OP_ID_SCHEMA, "description": "As in the query; before the file."},
         "photo": {
             "type": "string",
+            "format": "binary",
             "contentMediaType": ANY_BYTES,
             "description": "The image, as a file; what the field is called is not asked.",
         },
     },
 }
-"""OpenAPI 3.1 describes bytes by their media type alone."""
 _SIGNATURE_HEADERS: Final = {
     "Content-Digest": "SHA-256 of the body (RFC 9530).",
     "Signature-Input": "What is signed, when, and with which key (RFC 9421).",
@@ -207,16 +209,22 @@ def _reply(reply: Reply, schemas: dict[str, Schema]) -> dict[str, Any]:
     if reply.model is not None:
         schema = reference(reply.model, schemas=schemas)
         document["content"] = {reply.media_type: {"schema": schema, "examples": _examples(reply.examples)}}
-    elif reply.examples:
-        document["content"] = {reply.media_type: {"schema": {"type": "object"}, "examples": _examples(reply.examples)}}
     elif reply.media_type == "image/*":
         document["content"] = {kind: {"schema": _BYTES} for kind in _SERVED}
     elif reply.status not in (204, 302, 304):
+        examples = {"examples": _examples(reply.examples)} if reply.examples else {}
         document["content"] = {
-            kind: {"schema": {"type": ["object", "array"] if kind == "application/json" else "string"}}
-            for kind in reply.media_type.split(", ")
+            kind: {"schema": _schema_of(kind, reply.json_type)} | examples for kind in reply.media_type.split(", ")
         }
     return document
+
+
+def _schema_of(media_type: str, json_type: str) -> dict[str, Any]:
+    """Of a body without a model."""
+    kind, _, rest = media_type.partition("/")
+    if rest == "json" or rest.endswith("+json"):
+        return {"type": json_type} | ({"items": {"type": "object"}} if json_type == "array" else {})
+    return {"type": "string"} if kind == "text" or rest.startswith("json") else _BYTES
 
 
 def _errors(operation: Operation, taken: set[int]) -> dict[str, Any]:

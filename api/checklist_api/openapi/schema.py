@@ -7,6 +7,8 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, models_json_schema
 from pydantic_core import core_schema
 
+from checklist_crds.values.json_text import to_json
+
 _PREFIX: Final = "#/components/schemas/"
 
 Schema = dict[str, Any]
@@ -34,9 +36,10 @@ def component_schemas(requests: Iterable[type[BaseModel]], answers: Iterable[typ
     wanted: list[tuple[type[BaseModel], JsonSchemaMode]] = [(model, "validation") for model in requests]
     wanted += [(model, "serialization") for model in answers]
     _, definitions = models_json_schema(wanted, ref_template=_PREFIX + "{model}", schema_generator=_Generator)
-    schemas: dict[str, Schema] = _renamed(definitions["$defs"])
+    schemas: dict[str, Schema] = _for_generators(_renamed(definitions["$defs"]))
     for schema in schemas.values():
         schema.pop("title", None)
+        _describe_defaults(schema)
     return dict(sorted(schemas.items()))
 
 
@@ -49,6 +52,25 @@ def reference(model: type[BaseModel], *, sent: bool = False, schemas: dict[str, 
 def without_required(schema: Schema) -> Schema:
     """The schema of a partial document (a merge patch): nothing has to be there."""
     return {key: value for key, value in schema.items() if key != "required"}
+
+
+def _for_generators(node: Any) -> Any:
+    """With the precision of numbers: generators for Go take a number without a format for one of 32 bits."""
+    if isinstance(node, dict):
+        precise = {"format": "double"} if node.get("type") == "number" else {}
+        return {key: _for_generators(value) for key, value in node.items()} | precise
+    return [_for_generators(item) for item in node] if isinstance(node, list) else node
+
+
+def _describe_defaults(schema: Schema) -> None:
+    """Says defaults in words. Of a field with the keyword `default` generators for TypeScript believe that it is always
+    there, and so ask for it in requests; in answers every field is there anyway."""
+    required = schema.get("required", ())
+    for name, field in schema.get("properties", {}).items():
+        default = field.pop("default", None)
+        if default is not None and name not in required:
+            words = f"Default: `{to_json(default).decode()}`."
+            field["description"] = f"{field['description']} {words}" if "description" in field else words
 
 
 def _renamed(node: Any) -> Any:

@@ -10,6 +10,10 @@ from ..http.operations import Access, Operation, Reply, tagged
 
 _TAG: Final = "Pages"
 _HTML: Final = "text/html"
+_FILES: Final = (
+    "text/javascript, text/css, application/json, application/manifest+json, image/svg+xml, image/png, image/x-icon, "
+    "font/woff2, application/octet-stream"
+)
 SERVICE_OPERATIONS: Final = tagged(
     _TAG,
     Access.UNLIMITED,
@@ -51,7 +55,7 @@ SERVICE_OPERATIONS: Final = tagged(
         "get /r/{folder}/{name}",
         "getRunPageFile",
         "A file of the app behind a run's link",
-        Reply(200, "The file; one of `assets` never changes under its name.", media_type="*/*"),
+        Reply(200, "The file; one of `assets` never changes under its name.", media_type=_FILES),
         errors=(NotFound(),),
     ),
     Operation(
@@ -65,7 +69,7 @@ SERVICE_OPERATIONS: Final = tagged(
         "get /.well-known/assetlinks.json",
         "getAndroidAssociation",
         "Apps that run links open on Android",
-        Reply(200, "As Google defines it.", media_type="application/json"),
+        Reply(200, "As Google defines it.", json_type="array"),
         errors=(NotFound(),),
     ),
     Operation(
