@@ -16,9 +16,10 @@ unexport PYTHONDONTWRITEBYTECODE
 
 BIN := .venv/bin
 LOCK_FILES := requirements.lock hack/installer/requirements.lock hack/audit/requirements.lock hack/image/requirements.lock hack/image/cjk-requirements.lock hack/image/build-requirements.lock \
-  hack/smallmodel/requirements.lock hack/controlplane/go-toolchain.txt hack/node-toolchain.txt
+  hack/smallmodel/requirements.lock tests/contract/clients/python/requirements.lock hack/controlplane/go-toolchain.txt hack/node-toolchain.txt
 NPM_LOCK_FILES := api/web/package-lock.json tests/signatures/node/package-lock.json \
-  examples/receivers/express/package-lock.json tests/dashboard_auth/provider/package-lock.json
+  examples/receivers/express/package-lock.json tests/dashboard_auth/provider/package-lock.json \
+  tests/contract/clients/typescript/package-lock.json
 # A lock file names packages and hashes. An address in it would bind everybody to one registry.
 step = @printf '\n== %s\n' '$(1)'
 comma := ,
@@ -161,7 +162,7 @@ lock: environment ## Resolve the dependencies again into requirements.lock
 clean: ## Remove everything that these targets made in this folder (the user's cache stays)
 	@if [ -e .run/service.json ] && [ -x $(BIN)/python ]; then $(BIN)/python -m checklist_dev.local.service stop; fi
 	rm -rf tests/signatures/node/node_modules examples/receivers/express/node_modules
-	rm -rf tests/dashboard_auth/provider/node_modules
+	rm -rf tests/dashboard_auth/provider/node_modules tests/contract/clients/typescript/node_modules
 	rm -rf api/web/node_modules api/checklist_api/web_dist api/checklist_api/.web_dist-*
 	rm -rf .venv .run .cache build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -53,6 +53,7 @@ VERIFY: Final = (
     "contract/runs/test_limits_memory.py",
     "contract/photos/test_crash.py",
     "contract/photos/test_memory.py",
+    "contract/clients/",
     "generation/test_small_model.py",
     # The chart: rendered in every way, installed on a real API server, with the rights of every role.
     "chart/rbac/",
