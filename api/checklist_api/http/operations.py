@@ -190,8 +190,8 @@ PATH_PARAMETERS: Final[dict[str, Json]] = {
 REQUEST_ID_HEADER: Final = header(
     "X-Request-Id",
     {"type": "string"},
-    f"Your own id for the request; it comes back in the answer and in error bodies. 1 to {MAX_REQUEST_ID} characters of "
-    f"`{REQUEST_ID_CHARACTERS}`; anything else is replaced by a new id.",
+    f"Your own id for the request; it comes back in the answer and in error bodies. 1 to {MAX_REQUEST_ID} characters "
+    f"of `{REQUEST_ID_CHARACTERS}`; anything else is replaced by a new id.",
     REQUEST_ID,
 )
 

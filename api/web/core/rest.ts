@@ -50,17 +50,11 @@ export interface components {
             answer: components["schemas"]["Answer"] | null;
         };
         AnswerRequest: {
-            /**
-             * @description Made by the client, a new one for each wish. Sent again, it answers 200 and changes nothing; with another request it is refused (422 `idempotency_key_reused`). Without it each request is a new operation. May also be given as the query parameter `op_id` or the header `Op-Id`.
-             * @default null
-             */
+            /** @description Made by the client, a new one for each wish. Sent again, it answers 200 and changes nothing; with another request it is refused (422 `idempotency_key_reused`). Without it each request is a new operation. May also be given as the query parameter `op_id` or the header `Op-Id`. */
             op_id?: string | null;
             /** @description The answer; its shape depends on the step's type, see Answer. */
             value: components["schemas"]["JsonValue"];
-            /**
-             * @description Where it is answered; null when denied, which a step with `geo_required` refuses.
-             * @default null
-             */
+            /** @description Where it is answered; null when denied, which a step with `geo_required` refuses. */
             geo?: components["schemas"]["GeoInput"] | null;
         };
         /** @description Only there while it is so: live runs are all listed, archived ones perhaps not. */
@@ -98,10 +92,7 @@ export interface components {
             op_id: string;
             /** @description The answer; its shape depends on the step's type, see Answer. */
             value: components["schemas"]["JsonValue"];
-            /**
-             * @description Where it is answered; null when denied, which a step with `geo_required` refuses.
-             * @default null
-             */
+            /** @description Where it is answered; null when denied, which a step with `geo_required` refuses. */
             geo?: components["schemas"]["GeoInput"] | null;
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -113,10 +104,7 @@ export interface components {
         BatchedCancel: {
             /** @description Made by the client, a new one for each wish. Required. */
             op_id: string;
-            /**
-             * @description Why, in the person's own words.
-             * @default null
-             */
+            /** @description Why, in the person's own words. */
             reason?: string | null;
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -164,10 +152,7 @@ export interface components {
         BatchedSubmit: {
             /** @description Made by the client, a new one for each wish. Required. */
             op_id: string;
-            /**
-             * @description Needed when `settings.signature_on_complete` is true.
-             * @default null
-             */
+            /** @description Needed when `settings.signature_on_complete` is true. */
             signature?: components["schemas"]["SignatureRequest"] | null;
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -176,15 +161,9 @@ export interface components {
             type: "submit";
         };
         CancelRequest: {
-            /**
-             * @description Made by the client, a new one for each wish. Sent again, it answers 200 and changes nothing; with another request it is refused (422 `idempotency_key_reused`). Without it each request is a new operation. May also be given as the query parameter `op_id` or the header `Op-Id`.
-             * @default null
-             */
+            /** @description Made by the client, a new one for each wish. Sent again, it answers 200 and changes nothing; with another request it is refused (422 `idempotency_key_reused`). Without it each request is a new operation. May also be given as the query parameter `op_id` or the header `Op-Id`. */
             op_id?: string | null;
-            /**
-             * @description Why, in the person's own words.
-             * @default null
-             */
+            /** @description Why, in the person's own words. */
             reason?: string | null;
         };
         /** @description Takes no fields; the reason is always `cancelled_by_owner`. */
@@ -234,96 +213,43 @@ export interface components {
         Definition: {
             /** @description Name of the checklist, as people see it. */
             name: string;
-            /**
-             * @description What the checklist is for, in free text.
-             * @default
-             */
+            /** @description What the checklist is for, in free text. */
             description: string;
-            /**
-             * @description Labels to find the template by.
-             * @default []
-             */
+            /** @description Labels to find the template by. */
             tags: string[];
-            /**
-             * @default {
-             *       "allow_skip": false,
-             *       "signature_on_complete": false,
-             *       "est_minutes": null
-             *     }
-             */
             settings: components["schemas"]["Settings"];
             /** @description Sections, in order; at most 500 steps in all of them together. */
             sections: components["schemas"]["Section"][];
-            /**
-             * @default {
-             *       "scope": "any",
-             *       "identity_required": "none"
-             *     }
-             */
             execution: components["schemas"]["Execution"];
         };
         /** @description A checklist, as its author writes it. */
         DefinitionInput: {
             /** @description Name of the checklist, as people see it. */
             name: string;
-            /**
-             * @description What the checklist is for, in free text.
-             * @default
-             */
+            /** @description What the checklist is for, in free text. Default: `""`. */
             description?: string;
-            /**
-             * @description Labels to find the template by.
-             * @default []
-             */
+            /** @description Labels to find the template by. Default: `[]`. */
             tags?: string[];
-            /**
-             * @default {
-             *       "allow_skip": false,
-             *       "signature_on_complete": false,
-             *       "est_minutes": null
-             *     }
-             */
+            /** @description Default: `{"allow_skip":false,"signature_on_complete":false,"est_minutes":null}`. */
             settings?: components["schemas"]["SettingsInput"];
             /** @description Sections, in order; at most 500 steps in all of them together. */
             sections: components["schemas"]["SectionInput"][];
-            /**
-             * @default {
-             *       "scope": "any",
-             *       "identity_required": "none"
-             *     }
-             */
+            /** @description Default: `{"scope":"any","identity_required":"none"}`. */
             execution?: components["schemas"]["ExecutionInput"];
         };
         /** @description Only included fields are changed (RFC 7396); null restores a default. */
         DefinitionPatch: {
             /** @description Name of the checklist, as people see it. */
             name?: string;
-            /**
-             * @description What the checklist is for, in free text.
-             * @default
-             */
+            /** @description What the checklist is for, in free text. Default: `""`. */
             description?: string;
-            /**
-             * @description Labels to find the template by.
-             * @default []
-             */
+            /** @description Labels to find the template by. Default: `[]`. */
             tags?: string[];
-            /**
-             * @default {
-             *       "allow_skip": false,
-             *       "signature_on_complete": false,
-             *       "est_minutes": null
-             *     }
-             */
+            /** @description Default: `{"allow_skip":false,"signature_on_complete":false,"est_minutes":null}`. */
             settings?: components["schemas"]["SettingsInput"];
             /** @description Sections, in order; at most 500 steps in all of them together. */
             sections?: components["schemas"]["SectionInput"][];
-            /**
-             * @default {
-             *       "scope": "any",
-             *       "identity_required": "none"
-             *     }
-             */
+            /** @description Default: `{"scope":"any","identity_required":"none"}`. */
             execution?: components["schemas"]["ExecutionInput"];
         };
         /** @description One event of a run, and how its delivery got on. */
@@ -385,20 +311,11 @@ export interface components {
         DispatchRequest: {
             /** @description The template to execute. */
             template_id: string;
-            /**
-             * @description Where events go; absent: nowhere.
-             * @default null
-             */
+            /** @description Where events go; absent: nowhere. */
             webhook?: components["schemas"]["WebhookConfiguration"] | null;
-            /**
-             * @description Hours until the link expires, fractions allowed; absent: never.
-             * @default null
-             */
+            /** @description Hours until the link expires, fractions allowed; absent: never. */
             expires_in_hours?: number | null;
-            /**
-             * @description Your own reference, echoed in reads and events.
-             * @default null
-             */
+            /** @description Your own reference, echoed in reads and events. */
             executor_ref?: string | null;
         };
         Dispatched: {
@@ -468,28 +385,16 @@ export interface components {
         };
         /** @description Who executes the checklist. */
         Execution: {
-            /**
-             * @description Who may execute a run.
-             * @default any
-             */
+            /** @description Who may execute a run. */
             scope: components["schemas"]["Scope"];
-            /**
-             * @description What the executor has to tell about themselves. A scope of member needs member.
-             * @default none
-             */
+            /** @description What the executor has to tell about themselves. A scope of member needs member. */
             identity_required: components["schemas"]["IdentityRequired"];
         };
         /** @description Who executes the checklist. */
         ExecutionInput: {
-            /**
-             * @description Who may execute a run.
-             * @default any
-             */
+            /** @description Who may execute a run. Default: `"any"`. */
             scope?: components["schemas"]["Scope"];
-            /**
-             * @description What the executor has to tell about themselves. A scope of member needs member.
-             * @default none
-             */
+            /** @description What the executor has to tell about themselves. A scope of member needs member. Default: `"none"`. */
             identity_required?: components["schemas"]["IdentityRequired"];
         };
         /** @description A run as its executor sees it: the verbatim snapshot of the checklist and everything answered so far. */
@@ -560,26 +465,32 @@ export interface components {
         GeneratedTemplate: components["schemas"]["Definition"] | components["schemas"]["ExplainedTemplate"];
         /** @description A location, WGS 84. */
         Geo: {
-            /** @description Degrees north. */
-            lat: number;
-            /** @description Degrees east. */
-            lng: number;
             /**
-             * @description Radius in metres, if the device said so.
-             * @default null
+             * Format: double
+             * @description Degrees north.
              */
+            lat: number;
+            /**
+             * Format: double
+             * @description Degrees east.
+             */
+            lng: number;
+            /** @description Radius in metres, if the device said so. */
             accuracy_m: number | null;
         };
         /** @description A location, WGS 84. */
         GeoInput: {
-            /** @description Degrees north. */
-            lat: number;
-            /** @description Degrees east. */
-            lng: number;
             /**
-             * @description Radius in metres, if the device said so.
-             * @default null
+             * Format: double
+             * @description Degrees north.
              */
+            lat: number;
+            /**
+             * Format: double
+             * @description Degrees east.
+             */
+            lng: number;
+            /** @description Radius in metres, if the device said so. */
             accuracy_m?: number | null;
         };
         Health: {
@@ -588,10 +499,7 @@ export interface components {
         };
         /** @description Who answers: asked for when `execution.identity_required` is external. */
         IdentityRequest: {
-            /**
-             * @description Made by the client, a new one for each wish. Sent again, it answers 200 and changes nothing; with another request it is refused (422 `idempotency_key_reused`). Without it each request is a new operation. May also be given as the query parameter `op_id` or the header `Op-Id`.
-             * @default null
-             */
+            /** @description Made by the client, a new one for each wish. Sent again, it answers 200 and changes nothing; with another request it is refused (422 `idempotency_key_reused`). Without it each request is a new operation. May also be given as the query parameter `op_id` or the header `Op-Id`. */
             op_id?: string | null;
             /** @description The person's name. */
             name: string;
@@ -640,10 +548,7 @@ export interface components {
         };
         /** @description A change that can be sent again without harm. */
         Operation: {
-            /**
-             * @description Made by the client, a new one for each wish. Sent again, it answers 200 and changes nothing; with another request it is refused (422 `idempotency_key_reused`). Without it each request is a new operation. May also be given as the query parameter `op_id` or the header `Op-Id`.
-             * @default null
-             */
+            /** @description Made by the client, a new one for each wish. Sent again, it answers 200 and changes nothing; with another request it is refused (422 `idempotency_key_reused`). Without it each request is a new operation. May also be given as the query parameter `op_id` or the header `Op-Id`. */
             op_id?: string | null;
         };
         /** @description An operation of a batch that is kept. */
@@ -718,28 +623,16 @@ export interface components {
         };
         /** @description How many photos are attached to a step. */
         PhotoBounds: {
-            /**
-             * @description Fewest photos with which the step counts as answered.
-             * @default 0
-             */
+            /** @description Fewest photos with which the step counts as answered. */
             min: number;
-            /**
-             * @description Most photos that the step takes.
-             * @default 20
-             */
+            /** @description Most photos that the step takes. */
             max: number;
         };
         /** @description How many photos are attached to a step. */
         PhotoBoundsInput: {
-            /**
-             * @description Fewest photos with which the step counts as answered.
-             * @default 0
-             */
+            /** @description Fewest photos with which the step counts as answered. Default: `0`. */
             min?: number;
-            /**
-             * @description Most photos that the step takes.
-             * @default 20
-             */
+            /** @description Most photos that the step takes. Default: `20`. */
             max?: number;
         };
         /** @description What became of the run, the answer as it is kept now, and the photo of this upload. */
@@ -822,15 +715,9 @@ export interface components {
             digest: string;
         };
         RemovePhotosRequest: {
-            /**
-             * @description Made by the client, a new one for each wish. Sent again, it answers 200 and changes nothing; with another request it is refused (422 `idempotency_key_reused`). Without it each request is a new operation. May also be given as the query parameter `op_id` or the header `Op-Id`.
-             * @default null
-             */
+            /** @description Made by the client, a new one for each wish. Sent again, it answers 200 and changes nothing; with another request it is refused (422 `idempotency_key_reused`). Without it each request is a new operation. May also be given as the query parameter `op_id` or the header `Op-Id`. */
             op_id?: string | null;
-            /**
-             * @description Which one; absent: all of them. May also be given as the query parameter `photo_index`.
-             * @default null
-             */
+            /** @description Which one; absent: all of them. May also be given as the query parameter `photo_index`. */
             photo_index?: number | null;
         };
         /** @description A replay of many deliveries, and how far it got. */
@@ -862,45 +749,21 @@ export interface components {
         };
         /** @description Which deliveries are to be sent again: all that is given must hold. A field that is not known is refused. */
         ReplayFilter: {
-            /**
-             * @description Absent: the failed ones; with `event_ids`, both.
-             * @default null
-             */
+            /** @description Absent: the failed ones; with `event_ids`, both. */
             status?: ("failed" | "delivered") | null;
-            /**
-             * @description Only events of this run.
-             * @default null
-             */
+            /** @description Only events of this run. */
             run_id?: string | null;
-            /**
-             * @description Only these events; needs `run_id`.
-             * @default null
-             */
+            /** @description Only these events; needs `run_id`. */
             event_ids?: string[] | null;
-            /**
-             * @description Only events of this kind.
-             * @default null
-             */
+            /** @description Only events of this kind. */
             event?: ("step.completed" | "step.skipped" | "run.completed" | "run.cancelled" | "run.expired") | null;
-            /**
-             * @description Only endpoints on this host.
-             * @default null
-             */
+            /** @description Only endpoints on this host. */
             host?: string | null;
-            /**
-             * @description Only where the last attempt ended so.
-             * @default null
-             */
+            /** @description Only where the last attempt ended so. */
             outcome?: ("success" | "http_3xx" | "http_4xx" | "http_5xx" | "timeout" | "dns" | "connect" | "tls" | "blocked_address" | "protocol") | null;
-            /**
-             * @description Only what ended at this instant or later.
-             * @default null
-             */
+            /** @description Only what ended at this instant or later. */
             finished_after?: string | null;
-            /**
-             * @description Only what ended before this instant.
-             * @default null
-             */
+            /** @description Only what ended before this instant. */
             finished_before?: string | null;
         };
         /** @description The filter as it was understood. */
@@ -929,10 +792,7 @@ export interface components {
         ReplayRequest: {
             /** @description Which ones; `{}` is every failed delivery of the organization. */
             filter: components["schemas"]["ReplayFilter"];
-            /**
-             * @description true only counts them.
-             * @default null
-             */
+            /** @description true only counts them. */
             dry_run?: boolean | null;
         };
         /** @description A run with all its answers. */
@@ -1027,6 +887,7 @@ export interface components {
             completed_at: string;
             /** Format: date-time */
             started_at: string;
+            /** Format: double */
             duration_seconds: number;
             answers: {
                 [key: string]: components["schemas"]["Answer"];
@@ -1087,10 +948,7 @@ export interface components {
         RunList: {
             data: components["schemas"]["RunSummary"][];
             pagination: components["schemas"]["Pagination"];
-            /**
-             * @description Archived runs may be missing; left out when none are.
-             * @default null
-             */
+            /** @description Archived runs may be missing; left out when none are. */
             archive?: components["schemas"]["ArchiveInList"];
         };
         /** @description What anybody who knows the run id may see. */
@@ -1162,38 +1020,20 @@ export interface components {
         };
         /** @description How the checklist is run. */
         Settings: {
-            /**
-             * @description Whether steps that are not required may be skipped.
-             * @default false
-             */
+            /** @description Whether steps that are not required may be skipped. */
             allow_skip: boolean;
-            /**
-             * @description Whether a signature is required on completion.
-             * @default false
-             */
+            /** @description Whether a signature is required on completion. */
             signature_on_complete: boolean;
-            /**
-             * @description Estimated duration in minutes.
-             * @default null
-             */
+            /** @description Estimated duration in minutes. */
             est_minutes: number | null;
         };
         /** @description How the checklist is run. */
         SettingsInput: {
-            /**
-             * @description Whether steps that are not required may be skipped.
-             * @default false
-             */
+            /** @description Whether steps that are not required may be skipped. Default: `false`. */
             allow_skip?: boolean;
-            /**
-             * @description Whether a signature is required on completion.
-             * @default false
-             */
+            /** @description Whether a signature is required on completion. Default: `false`. */
             signature_on_complete?: boolean;
-            /**
-             * @description Estimated duration in minutes.
-             * @default null
-             */
+            /** @description Estimated duration in minutes. */
             est_minutes?: number | null;
         };
         /** @description Who asks the bearer of the link to a run for members to sign in. */
@@ -1233,37 +1073,19 @@ export interface components {
             type: components["schemas"]["StepType"];
             /** @description Prompt shown to the executor. */
             label: string;
-            /**
-             * @description Further explanation shown with the prompt.
-             * @default null
-             */
+            /** @description Further explanation shown with the prompt. */
             hint: string | null;
-            /**
-             * @description Whether the step must be answered. Of no effect on an instruction.
-             * @default false
-             */
+            /** @description Whether the step must be answered. Of no effect on an instruction. */
             required: boolean;
-            /**
-             * @description Either false, or the minimum and maximum number of photos attached to the step (0 <= min <= max <= 20). A photo step takes its bounds from config.
-             * @default false
-             */
+            /** @description Either false, or the minimum and maximum number of photos attached to the step (0 <= min <= max <= 20). A photo step takes its bounds from config. */
             photo: false | components["schemas"]["PhotoBounds"];
-            /**
-             * @description Whether a location is captured with the answer.
-             * @default false
-             */
+            /** @description Whether a location is captured with the answer. */
             geo: boolean;
-            /**
-             * @description Whether the answer is refused without a location, instead of being taken with none. Needs geo.
-             * @default false
-             */
+            /** @description Whether the answer is refused without a location, instead of being taken with none. Needs geo. */
             geo_required: boolean;
             /** @description When the step applies; always, if left out. */
             condition?: components["schemas"]["Condition"];
-            /**
-             * @description Settings that depend on the step's type.
-             * @default {}
-             */
+            /** @description Settings that depend on the step's type. */
             config: components["schemas"]["StepConfig"];
         };
         /** @description A step was answered, with the photos that it needs. */
@@ -1278,10 +1100,7 @@ export interface components {
             /** @description The value in words. */
             display: string;
             photos: components["schemas"]["EventPhoto"][];
-            /**
-             * @description true when thumbnails were left out: the event would be too large, or they could not be read.
-             * @default false
-             */
+            /** @description true when thumbnails were left out: the event would be too large, or they could not be read. Default: `false`. */
             thumbnails_dropped?: boolean;
             geo: components["schemas"]["Geo"] | null;
             /** Format: date-time */
@@ -1318,9 +1137,15 @@ export interface components {
             true_label?: string;
             /** @description Type boolean: what the executor reads for false (default No). */
             false_label?: string;
-            /** @description Type number: smallest value. rating: lowest grade, an integer (default 1). photo: fewest photos, an integer (default 1). */
+            /**
+             * Format: double
+             * @description Type number: smallest value. rating: lowest grade, an integer (default 1). photo: fewest photos, an integer (default 1).
+             */
             min?: number;
-            /** @description Type number: largest value. rating: highest grade, an integer (default 5). photo: most photos, an integer (default 20). */
+            /**
+             * Format: double
+             * @description Type number: largest value. rating: highest grade, an integer (default 5). photo: most photos, an integer (default 20).
+             */
             max?: number;
             /** @description Type number: unit of measurement, shown after the value. */
             unit?: string;
@@ -1351,37 +1176,19 @@ export interface components {
             type: components["schemas"]["StepType"];
             /** @description Prompt shown to the executor. */
             label: string;
-            /**
-             * @description Further explanation shown with the prompt.
-             * @default null
-             */
+            /** @description Further explanation shown with the prompt. */
             hint?: string | null;
-            /**
-             * @description Whether the step must be answered. Of no effect on an instruction.
-             * @default false
-             */
+            /** @description Whether the step must be answered. Of no effect on an instruction. Default: `false`. */
             required?: boolean;
-            /**
-             * @description Either false, or the minimum and maximum number of photos attached to the step (0 <= min <= max <= 20). A photo step takes its bounds from config.
-             * @default false
-             */
+            /** @description Either false, or the minimum and maximum number of photos attached to the step (0 <= min <= max <= 20). A photo step takes its bounds from config. Default: `false`. */
             photo?: false | components["schemas"]["PhotoBoundsInput"];
-            /**
-             * @description Whether a location is captured with the answer.
-             * @default false
-             */
+            /** @description Whether a location is captured with the answer. Default: `false`. */
             geo?: boolean;
-            /**
-             * @description Whether the answer is refused without a location, instead of being taken with none. Needs geo.
-             * @default false
-             */
+            /** @description Whether the answer is refused without a location, instead of being taken with none. Needs geo. Default: `false`. */
             geo_required?: boolean;
             /** @description When the step applies; always, if left out. */
             condition?: components["schemas"]["Condition"];
-            /**
-             * @description Settings that depend on the step's type.
-             * @default {}
-             */
+            /** @description Settings that depend on the step's type. Default: `{}`. */
             config?: components["schemas"]["StepConfig"];
         };
         /** @description Where a step came from. */
@@ -1432,47 +1239,22 @@ export interface components {
          */
         StepType: "boolean" | "photo" | "number" | "choice" | "text" | "rating" | "multi_choice" | "date" | "time" | "datetime" | "signature" | "scan" | "instruction";
         SubmitRequest: {
-            /**
-             * @description Made by the client, a new one for each wish. Sent again, it answers 200 and changes nothing; with another request it is refused (422 `idempotency_key_reused`). Without it each request is a new operation. May also be given as the query parameter `op_id` or the header `Op-Id`.
-             * @default null
-             */
+            /** @description Made by the client, a new one for each wish. Sent again, it answers 200 and changes nothing; with another request it is refused (422 `idempotency_key_reused`). Without it each request is a new operation. May also be given as the query parameter `op_id` or the header `Op-Id`. */
             op_id?: string | null;
-            /**
-             * @description Needed when `settings.signature_on_complete` is true.
-             * @default null
-             */
+            /** @description Needed when `settings.signature_on_complete` is true. */
             signature?: components["schemas"]["SignatureRequest"] | null;
         };
         /** @description A stored template: the TDL with what the service adds. */
         Template: {
             /** @description Name of the checklist, as people see it. */
             name: string;
-            /**
-             * @description What the checklist is for, in free text.
-             * @default
-             */
+            /** @description What the checklist is for, in free text. */
             description: string;
-            /**
-             * @description Labels to find the template by.
-             * @default []
-             */
+            /** @description Labels to find the template by. */
             tags: string[];
-            /**
-             * @default {
-             *       "allow_skip": false,
-             *       "signature_on_complete": false,
-             *       "est_minutes": null
-             *     }
-             */
             settings: components["schemas"]["Settings"];
             /** @description Sections, in order; at most 500 steps in all of them together. */
             sections: components["schemas"]["Section"][];
-            /**
-             * @default {
-             *       "scope": "any",
-             *       "identity_required": "none"
-             *     }
-             */
             execution: components["schemas"]["Execution"];
             /** @description Assigned by the service. */
             id: string;

@@ -1,4 +1,4 @@
-"""Parts of the JSON Schema of answers that the records of step types share (contract section 4, "Answer schema").
+"""Parts of the JSON Schema of answers that the records of step types share (contract section 4).
 
 JSON Schema cannot compare strings by their order, and its regular expressions differ between libraries. The patterns
 here mean the same in ECMA-262 (with and without the flag u), in Python and in RE2: literal characters, classes, groups.

@@ -8,7 +8,7 @@ from pydantic import Field, JsonValue
 from ..times import parse_timestamp
 from ..values.dates import normal_date, normal_datetime, normal_time
 from ..values.json_types import Absentable, Bool, JsonModel, Text, has_visible_text, optional, text_fault
-from .answer_schemas import NEVER, POSSIBLY_VISIBLE, VISIBLE, Criterion, Schema, all_of, exact, literal, sorts_after
+from .answer_schemas import NEVER, POSSIBLY_VISIBLE, VISIBLE, Criterion, all_of, exact, literal, sorts_after
 from .base import (
     CONTAINMENT,
     EQUALITY,
@@ -109,7 +109,7 @@ class Moment(StepRules[Any]):
         key = self._normal(wanted)
         if op in EQUALITY:
             return super().comparison_criterion(op, key)
-        after: Schema = {"pattern": sorts_after(key, or_equal=op in {Operator.GTE, Operator.LT})}
+        after = {"pattern": sorts_after(key, or_equal=op in {Operator.GTE, Operator.LT})}
         return exact({"type": "string"} | (after if op in {Operator.GT, Operator.GTE} else {"not": after}))
 
     def sort_key(self, value: Any) -> Any:

@@ -32,9 +32,7 @@ def generate(workspace: Workspace) -> str:
         given, made = Path(folder) / "openapi.json", Path(folder) / "rest.ts"
         given.write_text(json.dumps(shapes))
         workspace.ensure_packages()
-        # Fields with a default are always there in what the service sends, and may be left out of what it is sent;
-        # the document tells the two apart itself (`Definition`, `DefinitionInput`).
-        options = ("--root-types", "--root-types-no-schema-prefix", "--default-non-nullable", "false")
+        options = ("--root-types", "--root-types-no-schema-prefix")
         what = "the types of the REST contract could not be generated"
         workspace.run("openapi-typescript/bin/cli.js", str(given), "--output", str(made), *options, what=what)
         return _HEAD + made.read_text()
