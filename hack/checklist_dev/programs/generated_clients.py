@@ -69,7 +69,7 @@ def python_client(document: Path, folder: Path, env: Mapping[str, str] = os.envi
 def typescript_client(
     document: Path, folder: Path, env: Mapping[str, str] = os.environ, *, report: Report = say
 ) -> Client:
-    """The same, compiled strictly. The packages lie beside the sources, all else is below `folder`."""
+    """The same, compiled strictly. npm packages are in the folder of the sources, all else is below `folder`."""
     source, node = SOURCES / "typescript", find_node(cache_folder(env), env, report=report)
     with one_at_a_time(ROOT / ".cache" / "typescript-client.lock", "installing openapi-typescript", report):
         if not packages_are_current(source):

@@ -1,4 +1,4 @@
-"""The JSON Schema of answers: every completed run's answers fit it, and nothing else does that it can tell apart."""
+"""The JSON Schema of answers: every completed run's answers fit it, and what is certainly wrong does not."""
 
 import itertools
 import re
@@ -157,7 +157,7 @@ def _wrong_parts(step: Step) -> list[tuple[str, Any]]:
     ]
 
 
-def is_told_apart(value: Any) -> bool:
+def is_unambiguous(value: Any) -> bool:
     """Whether the schema knows if a reader sees something of this text."""
     if not isinstance(value, str):
         return True
@@ -188,7 +188,7 @@ def test_an_answer_is_where_a_step_applies_and_nowhere_else(definition: Definiti
         for step_id, answer in answers.items()
     }
     fits = validator(definition).is_valid(document)
-    if all(is_told_apart(answer.value) for answer in answers.values()):
+    if all(is_unambiguous(answer.value) for answer in answers.values()):
         assert fits is could_be
     else:
         assert fits or not could_be
