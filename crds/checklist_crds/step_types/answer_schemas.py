@@ -83,12 +83,12 @@ VISIBLE: Final = Criterion({"type": "string", "pattern": f"[{_class_of(_SURELY_V
 
 def sorts_after(text: str, *, or_equal: bool) -> str:
     """A regular expression of what sorts after `text`, among strings with digits at the same places (dates, times)."""
-    greater = [
-        f"{literal(text[:index])}[{chr(ord(digit) + 1)}-9]"
-        for index, digit in enumerate(text)
-        if digit.isdigit() and digit < "9"
-    ]
-    return f"^(?:{'|'.join([*greater, literal(text) + ('' if or_equal else '.')])})"
+    greater, prefix = [], ""
+    for character in text:
+        if "0" <= character < "9":
+            greater.append(f"{prefix}[{chr(ord(character) + 1)}-9]")
+        prefix += f"\\{character}" if character in _SYNTAX else character
+    return f"^(?:{'|'.join([*greater, prefix if or_equal else prefix + '.'])})"
 
 
 def _not(schema: Schema) -> Schema:
