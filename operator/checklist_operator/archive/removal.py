@@ -1,7 +1,7 @@
-"""Taking out of the cluster what the archive has: each object only in the very version that was archived.
+"""Deletes archived objects from the cluster, each only in the version that was archived.
 
-A run goes before its deliveries: whoever asks for it then finds all of it in the archive, and never a run whose
-deliveries are half gone.
+A run is deleted before its deliveries: clients then find all of it in the archive, never a run with some deliveries
+missing.
 """
 
 import asyncio
@@ -17,33 +17,33 @@ from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY, Kind
 from checklist_operator.archive.writer import NotAllowed
 
 _AT_ONCE: Final = 24
-"""Deletions. They share the API server with everything that has to be on time."""
+"""Concurrent deletions. They share the API server with time-critical work."""
 
 
 @dataclass(slots=True)
 class Removal:
-    """What became of the objects of a part."""
+    """Result of deleting the objects of a part."""
 
     objects: int = 0
     runs: int = 0
-    """Runs that went now."""
+    """Runs deleted by this call."""
     changed_runs: int = 0
-    """Runs that are no longer as they were archived: they stay, and are archived anew when they are due."""
+    """Runs that changed after they were archived: they stay, and are archived again when they are due."""
     outdated: list[Record] = field(default_factory=list)
-    """Runs that are gone, with deliveries that changed after they were archived, as those are now."""
+    """Deleted runs whose deliveries changed after they were archived, with the current deliveries."""
     pending: bool = False
-    """Whether a delivery of a run that is gone is being replayed just now: it is to be looked at again."""
+    """Whether a delivery of a deleted run is being replayed: try again later."""
 
 
 class ArchivedObjects:
-    """Methods raise KubeError and NotAllowed."""
+    """Deletes archived objects. Methods raise KubeError and NotAllowed."""
 
     def __init__(self, client: KubeClient, *, on_removed: Callable[[str], None]) -> None:
         self._client = client
         self._on_removed = on_removed
 
     async def remove(self, lines: Sequence[Record | RemovedDeliveries], may: Callable[[], bool]) -> Removal:
-        """`may` is asked before each deletion."""
+        """`may` is called before each deletion."""
         removal = Removal()
         gate = asyncio.Semaphore(_AT_ONCE)
 
@@ -88,7 +88,7 @@ class ArchivedObjects:
         removal.outdated.append(replace(amended, photos=record.photos, row=record.row))
 
     async def _delete(self, kind: Kind, body: JsonObject, removal: Removal, may: Callable[[], bool]) -> int | None:
-        """1: it went; 0: it was gone; None: it has changed."""
+        """Returns 1: deleted; 0: already gone; None: changed."""
         if not may():
             raise NotAllowed()
         metadata = body["metadata"]
@@ -106,7 +106,7 @@ class ArchivedObjects:
 
 
 async def all_done(work: Sequence[Awaitable[None]]) -> None:
-    """All at once; when one fails the others are ended before its error is raised."""
+    """Awaits all concurrently; when one fails, cancels the others before raising its error."""
     tasks = [asyncio.ensure_future(one) for one in work]
     try:
         await asyncio.gather(*tasks)

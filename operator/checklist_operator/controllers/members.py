@@ -26,7 +26,7 @@ MemberKey = tuple[Kind, str, str]
 
 
 class Members:
-    """Shown every Member and every ApiKey."""
+    """Reconciles every Member and ApiKey."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class Members:
             )
 
     def _tell(self, kind: Kind, body: JsonObject, before: list[StatusCondition], refusal: Refusal | None) -> None:
-        """People: that it cannot be used, or can be used again."""
+        """Records an Event when the object becomes unusable, or usable again."""
         was, this = _reason(before), ObjectReference.of(kind, body)
         if refusal is not None and was != refusal.reason:
             self._events.warn(this, refusal.reason, refusal.message)
@@ -121,7 +121,7 @@ def _own_refusal(kind: Kind, body: JsonObject) -> Refusal | None:
 
 
 def _is_homeless(body: JsonObject) -> bool:
-    """Its organization was not there when it was judged; it may have come while nobody watched."""
+    """Whether its organization was missing when last checked; it may have been created while no operator ran."""
     conditions = (body.get("status") or {}).get("conditions") or ()
     return any(condition["reason"] == "OrganizationNotFound" for condition in conditions)
 

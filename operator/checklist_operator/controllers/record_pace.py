@@ -1,62 +1,61 @@
-"""How long the results of first attempts may wait to be written to their runs.
+"""Delays writes of first attempts' results, so that results of one run share a write.
 
-A write costs the Kubernetes API more than the transmission it records. While a run is being answered, its results wait
-and share a write; those of a run that was changed once, or has ended, are written at once. What waits is known to this
-process only and would be sent again after a crash (the same event_id, the same number), so neither the time nor the
-amount may grow without bound.
+A write costs the Kubernetes API more than the transmission it records. While a run is being answered, its results are
+batched; those of a run that changed only once, or has ended, are written at once. After a crash, unwritten attempts are
+sent again (same event_id, same number), so the delay and the number of waiting results are bounded.
 """
 
 from collections.abc import Callable, Hashable
 from typing import Final
 
 GATHER_S: Final = 0.1
-"""How long results wait for attempts of the same run that are still under way."""
+"""How long results wait for attempts of the same run that are in flight."""
 ACTIVE_S: Final = 2.0
-"""A run is being answered when its last two changes came within this, and the last one is no older."""
+"""A run is active when its last two changes are at most this far apart, and the last is no older than this."""
 LONGEST_S: Final = 2.0
 ENOUGH: Final = 16
-"""Results of one run that are worth a write."""
+"""Results of one run that are written without delay."""
 MOST_WAITING: Final = 500
-"""Results of all runs together; above it, nothing waits."""
+"""Results of all runs above which nothing is delayed."""
 _REMEMBERED: Final = 16_384
-"""Runs whose last change is known; of one that is forgotten, the next change counts as its only one."""
+"""Runs whose last change is kept; the next change of an evicted one counts as its first."""
 
 _NEVER: Final = float("-inf")
 
 
 class RecordPace:
-    """Counts what waits, by run, and remembers when runs were changed. `monotonic` gives seconds."""
+    """Counts waiting results per run and remembers changes of runs. `monotonic` returns seconds."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
         self._waiting: dict[Hashable, int] = {}
         self._total = 0
         self._changes: dict[Hashable, tuple[int, float, float]] = {}
-        """Number of the last change, when it was seen, and when the one before."""
+        """Number of the last change, its time, and the time of the one before."""
 
     def changed(self, key: Hashable, number: int) -> None:
-        """The run is at change `number`; the same number again says nothing new."""
+        """Records change `number` of the run; a repeated number is ignored."""
         known, last, before = self._changes.pop(key, (-1, _NEVER, _NEVER))
         self._changes[key] = (known, last, before) if number == known else (number, self._monotonic(), last)
         if len(self._changes) > _REMEMBERED:
             del self._changes[next(iter(self._changes))]
 
     def waits(self, key: Hashable, results: int) -> None:
-        """`results` of the run now wait to be written; 0 when they were, or when the run is gone."""
+        """Sets the number of the run's unwritten results; 0 when written, or when the run is deleted."""
         self._total += results - self._waiting.pop(key, 0)
         if results:
             self._waiting[key] = results
 
     def patience_s(self, key: Hashable, *, more_to_come: bool, urgent: bool) -> float:
-        """Seconds from its first result on that a run may wait.
+        """Returns how many seconds a write may be delayed, from the run's first result.
 
-        `more_to_come`: attempts of the run are under way. `urgent`: the write says more than that events arrived.
+        `more_to_come`: attempts of the run are in flight. `urgent`: not all results are successes.
         """
         if urgent or self._total > MOST_WAITING or self._waiting.get(key, 0) >= ENOUGH or not self.is_active(key):
             return GATHER_S if more_to_come else 0.0
         return LONGEST_S
 
     def is_active(self, key: Hashable) -> bool:
-        """Whether somebody is answering the run now."""
+        """Whether the run is being answered now."""
         _, last, before = self._changes.get(key, (-1, _NEVER, _NEVER))
         return last > _NEVER and last - before <= ACTIVE_S and self._monotonic() - last <= ACTIVE_S

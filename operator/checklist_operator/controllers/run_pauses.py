@@ -1,4 +1,4 @@
-"""The condition Paused of runs: that somebody has paused one with the annotation, and that it goes on again."""
+"""Sets the condition Paused of runs from their pause annotation."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ from checklist_operator.runtime.work_queue import WorkQueue
 
 
 class RunPauses:
-    """Shown every unsettled run."""
+    """Reconciles the condition Paused of unsettled runs."""
 
     def __init__(
         self,
@@ -26,7 +26,7 @@ class RunPauses:
         on_read: Callable[[JsonObject], None],
         on_bug: Callable[[str], None],
     ) -> None:
-        """`on_read` is shown what is read anew, before its status says so: whoever sees the status may rely on it."""
+        """`on_read` receives each freshly read run before its status is written, so that clients may rely on it."""
         self._client = client
         self._on_read = on_read
         self._events = events

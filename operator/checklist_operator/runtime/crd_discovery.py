@@ -1,4 +1,4 @@
-"""Whether the custom resources are installed: Kopf looks once for the kinds to watch, so it must not look too early."""
+"""Waits until the custom resources are installed, because Kopf discovers the kinds to watch only once."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 async def wait_for_crds(client: KubeClient) -> None:
-    """Returns when discovery shows all kinds that are watched."""
+    """Returns when discovery shows all watched kinds."""
     told = False
     while not await _has_crds(client):
         if not told:
@@ -24,7 +24,7 @@ async def wait_for_crds(client: KubeClient) -> None:
 
 
 async def _has_crds(client: KubeClient) -> bool:
-    """In both of the lists that Kopf reads, since one may lag behind the other."""
+    """Checks both discovery lists that Kopf reads, since one may lag behind the other."""
     try:
         groups = await _discover(client, "/apis", "groups")
         kinds = await _discover(client, f"/apis/{API_VERSION}", "resources")

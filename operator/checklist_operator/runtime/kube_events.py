@@ -1,9 +1,8 @@
-"""Kubernetes Events: what `kubectl describe` and `kubectl events` tell of deliveries that need a person's attention.
+"""Records Kubernetes Events about objects that may need attention, for `kubectl describe` and `kubectl events`.
 
-They are told beside the work and never hold it up: what is to be told waits in a short line and is written at a bounded
-rate, because a dead endpoint may fail thousands of deliveries in a minute, and Events live in the same etcd as
-everything else. The same thing about the same object is one Event, whose count goes up. An Event that cannot be written
-is lost; what happened stands in the object's status in any case.
+Events never delay other work: they wait in a short queue and are written at a limited rate, because a dead endpoint may
+fail thousands of deliveries in a minute, and Events share etcd with everything else. A repeated Event raises the count
+of the first one. An Event that cannot be written is dropped; the object's status shows the same.
 """
 
 import asyncio
@@ -29,7 +28,7 @@ BURST: Final = 50
 PER_S: Final = 5.0
 _LONGEST_MESSAGE: Final = 1000
 _OF_THE_CLUSTER: Final = "default"
-"""Where Events about objects without a namespace are, as the API server asks for."""
+"""Namespace for Events about cluster-scoped objects, as the API server requires."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +54,12 @@ class _Told:
 
 
 class EventRecorder:
-    """`warn` and `tell` only put things down; `run` writes them."""
+    """`warn` and `record` enqueue Events; `run` writes them."""
 
     def __init__(
         self, client: KubeClient, *, instance: str, clock: Clock, burst: int = BURST, per_s: float = PER_S
     ) -> None:
-        """`instance`: which operator tells it. At most `burst` writes at once and `per_s` in the long run."""
+        """`instance`: the reporting operator. Writes at most `burst` Events at once and `per_s` per second."""
         self._client = client
         self._instance = instance
         self._clock = clock
@@ -72,11 +71,11 @@ class EventRecorder:
         self.dropped = 0
 
     def warn(self, about_: ObjectReference, reason: str, message: str) -> None:
-        """Something that a person may want to do something about. `reason` is one CamelCase word."""
+        """Enqueues a Warning. `reason` is one CamelCase word."""
         self._put("Warning", about_, reason, message)
 
     def tell(self, about_: ObjectReference, reason: str, message: str) -> None:
-        """Something that went as it should."""
+        """Enqueues a Normal Event."""
         self._put("Normal", about_, reason, message)
 
     @property
@@ -98,7 +97,7 @@ class EventRecorder:
         self._something.set()
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Writes Events until cancelled."""
         clock = asyncio.get_running_loop().time
         credit, since = float(self._burst), clock()
         while True:
@@ -163,7 +162,7 @@ class EventRecorder:
 
 
 def tell_pause(events: EventRecorder, about_: ObjectReference, metadata: Mapping[str, Any]) -> None:
-    """That the object with this metadata was paused, or goes on."""
+    """Records that the object with this metadata was paused or resumed."""
     if is_paused(metadata):
         events.tell(about_, PAUSED, "It is left alone until the annotation is taken away.")
     else:

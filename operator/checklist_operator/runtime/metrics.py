@@ -1,4 +1,4 @@
-"""What the operator tells about itself on /metrics (Prometheus)."""
+"""Metrics of the operator on /metrics (Prometheus)."""
 
 from collections.abc import Callable
 from functools import partial
@@ -13,7 +13,6 @@ _SECONDS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
 
 
 class Metrics:
-    """All instruments, in a registry of their own."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -26,7 +25,7 @@ class Metrics:
         self.replays = counter("checklists_delivery_replays", "Replays that ended or were refused.", ["result"])
         self.attempt_seconds = histogram("checklists_delivery_attempt_seconds", "How long attempts took.", ["outcome"])
         for result in ("delivered", "failed"):
-            self.deliveries.labels(result)  # from 0 on: a series that begins with 1 has never risen
+            self.deliveries.labels(result)  # start at 0: rate() misses the first increase of a series that starts at 1
         self._outbox_lag = histogram(
             "checklists_outbox_lag_seconds",
             "From an event, or the end of its pause, to the start of its first attempt.",
@@ -60,7 +59,7 @@ class Metrics:
             "checklists_archive_available",
             "0 while the archive's store does not answer, as the last sweep found it; else 1.",
         )
-        self.archive_available.set(1)  # also of a standby, which never sweeps
+        self.archive_available.set(1)  # a standby never sweeps
         self.archive_enabled = gauge(
             "checklists_archive_enabled",
             "1 where runs past their retention go to the archive, 0 where they stay in the cluster.",
@@ -89,11 +88,11 @@ class Metrics:
         self.registry.register(_Sizes(self._sizes, self._ages))
 
     def first_attempt_started(self, lag_s: float, *, held_up: bool) -> None:
-        """`held_up`: its receiver takes long, so that waiting for a place says nothing about this service."""
+        """`held_up`: the attempt waited because of its receiver, so its lag is not this service's."""
         self._outbox_lag.labels("slow" if held_up else "prompt").observe(max(0.0, lag_s))
 
     def setting_is_stale(self, name: str, stale: bool) -> None:
-        """Whether the file of that setting cannot be used."""
+        """Shows whether the file of the setting cannot be used."""
         self._stale_settings.labels(name).set(stale)
 
     def watch_size(self, name: str, size: Callable[[], int]) -> None:
@@ -105,7 +104,7 @@ class Metrics:
         self._ages[name] = age
 
     def forget_watched(self) -> None:
-        """Sizes and ages are of a term; those of one that is over would stand still, or grow for ever."""
+        """Removes the sizes and ages of a term that is over; their values would be wrong."""
         self._sizes.clear()
         self._ages.clear()
         self.archive_available.set(1)
@@ -118,7 +117,7 @@ class Metrics:
 
 
 class _Sizes(Collector):
-    """Sizes and ages are read when somebody asks, so that they cost nothing otherwise."""
+    """Reads sizes and ages only when metrics are scraped."""
 
     def __init__(self, sizes: dict[str, Callable[[], int]], ages: dict[str, Callable[[], float]]) -> None:
         self._sizes = sizes
