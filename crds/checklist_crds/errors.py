@@ -1,7 +1,7 @@
-"""Every error that a caller of the service can meet, and nothing else.
+"""All errors that the service returns to callers.
 
-The tree knows its HTTP status and its machine-readable code, so that no other place maps one to the other
-(specification, "Errors"; contract section 7)::
+Each class has its HTTP status and error code, so no other place maps them (specification, "Errors"; contract
+section 7)::
 
     ServiceError
     ├── BadRequest (400)
@@ -62,7 +62,7 @@ from typing import Any, ClassVar
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong with a request: where (`sections[0].steps[1].id`), what kind, and in words."""
+    """One problem of a request: path (`sections[0].steps[1].id`), code and message."""
 
     path: str
     code: str
@@ -73,7 +73,7 @@ class Problem:
 
 
 class ServiceError(Exception):
-    """Base of all errors that the service answers with. `details` is a list of problems, or one object (402)."""
+    """Base of all errors. `details` is a list of problems, or one object (402)."""
 
     status: ClassVar[int] = 500
     code: ClassVar[str] = "internal_error"
@@ -92,7 +92,7 @@ class ServiceError(Exception):
         super().__init__(self.message)
 
     def as_body(self) -> dict[str, Any]:
-        """The JSON error body without the request id."""
+        """Returns the JSON error body without the request id."""
         body: dict[str, Any] = {"error": self.code, "message": self.message}
         if isinstance(self.details, Mapping):
             body["details"] = dict(self.details)

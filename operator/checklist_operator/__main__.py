@@ -83,13 +83,13 @@ class Operator:
             reachable = KubeClient(connection, namespaces=settings.watch_namespaces, check=self._seals.check)
             async with reachable as client, KubeClient(connection, pool_size=2) as for_lease:
                 while not self._stopping.is_set():
-                    await self._stand(client, for_lease)
+                    await self._run_candidacy(client, for_lease)
         finally:
             rotation.cancel()
             await health.stop()
             self._tracing.close()
 
-    async def _stand(self, client: KubeClient, for_lease: KubeClient) -> None:
+    async def _run_candidacy(self, client: KubeClient, for_lease: KubeClient) -> None:
         """Runs one candidacy, and the term if it is won."""
         settings = self._settings
         leadership = Leadership(for_lease, settings.namespace, settings.operator_id, settings.lease, clock=utc_now)
@@ -125,9 +125,9 @@ class Operator:
 
     async def _step_down(self, leadership: Leadership, holding: asyncio.Task[None], handover: Handover) -> None:
         self._metrics.leader.set(0)
-        await self._let_go(leadership, holding, handover)
+        await self._release_lease(leadership, holding, handover)
 
-    async def _let_go(self, leadership: Leadership, holding: asyncio.Task[None], handover: Handover) -> None:
+    async def _release_lease(self, leadership: Leadership, holding: asyncio.Task[None], handover: Handover) -> None:
         """Releases the lease, unless it was lost."""
         was_held = not holding.done()
         holding.cancel()

@@ -101,7 +101,7 @@ class Term:
         self._metrics = metrics
         self._tasks: list[asyncio.Task[None]] = []
         self._watching: asyncio.Task[None] | None = None
-        self._telling: asyncio.Task[None] | None = None
+        self._event_writer: asyncio.Task[None] | None = None
         self._over = False
         self._has_definitions = False
         self._timers = Timers(clock)
@@ -225,7 +225,7 @@ class Term:
             metrics,
             events=events,
             clock=clock,
-            on_unadmitted=self.admission.look_at,
+            on_unadmitted=self.admission.enqueue,
             on_bug=self._count_bug,
         )
         self.organizations = Organizations(
@@ -305,7 +305,7 @@ class Term:
         self._every("sessions", settings.sweep_every_s, self.sessions.sweep)
         self._every("idempotency records", settings.sweep_every_s, self.idempotency_records.sweep)
         self._every("photos", settings.photo_sweep_every_s, self.photos.sweep)
-        self._telling = self._spawn("events", self._events.run())
+        self._event_writer = self._spawn("events", self._events.run())
         self._spawn("settled deliveries", self._settled_deliveries.run())
         self._watching = self._spawn("kopf", self._kopf.run())
         ended, _ = await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -320,8 +320,8 @@ class Term:
         if self._watching is not None:  # slow to end, and not needed any more
             self._watching.cancel()
         # Work without deliveries ends at once: it would compete with outstanding records.
-        telling = [] if self._telling is None else [self._telling]
-        working = [task for task in self._tasks if task not in (self._watching, self._telling)]
+        event_writer = [] if self._event_writer is None else [self._event_writer]
+        working = [task for task in self._tasks if task not in (self._watching, self._event_writer)]
         for task in working:
             task.cancel()
         delivering = (self.outbox.queue, self.deliveries.queue)
@@ -338,9 +338,9 @@ class Term:
         if gracefully:
             await self._until_recorded(deadlines)
         deadlines.cancel()
-        for task in telling:
+        for task in event_writer:
             task.cancel()
-        await asyncio.gather(self.outbox.close(), self.deliveries.close(), *telling, return_exceptions=True)
+        await asyncio.gather(self.outbox.close(), self.deliveries.close(), *event_writer, return_exceptions=True)
         await self._attempts.close()
         self._metrics.forget_watched()
         if self._watching is not None:  # a second cancellation would interrupt its cleanup

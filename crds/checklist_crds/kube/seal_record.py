@@ -1,8 +1,7 @@
-"""Since when this installation seals runs, and since when it lets their seals expire: two ConfigMaps in its namespace,
-each made at the first start of a version that does so.
+"""Records since when this installation seals runs, and since when its seals expire: two ConfigMaps in its namespace,
+each created at the first start of a version that does so.
 
-Their creation times count, which the API server sets. They live in the installation's own namespace, where tenants may
-write nothing.
+Their creation times, set by the API server, count. Tenants have no write access to the installation's namespace.
 """
 
 import asyncio
@@ -28,9 +27,9 @@ _AGAIN_S: Final = 1.0
 
 
 async def read_records(client: KubeClient, namespace: str, seals: RunSeals) -> None:
-    """Tells `seals` the records of the installation in `namespace`, made now where there are none. Raises KubeError.
+    """Passes the records of the installation in `namespace` to `seals`; creates missing ones. Raises KubeError.
 
-    With the roles of an earlier version the second one can be neither read nor made: then all seals expire.
+    With the roles of an earlier version, the second one can be neither read nor created: then all seals expire.
     """
     if seals.expire_since is None:
         try:
@@ -42,7 +41,7 @@ async def read_records(client: KubeClient, namespace: str, seals: RunSeals) -> N
 
 
 async def wait_for_records(client: KubeClient, namespace: str, seals: RunSeals) -> None:
-    """The same, however long the cluster does not answer."""
+    """Like `read_records`, but retries until the cluster answers."""
     said = ""
     while True:
         try:

@@ -21,7 +21,7 @@ def is_paused(metadata: Mapping[str, Any]) -> bool:
     return (metadata.get("annotations") or {}).get(PAUSED_ANNOTATION) == "true"
 
 
-def tells_pause(body: Mapping[str, Any]) -> bool:
+def shows_pause(body: Mapping[str, Any]) -> bool:
     """Whether the object's condition says what its annotation does."""
     conditions = (body.get("status") or {}).get("conditions") or ()
     told = any(one["type"] == PAUSED and one["status"] == ConditionStatus.TRUE.value for one in conditions)

@@ -41,7 +41,7 @@ class ArchivedRuns:
             try:
                 hashes = await self._hashes(place, stored)
             except Damaged as error:
-                logger.error("archive.damaged", extra=about(reason=str(error), consequence="nothing is taken for gone"))
+                logger.error("archive.damaged", extra=about(reason=str(error), consequence="no run counts as missing"))
                 return set()
             unknown = {number: run_id for number, run_id in unknown.items() if not _has(hashes, number)}
         self._remembered = {key: known for key, known in self._remembered.items() if key in there}

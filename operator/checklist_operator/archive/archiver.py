@@ -103,7 +103,7 @@ class Archiver:
         return self._archived.get(key) is not None
 
     @property
-    def takes_nothing(self) -> bool:
+    def is_unavailable(self) -> bool:
         """Whether archiving is disabled, or the store failed in this sweep."""
         return self._away or not self._is_on
 
@@ -120,16 +120,16 @@ class Archiver:
                 try:
                     deleted += await self._resume(place)
                 except Damaged as error:
-                    self._failed("damaged", "an unfinished part of the archive waits", error)
+                    self._failed("damaged", "an unfinished part of the archive could not be completed", error)
         except NotAllowed:
             pass  # `_remove` has logged it and retries
         except StoreUnavailable as error:
-            self._is_away(error)
+            self._record_outage(error)
         return deleted
 
     async def add(self, keep: Keep, run: JsonObject, at: datetime, deliveries: frozenset[str]) -> int:
         """Adds a run that has been due since `at`; returns the number of deleted objects, of any run."""
-        if self.takes_nothing:
+        if self.is_unavailable:
             self.leave(at)
             return 0
         created_at = parse_timestamp(run["spec"].get("createdAt") or run["metadata"]["creationTimestamp"])
@@ -152,7 +152,7 @@ class Archiver:
         deleted, now = 0, self._clock()
         for folder in sorted(self._gathered):
             oldest = min(due.at for due in self._gathered[folder])
-            if now - oldest >= self._keeps[folder.organization].patience and not self._away:
+            if now - oldest >= self._keeps[folder.organization].batch_delay and not self._away:
                 deleted += await self._archive_gathered(folder)
             else:
                 self._left += [due.at for due in self._gathered[folder]]
@@ -259,9 +259,9 @@ class Archiver:
         except NotAllowed:
             logger.warning("archive.lease_uncertain")
         except StoreUnavailable as error:
-            self._is_away(error)
+            self._record_outage(error)
         except Damaged as error:
-            self._failed("damaged", "the archive's store does not keep what it is given; nothing is deleted", error)
+            self._failed("damaged", "the archive's store returned other data than was written; nothing is deleted", error)
         return deleted
 
     async def _remove(self, place: PartPlace, lines: Sequence[Line], begun: float) -> int:
@@ -340,7 +340,7 @@ class Archiver:
             extra=about(part=manifest.place.key, runs=manifest.runs, bytes=manifest.size),
         )
 
-    def _is_away(self, error: StoreUnavailable) -> None:
+    def _record_outage(self, error: StoreUnavailable) -> None:
         self._away = True
         self._metrics.archive_available.set(0)
         self._failed("store", "the archive's store does not answer; nothing is deleted until it does", error)

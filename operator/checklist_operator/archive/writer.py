@@ -89,7 +89,7 @@ class ArchiveWriter:
         since = await self._marked_at(place)
         if content is None:
             if manifest is not None:
-                raise Damaged(f"{place.key}: is not there, but its manifest is")
+                raise Damaged(f"{place.key}: is missing, but its manifest exists")
             return Unfinished(place, since, None, False, ())
         said = manifest
         if said is None:
@@ -106,7 +106,7 @@ class ArchiveWriter:
     async def _compare(self, part: EncodedPart, lines: Sequence[Line]) -> None:
         content = await self._store.get(part.place.key)
         if content is None:
-            raise Damaged(f"{part.place.key}: was written and is not there")
+            raise Damaged(f"{part.place.key}: was written but is missing")
         await asyncio.to_thread(_compare, content, part.manifest, lines)
 
     async def _marked_at(self, place: PartPlace) -> datetime:

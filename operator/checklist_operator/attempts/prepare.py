@@ -149,7 +149,7 @@ class Preparation:
             await self._settler.give_up(delivery, step, ReplayRefusal.FOREIGN_TARGET)
             return None
         if not step.manual and _has_arrived(run, delivery.name):
-            await self._settler.arrived_before(delivery)
+            await self._settler.settle_delivered(delivery)
             return None
         await self._pauses.check(body, spec.organization_ref.name)
         try:

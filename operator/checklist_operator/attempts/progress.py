@@ -123,7 +123,7 @@ def after_attempt(
     return recorded.model_copy(update={"phase": DeliveryPhase.PENDING, "conditions": conditions})
 
 
-def given_up(
+def failed(
     status: WebhookDeliveryStatus, reason: str, message: str, *, now: datetime, generation: int | None
 ) -> WebhookDeliveryStatus:
     """Returns the status of a delivery without further retries."""
@@ -134,7 +134,7 @@ def given_up(
 def found_delivered(status: WebhookDeliveryStatus, *, now: datetime, generation: int | None) -> WebhookDeliveryStatus:
     """Returns the status after the run was found to have a success of the event on record."""
     ended = status.model_copy(update={"claim": None, "next_attempt_at": None})
-    message = "The run has a success of this event on record, from an operator that led before or after."
+    message = "The run has a success of this event on record, from another operator."
     return finished(ended, DeliveryPhase.DELIVERED, "DeliveredBefore", message, now=now, generation=generation)
 
 

@@ -58,7 +58,7 @@ def is_requested(body: Mapping[str, Any]) -> bool:
     return REPLAY_ANNOTATION in (body["metadata"].get("annotations") or {})
 
 
-def is_half_made(body: Mapping[str, Any], status: WebhookDeliveryStatus) -> bool:
+def is_incomplete(body: Mapping[str, Any], status: WebhookDeliveryStatus) -> bool:
     """Whether the delivery was created for a replay and lacks its run's history: its creator may have crashed."""
     return not status.attempt and status.claim is None and is_requested(body)
 
@@ -111,7 +111,7 @@ def accepted(
     """Returns the status after a request was accepted."""
     by = f" by {request.requested_by}" if request.requested_by else ""
     unsettled = status.model_copy(update={"replay": request, "settled": None})
-    return _told(unsettled, None, _UNDER_WAY, f"A replay was requested{by}.", now=now, generation=generation)
+    return _with_replayed(unsettled, None, _UNDER_WAY, f"A replay was requested{by}.", now=now, generation=generation)
 
 
 def with_history(record: DeliveryRecord, *, now: datetime, generation: int | None) -> WebhookDeliveryStatus:
@@ -146,13 +146,13 @@ def held_up(
     status: WebhookDeliveryStatus, reason: str, message: str, *, now: datetime, generation: int | None
 ) -> WebhookDeliveryStatus:
     """Returns the status of a replay that cannot be sent yet because of a local fault; it is retried."""
-    return _told(status, None, reason, message, now=now, generation=generation)
+    return _with_replayed(status, None, reason, message, now=now, generation=generation)
 
 
 def is_held_up(status: WebhookDeliveryStatus) -> bool:
     """Whether the last try to send the current replay failed locally."""
-    told = next((one for one in status.conditions if one.type == REPLAYED), None)
-    return status.replay is not None and told is not None and told.status == "Unknown" and told.reason != _UNDER_WAY
+    condition = next((one for one in status.conditions if one.type == REPLAYED), None)
+    return status.replay is not None and condition is not None and condition.status == "Unknown" and condition.reason != _UNDER_WAY
 
 
 def refused(
@@ -161,7 +161,7 @@ def refused(
     """Returns the status after a refusal. The condition of a replay in progress stays."""
     if status.replay is not None:
         return status
-    return _told(status, False, refusal.reason, refusal.message, now=now, generation=generation)
+    return _with_replayed(status, False, refusal.reason, refusal.message, now=now, generation=generation)
 
 
 def replayed(
@@ -188,9 +188,9 @@ def replayed(
     )
     if not ok:
         message = f"The replay failed with {cause_of(attempt)}."
-        return settled(_told(ended, False, "ReplayFailed", message, now=now, generation=generation))
+        return settled(_with_replayed(ended, False, "ReplayFailed", message, now=now, generation=generation))
     message = f"The replay was answered with {attempt.http_status}."
-    ended = _told(ended, True, "Delivered", message, now=now, generation=generation)
+    ended = _with_replayed(ended, True, "Delivered", message, now=now, generation=generation)
     if status.phase is DeliveryPhase.DELIVERED:
         return settled(ended)
     return finished(ended, DeliveryPhase.DELIVERED, "Replayed", message, now=now, generation=generation)
@@ -206,7 +206,7 @@ def not_replayable(
     return settled(refused(ended, refusal, now=now, generation=generation))
 
 
-def _told(
+def _with_replayed(
     status: WebhookDeliveryStatus,
     holds: bool | None,
     reason: str,

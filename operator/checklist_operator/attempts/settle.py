@@ -23,7 +23,7 @@ from checklist_operator.attempts.progress import (
     DELIVERED,
     Send,
     found_delivered,
-    given_up,
+    failed,
     record_of,
     settled,
 )
@@ -52,7 +52,7 @@ class DeliverySettler:
         """Records the end on the run, then settles. After a KubeError, call it again."""
         if not delivery.status.phase.is_final:
             message = f"All {MAX_ATTEMPTS} attempts failed."
-            status = given_up(
+            status = failed(
                 delivery.status, "AttemptsExhausted", message, now=self._clock(), generation=delivery.generation
             )
             delivery = await self._objects.write(delivery, status)
@@ -66,22 +66,22 @@ class DeliverySettler:
         run = delivery.namespace, delivery.spec.run_ref.name
         body = await self._records.record(run, record_of(delivery.spec, status), known=known)
         if body is not None and status.phase is DeliveryPhase.FAILED:
-            self._events.warn(ObjectReference.of(RUN, body), "DeliveryFailed", _story(delivery.spec, status))
+            self._events.warn(ObjectReference.of(RUN, body), "DeliveryFailed", _summary(delivery.spec, status))
 
     def announce(self, delivery: Delivery) -> None:
         """Reports a settled delivery: Event, log, metrics, callback."""
         status, this = delivery.status, _reference(delivery)
         if status.last_replay is not None:
-            told = next((one for one in status.conditions if one.type == REPLAYED), None)
-            if told is not None and status.last_replay.outcome is OutcomeClass.SUCCESS:
-                self._events.tell(this, "Replayed", told.message)
-            elif told is not None:
-                self._events.warn(this, told.reason, told.message)
+            condition = next((one for one in status.conditions if one.type == REPLAYED), None)
+            if condition is not None and status.last_replay.outcome is OutcomeClass.SUCCESS:
+                self._events.record(this, "Replayed", condition.message)
+            elif condition is not None:
+                self._events.warn(this, condition.reason, condition.message)
             self._metrics.replays.labels(_result(status.last_replay)).inc()
         else:
             delivered = status.phase is DeliveryPhase.DELIVERED
             if not delivered:
-                self._events.warn(this, "DeliveryFailed", _story(delivery.spec, status))
+                self._events.warn(this, "DeliveryFailed", _summary(delivery.spec, status))
             self._metrics.deliveries.labels("delivered" if delivered else "failed").inc()
         logger.info(
             "delivery.settled",
@@ -94,7 +94,7 @@ class DeliverySettler:
         )
         self._on_settled((delivery.namespace, delivery.name))
 
-    async def arrived_before(self, delivery: Delivery) -> None:
+    async def settle_delivered(self, delivery: Delivery) -> None:
         """Settles the delivery of an event that another operator has delivered.
 
         Two operators made the first attempt, for example after one was suspended past its lease, and the one that
@@ -108,7 +108,7 @@ class DeliverySettler:
         if step.manual:
             status = not_replayable(delivery.status, why, now=now, generation=generation)
         else:
-            status = settled(given_up(delivery.status, why.reason, why.message, now=now, generation=generation))
+            status = settled(failed(delivery.status, why.reason, why.message, now=now, generation=generation))
         self.announce(await self._objects.write(delivery, status))
 
 
@@ -116,10 +116,10 @@ def _reference(delivery: Delivery) -> ObjectReference:
     return ObjectReference(WEBHOOK_DELIVERY, delivery.namespace, delivery.name, delivery.uid)
 
 
-def _story(spec: WebhookDeliverySpec, status: WebhookDeliveryStatus) -> str:
+def _summary(spec: WebhookDeliverySpec, status: WebhookDeliveryStatus) -> str:
     """Describes why and where the delivery failed, from its condition."""
-    told = next((one.message for one in status.conditions if one.type == DELIVERED), "")
-    return f"{spec.event.value} (seq {spec.seq}) to {host_of(spec.url)}: {told}"
+    message = next((one.message for one in status.conditions if one.type == DELIVERED), "")
+    return f"{spec.event.value} (seq {spec.seq}) to {host_of(spec.url)}: {message}"
 
 
 def _result(replay: LastReplay) -> str:

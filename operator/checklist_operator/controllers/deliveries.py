@@ -20,7 +20,7 @@ from checklist_operator.attempts.attempt import Attempt
 from checklist_operator.attempts.claim import LeadNotConfirmed
 from checklist_operator.attempts.pauses import Held
 from checklist_operator.attempts.progress import Conclude, Send, Wait
-from checklist_operator.attempts.replay_progress import is_half_made
+from checklist_operator.attempts.replay_progress import is_incomplete
 from checklist_operator.attempts.wiring import AttemptParts
 from checklist_operator.faults import LocalFault
 from checklist_operator.runtime.timers import Timers
@@ -87,7 +87,7 @@ class Deliveries:
             return
         spec = body["spec"]
         status = WebhookDeliveryStatus.model_validate(body.get("status") or {})
-        if is_half_made(body, status):
+        if is_incomplete(body, status):
             return  # a replay is creating it: its first attempt was made long ago
         self._targets[key] = _Target(spec["url"], spec["organizationRef"]["name"], spec["runRef"]["name"])
         created_at = parse_timestamp(body["metadata"]["creationTimestamp"])

@@ -16,12 +16,12 @@ from checklist_crds.limits.quota import Quota
 from checklist_crds.resources.base import with_condition
 from checklist_crds.resources.kinds import NAMESPACE, ORGANIZATION, RUN
 from checklist_crds.resources.organization import OrganizationSpec, OrganizationStatus
-from checklist_crds.resources.pause import tells_pause, with_pause
+from checklist_crds.resources.pause import shows_pause, with_pause
 from checklist_crds.times import Clock
 from checklist_crds.values import merge_patch
 from checklist_operator.controllers.tenancy import Refusal, Tenancy
 from checklist_operator.runtime.json_logging import about
-from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference, tell_pause
+from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference, record_pause
 from checklist_operator.runtime.timers import Timers
 from checklist_operator.runtime.work_queue import WorkQueue
 
@@ -77,7 +77,7 @@ class Organizations:
             self.queue.add(name)
             if type_ is not None:
                 self._on_change(name)
-        elif not tells_pause(body):
+        elif not shows_pause(body):
             self.queue.add(name)
         self._watch_quota(name, type_, body)
         pending = Quota.parse((body.get("status") or {}).get("quota")).pending
@@ -92,9 +92,9 @@ class Organizations:
         quota = (body.get("status") or {}).get("quota") or {}
         if limit is None or quota.get("used", 0) < limit or not quota.get("period"):
             return
-        told, self._used_up[name] = self._used_up.get(name), (quota["period"], limit)
-        if type_ is not None and told != self._used_up[name]:
-            message = f"All {limit} runs of {quota['period']} are used up; there will be more with the next month."
+        warned, self._used_up[name] = self._used_up.get(name), (quota["period"], limit)
+        if type_ is not None and warned != self._used_up[name]:
+            message = f"All {limit} runs of {quota['period']} are used up. The quota resets next month."
             self._events.warn(ObjectReference.of(ORGANIZATION, body), "QuotaExceeded", message)
 
     async def _reconcile(self, name: str) -> float | None:
@@ -126,18 +126,18 @@ class Organizations:
         if patch:
             # Unconditional: only this controller writes these fields, and the quota in the same status changes often.
             await self._client.patch_status(ORGANIZATION, name, patch)
-            self._tell(body, refusal)
+            self._record_events(body, refusal)
 
-    def _tell(self, body: JsonObject, refusal: Refusal | None) -> None:
+    def _record_events(self, body: JsonObject, refusal: Refusal | None) -> None:
         this = ObjectReference.of(ORGANIZATION, body)
-        if not tells_pause(body):
-            tell_pause(self._events, this, body["metadata"])
-        told = next((one for one in (body.get("status") or {}).get("conditions") or () if one["type"] == "Ready"), None)
-        was = "Ready" if told is None else told["reason"]
+        if not shows_pause(body):
+            record_pause(self._events, this, body["metadata"])
+        conditions = (body.get("status") or {}).get("conditions") or ()
+        was = next((one["reason"] for one in conditions if one["type"] == "Ready"), "Ready")
         if refusal is not None and was != refusal.reason:
             self._events.warn(this, refusal.reason, refusal.message)
         elif refusal is None and was != "Ready":
-            self._events.tell(this, "Ready", "The organization can be used.")
+            self._events.record(this, "Ready", "The organization can be used.")
 
     async def _refusal(self, spec: OrganizationSpec) -> Refusal | None:
         """Returns why the organization cannot be used, if it cannot."""
@@ -146,7 +146,7 @@ class Organizations:
         try:
             await self._client.get(NAMESPACE, spec.namespace)
         except KubeNotFound:
-            return Refusal("NamespaceNotFound", f"There is no namespace {spec.namespace!r}.")
+            return Refusal("NamespaceNotFound", f"Namespace {spec.namespace!r} not found.")
         return self._tenancy.unserved(spec.namespace)
 
     async def _clear_pending(self, name: str, spec: OrganizationSpec, body: JsonObject) -> float | None:

@@ -27,7 +27,7 @@ class Turn:
         self.started = asyncio.Event()
         self.ended = asyncio.Event()
 
-    async def come(self) -> None:
+    async def wait(self) -> None:
         """Returns when the previous attempt has started, and has ended or used up its head start."""
         before, self._before = self._before, None
         if before is not None:

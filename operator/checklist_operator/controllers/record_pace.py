@@ -46,7 +46,7 @@ class RecordPace:
         if results:
             self._waiting[key] = results
 
-    def patience_s(self, key: Hashable, *, more_to_come: bool, urgent: bool) -> float:
+    def delay_s(self, key: Hashable, *, more_to_come: bool, urgent: bool) -> float:
         """Returns how many seconds a write may be delayed, from the run's first result.
 
         `more_to_come`: attempts of the run are in flight. `urgent`: not all results are successes.

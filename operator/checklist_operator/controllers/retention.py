@@ -18,7 +18,7 @@ from checklist_crds.kube.errors import KubeConflict, KubeGone, KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.limits.retention import (
     Keep,
-    deliveries_told,
+    expected_deliveries,
     is_admitted,
     is_leaving,
     last_finished_at,
@@ -105,12 +105,12 @@ class Retention:
                         if not is_admitted(body):
                             deleted += await self._delete(RUN, body)
                             continue
-                        if keep.archive and self._archiver.takes_nothing:
+                        if keep.archive and self._archiver.is_unavailable:
                             self._archiver.leave(at)
                             continue
                         if deliveries is None:  # listed only when a run is due, which is rare
                             deliveries = await self._deliveries_of_runs()
-                        deleted += await self._let_go(keep, body, at, deliveries.get(key_of(body), frozenset()))
+                        deleted += await self._remove_run(keep, body, at, deliveries.get(key_of(body), frozenset()))
                 self._metrics.held_runs.set(held)
                 return deleted
             except KubeGone:
@@ -120,9 +120,9 @@ class Retention:
                     raise
                 deleted += await self._archiver.begin(keeps)
 
-    async def _let_go(self, keep: Keep, run: JsonObject, at: datetime, deliveries: frozenset[str]) -> int:
+    async def _remove_run(self, keep: Keep, run: JsonObject, at: datetime, deliveries: frozenset[str]) -> int:
         if keep.archive:
-            return await self._archiver.add(keep, run, at, deliveries | deliveries_told(run))
+            return await self._archiver.add(keep, run, at, deliveries | expected_deliveries(run))
         return await self._delete_run(run)
 
     async def _deliveries_of_runs(self) -> dict[Key, frozenset[str]]:
@@ -158,7 +158,7 @@ class Retention:
         async for page in self._pages(WEBHOOK_DELIVERY):
             for body in page:
                 keep = keeps.get(str(body["spec"]["organizationRef"]["name"]))
-                if is_leaving(body) or (keep is not None and keep.archive and self._archiver.takes_nothing):
+                if is_leaving(body) or (keep is not None and keep.archive and self._archiver.is_unavailable):
                     continue
                 at = await self._leaves_at(body, keep, now)
                 if at is None:
@@ -171,12 +171,12 @@ class Retention:
                 if len(waiting) >= _AT_ONCE:
                     deleted += await self._archive_deliveries(keep, leaving.pop(keep.name))
         for name, waiting in leaving.items():
-            if now - min(at for at, _ in waiting) >= keeps[name].patience_with_deliveries:
+            if now - min(at for at, _ in waiting) >= keeps[name].delivery_batch_delay:
                 deleted += await self._archive_deliveries(keeps[name], waiting)
         return deleted
 
     async def _archive_deliveries(self, keep: Keep, leaving: list[tuple[datetime, JsonObject]]) -> int:
-        if self._archiver.takes_nothing:
+        if self._archiver.is_unavailable:
             return 0
         return await self._archiver.archive_deliveries(keep, [body for _, body in leaving])
 

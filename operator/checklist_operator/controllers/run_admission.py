@@ -113,7 +113,7 @@ class RunAdmission:
         elif key not in self._refused:
             self.queue.add(key)
 
-    def look_at(self, key: Key) -> None:
+    def enqueue(self, key: Key) -> None:
         """Checks the run again."""
         self.queue.add(key)
 
@@ -180,8 +180,8 @@ class RunAdmission:
             raise
         self._ledger.confirm(meta.organization, run.name)
         self._metrics.admissions.labels("Admitted").inc()
-        told = f"Version {meta.version} of template {meta.name!r} was taken."
-        self._events.tell(_reference(run), "Admitted", told)
+        message = f"The run uses version {meta.version} of template {meta.name!r}."
+        self._events.record(_reference(run), "Admitted", message)
         logger.info("run.admitted", extra=about(run_id=run.name, template_id=meta.id, version=meta.version))
 
     # -- checks, in order ------------------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ class RunAdmission:
             meta = TemplateMeta.of(template)
             if run.spec.template_ref or wanted in (meta.name, meta.id):
                 return template
-        raise Refused("TemplateNotFound", f"There is no template {wanted!r} in this namespace.")
+        raise Refused("TemplateNotFound", f"Template {wanted!r} not found in this namespace.")
 
     async def _check_tenancy(self, run: Run, template: TemplateMeta) -> None:
         named = run.spec.organization_ref.name if run.spec.organization_ref else template.organization
@@ -214,10 +214,10 @@ class RunAdmission:
         taken = any(key_of(other) != (namespace, run_id) and _comes_before(other, body) for other in others)
         try:
             if taken or not await self._archived.missing([run_id]):
-                raise Refused("RunIdTaken", "The name is taken: another run has it, or had it. Choose another one.")
+                raise Refused("RunIdTaken", "Another run has or had this name. Choose another name.")
         except StoreUnavailable as error:
             raise Refused(
-                "ArchiveUnavailable", f"Whether the archive has a run of this name is not known: {error}."
+                "ArchiveUnavailable", f"The archive could not be searched for a run of this name: {error}."
             ) from None
 
     async def _check_pause(self, body: JsonObject, organization: str) -> None:
@@ -249,7 +249,7 @@ class RunAdmission:
     async def _reserve(self, run: Run, organization: str) -> None:
         reservation = await self._ledger.reserve(organization, run.name)
         if reservation.verdict is Verdict.OVER_QUOTA:
-            raise Refused("QuotaExceeded", f"The plan's {reservation.limit} runs of this month are used up.")
+            raise Refused("QuotaExceeded", f"All {reservation.limit} runs of this month are used up.")
 
     # -- writes ---------------------------------------------------------------------------------------------------
 
@@ -265,7 +265,7 @@ class RunAdmission:
                     "Admitted",
                     True,
                     "Admitted",
-                    f"Version {resolved.template_version} of the template was taken.",
+                    f"The run uses version {resolved.template_version} of the template.",
                     now=self._clock(),
                     generation=run.generation,
                 ),

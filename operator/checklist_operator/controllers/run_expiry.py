@@ -89,7 +89,7 @@ class RunExpiry:
             if run.expires_at is not None:
                 self._metrics.expiry_lag.observe(max(0.0, (self._clock() - run.expires_at).total_seconds()))
             this = ObjectReference(RUN, run.namespace, run.name, run.uid)
-            self._events.tell(this, "Expired", "Its time was up before it was submitted.")
+            self._events.record(this, "Expired", "The run expired before it was submitted.")
             logger.info("run.expired", extra=about(run_id=key[1]))
         elif not after.phase.is_final and run.expires_at is not None:
             self._due.set(key, run.expires_at)  # the clock was set back

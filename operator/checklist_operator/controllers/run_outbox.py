@@ -134,7 +134,7 @@ class RunOutbox:
         if lane is None:
             return None
         self._transmitter.bind_trace_context(lane.body)
-        if lane.results and self._patience_s(key, lane) <= 0:
+        if lane.results and self._remaining_delay_s(key, lane) <= 0:
             await self._write_results(key, lane)
         try:
             await self._start_attempts(key, lane)
@@ -146,7 +146,7 @@ class RunOutbox:
             await self._write_results(key, lane)  # final: only `settled` is missing
         self._drop_if_caught_up(key, lane)
         if lane.results:
-            return max(0.01, self._patience_s(key, lane))
+            return max(0.01, self._remaining_delay_s(key, lane))
         return self._waits_for_records_s(lane) or None
 
     def _waits_for_records_s(self, lane: Lane) -> float:
@@ -154,15 +154,15 @@ class RunOutbox:
         outbox = waiting_events(lane.body.get("status") or {})
         return self._preparation.first_attempts_wait_s(entry["eventId"] for entry in outbox)
 
-    def _patience_s(self, key: Key, lane: Lane) -> float:
+    def _remaining_delay_s(self, key: Key, lane: Lane) -> float:
         """Returns the remaining time that the lane's results may wait to be written."""
         urgent = (
             self._stopping
             or lane.has_ended
             or any(record.phase is not DeliveryPhase.DELIVERED for record in lane.results.values())
         )
-        patience = self._pace.patience_s(key, more_to_come=bool(lane.in_flight), urgent=urgent)
-        return lane.first_result_at + patience - asyncio.get_running_loop().time()
+        delay = self._pace.delay_s(key, more_to_come=bool(lane.in_flight), urgent=urgent)
+        return lane.first_result_at + delay - asyncio.get_running_loop().time()
 
     async def _start_attempts(self, key: Key, lane: Lane) -> None:
         """Starts attempts for outbox events that have none, in order. Raises LocalFault and KubeError."""
@@ -223,7 +223,7 @@ class RunOutbox:
         except Exception:
             logger.exception("attempt.bug", extra=about(run_id=key[1], event_id=event_id))
             self._on_bug("run_outbox")
-            lane.fault = LocalFault("InternalError", "the operator failed; its log says why")
+            lane.fault = LocalFault("InternalError", "internal error; see the operator's log")
         finally:
             turn.end()
             del lane.in_flight[event_id]
@@ -238,7 +238,7 @@ class RunOutbox:
             wanted = not self._stopping and lane.fault is None and self._lanes.get(key) is lane
             return attempt if wanted else None
 
-        await turn.come()
+        await turn.wait()
         sent = await self._pipeline.make(
             attempt.url, attempt.organization, prepared, first=True, starts=turn.started.set
         )

@@ -6,11 +6,11 @@ from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.resources.kinds import RUN
-from checklist_crds.resources.pause import tells_pause, with_pause
+from checklist_crds.resources.pause import shows_pause, with_pause
 from checklist_crds.resources.run import Run, RunStatus
 from checklist_crds.times import Clock
 from checklist_operator.attempts.run_status import change_run_status
-from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference, tell_pause
+from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference, record_pause
 from checklist_operator.runtime.work_queue import WorkQueue
 
 
@@ -36,14 +36,14 @@ class RunPauses:
     def observe(self, type_: str | None, body: JsonObject) -> None:
         if type_ == "DELETED":
             self.queue.forget(key_of(body))
-        elif not tells_pause(body):
+        elif not shows_pause(body):
             self.queue.add(key_of(body))
 
     async def _reconcile(self, key: Key) -> float | None:
         try:
             body = await self._client.get(RUN, key[1], key[0])
             self._on_read(body)
-            if tells_pause(body):
+            if shows_pause(body):
                 return None
             metadata = body["metadata"]
 
@@ -54,5 +54,5 @@ class RunPauses:
             await change_run_status(self._client, *key, change, known=body)
         except KubeNotFound:
             return None
-        tell_pause(self._events, ObjectReference.of(RUN, body), metadata)
+        record_pause(self._events, ObjectReference.of(RUN, body), metadata)
         return None

@@ -19,7 +19,7 @@ from checklist_crds.kube.limit_ledger import LimitLedger
 from checklist_crds.limits.caps import LimitName, limit_reached
 from checklist_crds.resources.base import ConditionStatus, StatusCondition, with_condition
 from checklist_crds.resources.kinds import TEMPLATE, TEMPLATE_REVISION
-from checklist_crds.resources.pause import is_paused, tells_pause, with_pause
+from checklist_crds.resources.pause import is_paused, shows_pause, with_pause
 from checklist_crds.resources.template import ADMITTED, TemplateMeta, TemplateStatus, definition_of
 from checklist_crds.runs.snapshot import revision_of
 from checklist_crds.templates.validation import definition_problems
@@ -29,7 +29,7 @@ from checklist_operator.controllers.labels import labelled, lacks_label
 from checklist_operator.controllers.template_admission import TemplateAdmission
 from checklist_operator.controllers.tenancy import Refusal, Tenancy
 from checklist_operator.runtime.json_logging import about
-from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference, tell_pause
+from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference, record_pause
 from checklist_operator.runtime.work_queue import WorkQueue
 
 logger = logging.getLogger(__name__)
@@ -181,7 +181,7 @@ class Templates:
                     "Valid",
                     refusal is None,
                     "Valid" if refusal is None else refusal.reason,
-                    "Runs can be made of this template." if refusal is None else refusal.message,
+                    "The template can be dispatched." if refusal is None else refusal.message,
                     now=self._clock(),
                     generation=body["metadata"]["generation"],
                 ),
@@ -191,7 +191,7 @@ class Templates:
         if patch:
             version = body["metadata"]["resourceVersion"]
             await self._client.patch_status(TEMPLATE, key[1], patch, key[0], resource_version=version)
-            self._tell(body, before, after)
+            self._record_events(body, before, after)
             logger.info(
                 "template.judged", extra=about(template_id=meta.id, version=meta.version, problems=len(problems))
             )
@@ -212,21 +212,21 @@ class Templates:
             generation=body["metadata"]["generation"],
         )
 
-    def _tell(self, body: JsonObject, before: TemplateStatus, after: TemplateStatus) -> None:
+    def _record_events(self, body: JsonObject, before: TemplateStatus, after: TemplateStatus) -> None:
         """Records an Event for each changed condition, except for a new template that is valid."""
         this, was, verdict = ObjectReference.of(TEMPLATE, body), _verdict(before), _verdict(after)
         refused = _verdict(after, ADMITTED)
         if refused is not None and refused[0] is ConditionStatus.FALSE and refused != _verdict(before, ADMITTED):
             self._events.warn(this, "LimitReached", refused[1])
-        if not tells_pause(body):
-            tell_pause(self._events, this, body["metadata"])
+        if not shows_pause(body):
+            record_pause(self._events, this, body["metadata"])
         if verdict is None or verdict == was:
             return
         status, reason, message = verdict
         if status is ConditionStatus.FALSE:
             self._events.warn(this, reason, message)
         elif was is not None:
-            self._events.tell(this, reason, message)
+            self._events.record(this, reason, message)
 
 
 def _verdict(status: TemplateStatus, condition: str = "Valid") -> tuple[ConditionStatus, str, str] | None:
@@ -252,8 +252,8 @@ def _is_outdated(body: JsonObject) -> bool:
         for condition in status.get("conditions") or ()
     )
     meta = TemplateMeta.of(body)
-    told = judged and tells_pause(body)
-    return not told or status.get("version") != meta.version or lacks_label(body, meta.organization)
+    is_current = judged and shows_pause(body)
+    return not is_current or status.get("version") != meta.version or lacks_label(body, meta.organization)
 
 
 def _count_steps(definition: Mapping[str, Any]) -> int:

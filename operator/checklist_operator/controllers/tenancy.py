@@ -48,11 +48,11 @@ class Tenancy:
         if not organization:
             return Refusal("OrganizationNotFound", "The object names no organization.")
         if not namespaces:
-            return Refusal("OrganizationNotFound", f"There is no organization {organization!r}.")
+            return Refusal("OrganizationNotFound", f"Organization {organization!r} not found.")
         if namespace in namespaces:
             return None
         return Refusal(
-            "OrganizationNotFound", f"The objects of organization {organization!r} do not live in this namespace."
+            "OrganizationNotFound", f"Organization {organization!r} does not use this namespace."
         )
 
     def unserved(self, namespace: str | None) -> Refusal | None:

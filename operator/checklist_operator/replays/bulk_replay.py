@@ -99,7 +99,7 @@ class BulkReplayStatus:
         if phase is ReplayPhase.REFUSED:
             self._events.warn(reference, reason, message)
         else:
-            self._events.tell(reference, reason, message)
+            self._events.record(reference, reason, message)
         logger.info("bulk_replay.ended", extra=about(replay=replay.name, phase=phase.value, reason=reason))
 
     async def refuse_unreadable(self, body: JsonObject, error: ValidationError) -> None:

@@ -40,7 +40,7 @@ from checklist_operator.runtime.work_queue import WorkQueue
 
 logger = logging.getLogger(__name__)
 
-_TELL_EVERY_S: Final = 1.0
+_SHOW_EVERY_S: Final = 1.0
 _LOOK_AGAIN_S: Final = 15.0
 _SEARCHES_AT_ONCE: Final = 8
 
@@ -188,7 +188,7 @@ class DeliveryReplays:
         """
         turns, under_way = Turns(found.targets), UnderWay(self._under_way, choice.organization)
         loop = asyncio.get_running_loop()
-        told_at = loop.time()
+        shown_at = loop.time()
         try:
             while under_way.tasks or turns.left:
                 if replay.key not in self._known:
@@ -198,15 +198,15 @@ class DeliveryReplays:
                 while under_way.has_room and (target := turns.take()) is not None:
                     under_way.start(target, self._replay_one(target, choice.request, under_way.held_up))
                 ended, _ = await asyncio.wait(
-                    under_way.tasks, timeout=_TELL_EVERY_S, return_when=asyncio.FIRST_COMPLETED
+                    under_way.tasks, timeout=_SHOW_EVERY_S, return_when=asyncio.FIRST_COMPLETED
                 )
                 for task in ended:
                     if (done := under_way.end(task)) is not None:
                         turns.give_back(done)
                     found.tally.count(task.result())
-                if loop.time() - told_at >= _TELL_EVERY_S:
+                if loop.time() - shown_at >= _SHOW_EVERY_S:
                     replay = await self._status.show(replay, found.tally)
-                    told_at = loop.time()
+                    shown_at = loop.time()
         finally:
             await under_way.cancel()
         return await self._status.show(replay, found.tally)

@@ -31,7 +31,7 @@ from checklist_operator.attempts.replay_progress import (
     Known,
     Refuse,
     accepted,
-    is_half_made,
+    is_incomplete,
     is_requested,
     judge,
     refused,
@@ -129,7 +129,7 @@ class ReplayRequests:
         record of the event, if known."""
         delivery, now = Delivery.parse(body), self._clock()
         status = delivery.status
-        if request is not None and is_half_made(body, status):
+        if request is not None and is_incomplete(body, status):
             known = record or await self._recorded(delivery)
             if isinstance(known, ReplayRefusal):
                 return body, known

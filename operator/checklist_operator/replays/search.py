@@ -16,7 +16,7 @@ from checklist_crds.resources.delivery_records import DeliveryPhase
 from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY
 from checklist_crds.resources.run import Run
 from checklist_crds.runs.replay_rules import ReplayRefusal
-from checklist_operator.attempts.replay_progress import is_half_made
+from checklist_operator.attempts.replay_progress import is_incomplete
 from checklist_operator.attempts.run_deliveries import time_of
 from checklist_operator.replays.selection import Choice, Tally, Target, Verdict
 from checklist_operator.runtime.json_logging import about
@@ -53,7 +53,7 @@ async def search(client: KubeClient, namespaces: Iterable[str], choice: Choice, 
                 _warn_unreadable(body)
                 continue
             seen.add(spec.event_id)
-            found.add(namespace, choice.of_delivery(spec, status, half_made=is_half_made(body, status)))
+            found.add(namespace, choice.of_delivery(spec, status, incomplete=is_incomplete(body, status)))
         if choice.asks_the_runs:
             async for run in _runs(client, namespace, choice):
                 _add_from_run(found, seen, namespace, run, choice)

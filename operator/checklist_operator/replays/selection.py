@@ -107,9 +107,9 @@ class Choice:
         return self.is_explicit or DeliveryPhase.DELIVERED in self.phases
 
     def of_delivery(
-        self, spec: WebhookDeliverySpec, status: WebhookDeliveryStatus, *, half_made: bool = False
+        self, spec: WebhookDeliverySpec, status: WebhookDeliveryStatus, *, incomplete: bool = False
     ) -> Verdict:
-        """Returns the verdict on a WebhookDelivery. `half_made`: its creation for a replay was interrupted."""
+        """Returns the verdict on a WebhookDelivery. `incomplete`: its creation for a replay was interrupted."""
         last = status.last_replay
         if last is not None and is_same(last, self.request):
             return last
@@ -121,7 +121,7 @@ class Choice:
             spec.run_ref.name, spec.event_id, spec.event, host
         ):
             return None
-        if half_made and self.asks_the_runs:
+        if incomplete and self.asks_the_runs:
             return replace(target, from_run=True)
         if not status.phase.is_final:
             return refusal_of(status) if self.is_explicit else None

@@ -15,11 +15,11 @@ logger = logging.getLogger(__name__)
 
 async def wait_for_crds(client: KubeClient) -> None:
     """Returns when discovery shows all watched kinds."""
-    told = False
+    logged = False
     while not await _has_crds(client):
-        if not told:
+        if not logged:
             logger.warning("crds.missing", extra=about(reason="not all of them are installed"))
-            told = True
+            logged = True
         await asyncio.sleep(1.0)
 
 

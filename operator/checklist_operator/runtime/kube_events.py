@@ -47,7 +47,7 @@ class ObjectReference:
 
 
 @dataclass(slots=True)
-class _Told:
+class _Pending:
     type: str
     message: str
     count: int = 1
@@ -65,7 +65,7 @@ class EventRecorder:
         self._clock = clock
         self._pause_s = 1.0 / per_s
         self._burst = burst
-        self._waiting: OrderedDict[tuple[ObjectReference, str], _Told] = OrderedDict()
+        self._waiting: OrderedDict[tuple[ObjectReference, str], _Pending] = OrderedDict()
         self._something = asyncio.Event()
         self._forbidden = False
         self.dropped = 0
@@ -74,7 +74,7 @@ class EventRecorder:
         """Enqueues a Warning. `reason` is one CamelCase word."""
         self._put("Warning", about_, reason, message)
 
-    def tell(self, about_: ObjectReference, reason: str, message: str) -> None:
+    def record(self, about_: ObjectReference, reason: str, message: str) -> None:
         """Enqueues a Normal Event."""
         self._put("Normal", about_, reason, message)
 
@@ -93,7 +93,7 @@ class EventRecorder:
             if self.dropped == 1 or self.dropped % 1000 == 0:
                 logger.warning("kube_events.dropped", extra=about(dropped=self.dropped))
             return
-        self._waiting[key] = _Told(type_, message)
+        self._waiting[key] = _Pending(type_, message)
         self._something.set()
 
     async def run(self) -> None:
@@ -108,21 +108,21 @@ class EventRecorder:
                 await asyncio.sleep((1.0 - credit) * self._pause_s)
                 continue
             credit -= 1.0
-            (reference, reason), told = self._waiting.popitem(last=False)
+            (reference, reason), pending = self._waiting.popitem(last=False)
             if not self._waiting:
                 self._something.clear()
-            await self._write(reference, reason, told)
+            await self._write(reference, reason, pending)
 
-    async def _write(self, reference: ObjectReference, reason: str, told: _Told) -> None:
+    async def _write(self, reference: ObjectReference, reason: str, pending: _Pending) -> None:
         namespace = reference.namespace or _OF_THE_CLUSTER
         try:
-            body = self._event(reference, reason, told)
+            body = self._event(reference, reason, pending)
             try:
                 await self._client.create(EVENT, body, namespace)
             except KubeAlreadyExists:
                 known = await self._client.get(EVENT, body["metadata"]["name"], namespace)
                 again = {name: body[name] for name in ("type", "message", "lastTimestamp", "reportingInstance")}
-                again["count"] = int(known.get("count") or 1) + told.count
+                again["count"] = int(known.get("count") or 1) + pending.count
                 await self._client.patch(EVENT, body["metadata"]["name"], again, namespace)
         except KubeForbidden as error:
             if not self._forbidden:
@@ -131,7 +131,7 @@ class EventRecorder:
         except KubeError as error:
             logger.debug("kube_events.refused", extra=about(reason=error.message))
 
-    def _event(self, reference: ObjectReference, reason: str, told: _Told) -> dict[str, Any]:
+    def _event(self, reference: ObjectReference, reason: str, pending: _Pending) -> dict[str, Any]:
         now = self._clock().strftime("%Y-%m-%dT%H:%M:%SZ")
         namespace = reference.namespace or _OF_THE_CLUSTER
         digest = hashlib.sha256(f"{reference.uid}/{reason}".encode()).hexdigest()[:16]
@@ -149,21 +149,21 @@ class EventRecorder:
                 "name": reference.name,
                 "uid": reference.uid,
             },
-            "type": told.type,
+            "type": pending.type,
             "reason": reason,
-            "message": told.message[:_LONGEST_MESSAGE],
+            "message": pending.message[:_LONGEST_MESSAGE],
             "firstTimestamp": now,
             "lastTimestamp": now,
-            "count": told.count,
+            "count": pending.count,
             "source": {"component": COMPONENT},
             "reportingComponent": COMPONENT,
             "reportingInstance": self._instance[:128],
         }
 
 
-def tell_pause(events: EventRecorder, about_: ObjectReference, metadata: Mapping[str, Any]) -> None:
+def record_pause(events: EventRecorder, about_: ObjectReference, metadata: Mapping[str, Any]) -> None:
     """Records that the object with this metadata was paused or resumed."""
     if is_paused(metadata):
-        events.tell(about_, PAUSED, "It is left alone until the annotation is taken away.")
+        events.record(about_, PAUSED, "Paused until the annotation is removed.")
     else:
-        events.tell(about_, RESUMED, "It is worked on again.")
+        events.record(about_, RESUMED, "Resumed.")

@@ -97,9 +97,9 @@ class LeaseLock(BaseLock):
         except KubeNotFound as error:
             return False, _api_exception(error)
         except KubeError as error:
-            self._tell(False)
+            self._log_reachability(False)
             return False, _api_exception(error)
-        self._tell(True)
+        self._log_reachability(True)
         spec = self._lease.get("spec") or {}
         holder = spec.get("holderIdentity") or None
         ours = holder == self.identity and spec.get("renewTime") in self._written
@@ -206,7 +206,7 @@ class LeaseLock(BaseLock):
     def _now(self) -> str:
         return self._clock().strftime("%Y-%m-%dT%H:%M:%S.%f") + "Z"
 
-    def _tell(self, answers: bool) -> None:
+    def _log_reachability(self, answers: bool) -> None:
         if answers != self._answers:
             self._answers = answers
             logger.log(

@@ -61,7 +61,7 @@ def _parse_server(text: str) -> str:
     if text.startswith("["):
         host, bracket, rest = text[1:].partition("]")
         if not bracket or (rest and not rest.startswith(":")):
-            raise ValueError(f"{text!r} is no address[:port]")
+            raise ValueError(f"{text!r} is not an address[:port]")
         port = rest[1:] or "53"
     elif text.count(":") == 1:
         host, _, port = text.partition(":")
@@ -134,10 +134,10 @@ class Resolver(AbstractResolver):
             if failure.number in _CANNOT_ASK:
                 raise ResolverUnavailable("no name server can be asked") from None
             if failure.number == pycares.errno.ARES_ETIMEOUT:
-                await self._blame_a_silent_server()
+                await self._check_name_server()
             raise LookupFailed(_DETAILS.get(failure.number, "the name could not be resolved")) from None
         except TimeoutError:
-            await self._blame_a_silent_server()
+            await self._check_name_server()
             raise
         except asyncio.CancelledError:
             if self._closed:
@@ -156,7 +156,7 @@ class Resolver(AbstractResolver):
             [node.ttl for node in answer.nodes] + [name.ttl for name in answer.cnames]
         )
 
-    async def _blame_a_silent_server(self) -> None:
+    async def _check_name_server(self) -> None:
         """After a timeout, asks our own name server for the root servers to find out which server was silent.
 
         Concurrent failed lookups share the query. Raises TimeoutError or ResolverUnavailable.

@@ -157,7 +157,7 @@ class Sender:
             return verdict, None, detail
         finally:
             dialing.progress.reset(token)
-        self._let_go(response)
+        self._release(response)
         return class_of_status(response.status), response.status, f"HTTP {response.status}"
 
     def _open_session(self) -> aiohttp.ClientSession:
@@ -188,7 +188,7 @@ class Sender:
             )
         return self._session
 
-    def _let_go(self, response: aiohttp.ClientResponse) -> None:
+    def _release(self, response: aiohttp.ClientResponse) -> None:
         """Keeps the connection if the rest of the body is short and arrives at once; else closes it."""
         if response.closed:  # the body arrived with the head, and aiohttp has taken the connection back
             return

@@ -52,7 +52,7 @@ class Attempts:
     async def _attempt(self, number: int) -> None:
         turn, loop = self._turns[number], asyncio.get_running_loop()
         try:
-            await turn.come()
+            await turn.wait()
             await asyncio.sleep(self._permit_s[number])
             turn.started.set()
             self.started.append((number, loop.time()))
@@ -85,7 +85,7 @@ async def test_an_event_waits_for_the_answer_to_the_one_before_and_no_longer_tha
 async def test_an_abandoned_attempt_lets_the_next_one_start() -> None:
     first = Turn(None)
     second = Turn(first)
-    waiting = asyncio.create_task(second.come())
+    waiting = asyncio.create_task(second.wait())
     await asyncio.sleep(60)
     assert not waiting.done()
     first.end()
@@ -163,7 +163,7 @@ def pace(time: Time) -> RecordPace:
 
 
 def delay(pace: RecordPace, run: str, *, more: bool = False, urgent: bool = False) -> float:
-    return pace.patience_s(run, more_to_come=more, urgent=urgent)
+    return pace.delay_s(run, more_to_come=more, urgent=urgent)
 
 
 def answered(pace: RecordPace, time: Time, run: str, *, gap_s: float) -> None:

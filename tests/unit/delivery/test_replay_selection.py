@@ -115,9 +115,9 @@ def test_a_half_made_delivery_is_made_again_from_its_run_and_one_that_is_retried
     empty = WebhookDeliveryStatus()
     named = choice(runRef={"name": "r-1"}, eventIds=["evt-1"])
     again = replace(TARGET, from_run=True)
-    assert named.of_delivery(spec(), empty, half_made=True) == again
-    assert choice(phase="Delivered").of_delivery(spec(), empty, half_made=True) == again
-    assert choice().of_delivery(spec(), empty, half_made=True) is None
+    assert named.of_delivery(spec(), empty, incomplete=True) == again
+    assert choice(phase="Delivered").of_delivery(spec(), empty, incomplete=True) == again
+    assert choice().of_delivery(spec(), empty, incomplete=True) is None
     assert named.of_delivery(spec(), empty) is ReplayRefusal.RETRY_PENDING
     retried = status(phase=DeliveryPhase.PENDING, settled=None, finished_at=None)
     assert choice().of_delivery(spec(), retried) is None

@@ -82,7 +82,7 @@ async def test_the_same_thing_about_the_same_object_is_one_event_that_counts() -
         recorder.warn(delivery(), "ReplayFailed", "second")
         recorder.warn(delivery(), "ReplayFailed", "third")
         recorder.warn(delivery(2), "ReplayFailed", "another")
-        recorder.tell(delivery(), "Replayed", "at last")
+        recorder.record(delivery(), "Replayed", "at last")
         await asyncio.sleep(1)
     fields = ("reason", "count", "message", "type")
     assert [(one["involvedObject"]["uid"], *(one[field] for field in fields)) for one in cluster.events.values()] == [
@@ -132,7 +132,7 @@ def clock() -> datetime:
 class Recorder(list[tuple[str, str]]):
     """In place of the recorder of Events: ("<type> <reason>", message) of what it was given."""
 
-    def tell(self, this: ObjectReference, reason: str, message: str) -> None:
+    def record(self, this: ObjectReference, reason: str, message: str) -> None:
         self.append((f"Normal {reason}", message))
 
     def warn(self, this: ObjectReference, reason: str, message: str) -> None:
