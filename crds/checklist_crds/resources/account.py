@@ -1,7 +1,7 @@
-"""LocalAccount and DashboardSession: how people get into the dashboard, and the browsers that are in.
+"""LocalAccount and DashboardSession: how people sign in to the dashboard, and the signed-in browsers.
 
-What a person may do is a matter of Members alone (`resources.organization`): an account proves who somebody is, a
-session remembers it. Both live in the installation's namespace, since a person may belong to several organizations.
+Permissions depend on Members alone (`resources.organization`): an account authenticates a person, a session keeps that.
+Both are in the installation's namespace, since a person may belong to several organizations.
 """
 
 from enum import StrEnum
@@ -15,7 +15,7 @@ from .base import ConditionsField, KubeModel, StatusCondition
 class LinkPurpose(StrEnum):
     SIGN_IN = "sign_in"
     INVITATION = "invitation"
-    """Signs in as well, and asks for a password to be chosen."""
+    """Also asks to choose a password."""
 
 
 class OneTimeLink(KubeModel):

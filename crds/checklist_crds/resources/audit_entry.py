@@ -1,4 +1,4 @@
-"""AuditEntry: who did what, when; written before it is done and never changed."""
+"""AuditEntry: who did what and when; written before the act, and immutable."""
 
 import secrets
 import uuid
@@ -43,7 +43,7 @@ class AuditTarget(KubeModel):
 class AuditOutcome(StrEnum):
     DONE = "done"
     FAILED = "failed"
-    """A second entry for an act that was announced and then could not be done."""
+    """A second entry for an announced act that failed."""
 
 
 class AuditEntrySpec(KubeModel):
@@ -66,7 +66,7 @@ class AuditEntrySpec(KubeModel):
 
 
 def entry_name(at: datetime) -> str:
-    """`aud-` and a UUID of version 7 (RFC 9562): names sort by time, so that a list by name is one in order."""
+    """Returns `aud-` and a UUID of version 7 (RFC 9562): names sort by time."""
     milliseconds = int(at.timestamp() * 1000)
     bits = (milliseconds << 80) | (7 << 76) | (secrets.randbits(12) << 64) | (2 << 62) | secrets.randbits(62)
     return f"aud-{uuid.UUID(int=bits)}"

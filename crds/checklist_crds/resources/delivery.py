@@ -1,4 +1,4 @@
-"""WebhookDelivery: an event whose first attempt failed, until it is delivered or given up, and its replays."""
+"""WebhookDelivery: an event whose first attempt failed, with its retries and replays."""
 
 from typing import Final
 
@@ -30,13 +30,13 @@ __all__ = [
 MAX_ATTEMPTS = 5
 MAX_PAYLOAD = 1024 * 1024
 MAX_RECORDED: Final = 100
-"""Attempts in the history. The five of the schedule always stay; of replays, the newest."""
+"""Attempts in the history: all five of the schedule, and the newest replays."""
 
 REPLAY_ANNOTATION: Final = f"{GROUP}/replay"
-"""A timestamp (RFC 3339) on a WebhookDelivery asks for one replay. The operator takes it, records it and clears it. The
-same timestamp twice asks once."""
+"""A timestamp (RFC 3339) on a WebhookDelivery requests one replay. The operator accepts it, records it and clears it.
+The same timestamp counts once."""
 REPLAY_BY_ANNOTATION: Final = f"{GROUP}/replay-by"
-"""Optional, beside it: who asks, as the history shows it. Without it, the field manager that set the annotation."""
+"""Optional: who requests it, for the history. Without it, the field manager that set the replay annotation."""
 
 
 class WebhookDeliverySpec(KubeModel):
@@ -70,8 +70,8 @@ class Attempt(KubeModel):
 
 
 class Claim(KubeModel):
-    """Who is sending which attempt: recorded before the first byte leaves. In a crowd of retries the lease stands for
-    it."""
+    """Who sends which attempt: written before the first byte is sent. Above a rate of retries, the lease is used
+    instead."""
 
     attempt: int = Field(ge=1, le=5, description="Number of the attempt.")
     holder: str = Field(max_length=253, description="The operator that sends it.")
@@ -80,7 +80,7 @@ class Claim(KubeModel):
 
 
 class ReplayRequest(KubeModel):
-    """A replay that was asked for and accepted. `requestedAt` tells one request from another."""
+    """An accepted request for a replay, identified by `requestedAt`."""
 
     requested_at: Timestamp = Field(description="The timestamp of the request.")
     requested_by: str | None = Field(default=None, max_length=200, description="Who asked for it.")

@@ -1,4 +1,4 @@
-"""Organization, Member and ApiKey: who owns, who acts, and what opens the door (architecture section 2)."""
+"""Organization, Member and ApiKey: tenants, people and credentials (architecture section 2)."""
 
 from enum import StrEnum
 

@@ -1,4 +1,4 @@
-"""DeliveryReplay: asks that many deliveries be sent again, chosen by a filter, and shows how far that got."""
+"""DeliveryReplay: sends many deliveries again, selected by a filter, and shows the progress."""
 
 from enum import StrEnum
 from typing import Annotated, Final
@@ -15,11 +15,11 @@ from .run import ObjectNameRef
 MAX_EVENT_IDS: Final = 100
 KEPT_FOR_S: Final = 7 * 86_400
 _SHOWN: Final[dict[str, JsonValue]] = {"x-keep-default": True}
-"""A zero is written, too, so that `kubectl get` shows one."""
+"""Zeros are written too, so that `kubectl get` shows them."""
 
 
 class ReplayPhase(StrEnum):
-    """Where a DeliveryReplay stands."""
+    """State of a DeliveryReplay."""
 
     PENDING = "Pending"
     RUNNING = "Running"
@@ -28,7 +28,6 @@ class ReplayPhase(StrEnum):
 
     @property
     def rest(self) -> str:
-        """As REST spells it."""
         return self.value.lower()
 
     @property

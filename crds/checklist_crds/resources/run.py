@@ -1,8 +1,8 @@
-"""Run and TemplateRevision: the shapes of a dispatched checklist in the cluster (architecture sections 2 and 3).
+"""Run and TemplateRevision: a dispatched checklist in the cluster (architecture sections 2 and 3).
 
-The spec of a run never changes. Its status is written by conditional patches whose content `runs.lifecycle.decide`
-computes. A run made by the API carries `spec.resolved`; for one made with kubectl the operator writes the same into
-`status.resolved` when it admits the run.
+The spec of a run is immutable. Its status is written by conditional patches with the content that
+`runs.lifecycle.decide` computes. A run created by the API has `spec.resolved`; for one made with kubectl, the operator
+writes `status.resolved` when it admits the run.
 """
 
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ STEP_ID_PATTERN = r"^s-[A-Za-z0-9_-]{1,64}$"
 
 
 class RunPhase(StrEnum):
-    """The phase in the cluster; `rest` is the status of the specification."""
+    """Phase in the cluster; `rest` is the status in the REST API."""
 
     PENDING = "Pending"
     IN_PROGRESS = "InProgress"
@@ -327,7 +327,7 @@ class RunStatus(KubeModel):
 
     @property
     def deliveries(self) -> tuple[DeliveryRecord, ...]:
-        """Every event that left the outbox, by number."""
+        """All events that left the outbox, by number."""
         if not self.structured_records:
             return parse_records(self.records)
         return merge(self.structured_records, parse_records(self.records))
@@ -344,7 +344,7 @@ class TemplateRevisionSpec(KubeModel):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run as it was read: what `decide` decides on."""
+    """A run as read, the input of `decide`."""
 
     name: str
     uid: str
@@ -355,17 +355,17 @@ class Run:
     status: RunStatus
     generation: int = 1
     stored: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
-    """The status as the cluster gave it: what a write may hold on."""
+    """The status as read, for the tests of a conditional write."""
 
     @classmethod
     def parse(cls, body: Mapping[str, Any], *, answers: bool = True) -> "Run":
-        """From the object as the cluster gives it. Raises pydantic.ValidationError.
+        """Parses an object from the cluster. Raises pydantic.ValidationError.
 
-        `answers=False` leaves out the answers, most of a run, for whoever neither reads nor changes them.
+        `answers=False` leaves out the answers, most of a run, for callers that neither read nor change them.
         """
         metadata, stored = body["metadata"], body.get("status") or {}
         spec = RunSpec.model_validate(body.get("spec") or {})
-        # What is recorded is not to be sent, though it stands in the outbox until the next change takes it out.
+        # Recorded events are not sent again, although they stay in the outbox until the next change.
         status = {**stored, "outbox": waiting_events(stored)} if stored.get("outbox") else dict(stored)
         if not answers:
             status.pop("answers", None)
@@ -382,9 +382,9 @@ class Run:
         )
 
     def written(self, after: RunStatus, body: Mapping[str, Any]) -> "Run":
-        """The run as the cluster has it after a change of this process made `after` of its status.
+        """Returns the run after this process changed its status to `after`, given the written object.
 
-        What was just written is not read again; what others write is. Raises pydantic.ValidationError.
+        Only parses what others may have written. Raises pydantic.ValidationError.
         """
         metadata, stored = body["metadata"], body["status"]
         if (
@@ -407,12 +407,12 @@ class Run:
 
     @property
     def resolved(self) -> ResolvedTemplate | None:
-        """None until the operator has admitted a run made with kubectl."""
+        """None until the operator admits a run made with kubectl."""
         return self.spec.resolved or self.status.resolved
 
     @property
     def admitted_as(self) -> ResolvedTemplate:
-        """`resolved` of a run that is admitted, as all are that anybody is shown. Raises ValueError."""
+        """Returns `resolved` of an admitted run. Raises ValueError for another one."""
         if self.resolved is None:
             raise ValueError(f"run {self.name} is not admitted")
         return self.resolved
@@ -427,7 +427,7 @@ class Run:
         return None
 
     def phase_at(self, now: datetime) -> RunPhase:
-        """The phase that holds at `now`: expiry takes effect at its instant, whatever is stored."""
+        """Returns the phase at `now`: expiry takes effect at its time, whatever is stored."""
         expires_at = self.expires_at
         if not self.status.phase.is_final and expires_at is not None and now >= expires_at:
             return RunPhase.EXPIRED
@@ -441,5 +441,5 @@ class Run:
 
 
 def new_answer(value: JsonValue, *, geo: Geo | None, at: datetime, by: str | None, revision: int) -> Answer:
-    """An answer with its value encoded."""
+    """Returns an answer with its value encoded."""
     return Answer(encoded=to_json_text(value), geo=geo, at=at, by=by, revision=revision)

@@ -1,11 +1,11 @@
-"""Whether a template definition is one that runs can be made of: the one verdict of REST, operator and tests.
+"""Validates template definitions, for REST, operator and tests.
 
-Everything that is wrong is told at once, field by field (`structure`), condition by condition
-(`condition_rules`), and here step by step and across the template (contract sections 2 and 3).
+All problems are reported at once: of fields (`structure`), of conditions (`condition_rules`), and here of steps and
+across the template (contract sections 2 and 3).
 
-A step is judged strictly where a run could not be completed or an answer not be judged, else leniently: a config field
-that means nothing for the step's type is kept and ignored (`strict` reports it), and so are `required`, `photo` and
-`geo` on an instruction, which takes no answer.
+Validation is strict where a run could not be completed or an answer not be validated, else lenient: a config field
+without meaning for the step's type is kept and ignored (`strict` reports it), like `required`, `photo` and `geo` on an
+instruction.
 
 Codes of problems: missing, wrong_type, blank, invalid_text, pattern, unknown_value, too_long, too_many, too_few,
 too_deep, out_of_range, duplicate_id, identity_scope_mismatch, geo_not_captured, ambiguous_condition,
@@ -23,14 +23,14 @@ from .condition_rules import Sources, condition_problems
 from .structure import Location, Reading, path_of, read_structure, unknown_field_problems
 
 MAX_PROBLEMS: Final = 100
-"""More than anybody reads. A body of 256 KiB can hold a hundred thousand mistakes; the answer must not."""
+"""A body of 256 KiB can contain a hundred thousand problems; the response must not."""
 MAX_CONFIG_DEPTH: Final = 10
 
 
 def parse_definition(data: Mapping[str, Any], *, strict: bool = False) -> Definition:
-    """The definition that `data` writes. Fields that TDL does not know are ignored, or refused if `strict`.
+    """Parses a definition. Unknown fields are ignored, or refused if `strict`.
 
-    Raises ValidationFailed with every problem in its details.
+    Raises ValidationFailed with all problems in its details.
     """
     reading, problems = _examine(data, strict=strict)
     if reading.definition is None or problems:
@@ -39,19 +39,19 @@ def parse_definition(data: Mapping[str, Any], *, strict: bool = False) -> Defini
 
 
 def canonical_size(data: Mapping[str, Any]) -> int:
-    """Bytes of a definition as compact JSON with all defaults, for which it counts; of an invalid one as it is."""
+    """Returns the size of a definition as compact JSON with all defaults, in bytes; an invalid one is sized as is."""
     reading, problems = _examine(data, strict=False)
     valid = reading.definition is not None and not problems
     return weight_of(reading.definition.to_tdl() if valid and reading.definition is not None else data)
 
 
 def definition_problems(data: object, *, strict: bool = False) -> list[Problem]:
-    """Every problem of what should be a definition; an empty list when it is a valid one. Never raises."""
+    """Returns all problems of a definition; empty for a valid one. Never raises."""
     return _examine(data, strict=strict)[1]
 
 
 def runnable_problems(definition: Definition) -> list[Problem]:
-    """Why no run can be made of a valid definition: a template without steps can be stored, but not dispatched."""
+    """Returns why a valid definition cannot be dispatched: without steps it can be stored, but not dispatched."""
     if any(True for _ in definition.steps()):
         return []
     return [Problem("sections", "template_not_runnable", "The template has no steps.")]
@@ -119,12 +119,12 @@ def _all_step_problems(definition: Definition, mended: frozenset[Location]) -> I
             if step.condition is not None:
                 sources = Sources(earlier, step.id, all_ids)
                 yield from condition_problems(step.condition, path_of((*location, "condition")), sources)
-        # With a duplicate id, the first one is meant: it is the one that was there before.
+        # Of duplicate ids, the first one is used.
         earlier.setdefault(step.id, None if "type" in fields or location in mended else step)
 
 
 def _unread_fields(mended: frozenset[Location]) -> dict[Location, set[str]]:
-    """By step, the fields that stand in for ones that could not be read: `{"type", "config.max"}`."""
+    """Returns the fields of each step that could not be parsed: `{"type", "config.max"}`."""
     fields: dict[Location, set[str]] = {}
     for location in mended:
         if len(location) > 4:
@@ -133,9 +133,9 @@ def _unread_fields(mended: frozenset[Location]) -> dict[Location, set[str]]:
 
 
 def _step_problems(step: Step, path: str, unread: set[str]) -> Iterator[Problem]:
-    """What is wrong with a step whose fields fit one by one.
+    """Yields problems of a step whose single fields are valid.
 
-    `unread` names fields that did not (`type`, `photo`, `config`, `config.max`); rules that need them are left out.
+    `unread` lists fields that are not (`type`, `photo`, `config`, `config.max`); rules that need them are skipped.
     """
     if step.geo_required and not step.geo and "geo" not in unread:
         yield Problem(f"{path}.geo_required", "geo_not_captured", "Needs geo: true, or no location is ever captured.")
@@ -149,7 +149,7 @@ def _step_problems(step: Step, path: str, unread: set[str]) -> Iterator[Problem]
 
 
 def _meaningless_field_problems(step: Step, path: str) -> Iterator[Problem]:
-    """Config fields that mean nothing for the step's type, known ones of other types among them (strict only)."""
+    """Yields config fields without meaning for the step's type, known or unknown (strict only)."""
     known = step.type.rules.config_fields
     for name in step.config.model_fields_set & StepConfig.model_fields.keys():
         if name not in known:
@@ -158,9 +158,9 @@ def _meaningless_field_problems(step: Step, path: str) -> Iterator[Problem]:
 
 
 def _foreign_problems(name: str, value: Any, path: str) -> Iterator[Problem]:
-    """Config fields that TDL does not know are kept as they are, so they must be JSON that can be kept."""
+    """Yields problems of unknown config fields, which are kept and must therefore be storable JSON."""
     waiting: list[tuple[Any, int]] = [(name, 0), (value, 1)]
-    while waiting:  # no recursion: what somebody sent may be nested deeper than Python's stack
+    while waiting:  # no recursion: input may be nested deeper than Python's stack
         item, depth = waiting.pop()
         if fault := _foreign_fault(item, depth):
             yield Problem(f"{path}.{name}", *fault)
