@@ -77,7 +77,7 @@ class ServiceError(Exception):
 
     status: ClassVar[int] = 500
     code: ClassVar[str] = "internal_error"
-    default_message: ClassVar[str] = "The service failed. The request id helps us to find out why."
+    default_message: ClassVar[str] = "Internal error. Give the request id when you report it."
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class SignInRequired(Unauthorized):
 
 class SignInFailed(Unauthorized):
     code = "sign_in_failed"
-    default_message = "The e-mail address or the password is not right."
+    default_message = "The e-mail address or the password is wrong."
 
 
 class LinkNotValid(Unauthorized):
@@ -149,7 +149,7 @@ class Forbidden(ServiceError):
 
 class RequestForged(Forbidden):
     code = "request_forged"
-    default_message = "The request does not come from the dashboard's own page. Load the page anew and try again."
+    default_message = "The request does not come from the dashboard's own page. Reload the page and try again."
 
 
 class AssignedToAnother(Forbidden):
@@ -176,7 +176,7 @@ class TemplateNotFound(NotFound):
 
 class TemplateVersionNotFound(NotFound):
     code = "template_version_not_found"
-    default_message = "This version of the template was never made, or is kept no longer."
+    default_message = "This version of the template does not exist or is no longer kept."
 
 
 class RunNotFound(NotFound):
@@ -241,19 +241,19 @@ class MemberManaged(Conflict):
 
 class MemberExists(Conflict):
     code = "member_exists"
-    default_message = "The organization has a member with this e-mail address already."
+    default_message = "The organization already has a member with this e-mail address."
 
 
 class LimitReached(Conflict):
     """`details`: `{limit, used, what}`."""
 
     code = "limit_reached"
-    default_message = "The organization has as much of this as it may have."
+    default_message = "The organization has reached a limit."
 
 
 class LastAdmin(Conflict):
     code = "last_admin"
-    default_message = "This is the organization's last admin; make somebody else an admin first."
+    default_message = "This is the organization's last admin. Make another member an admin first."
 
 
 class IdempotencyInProgress(Conflict):
@@ -272,13 +272,13 @@ class RunExpired(Gone):
 
 class ResourceDeleted(Gone):
     code = "resource_deleted"
-    default_message = "What this Idempotency-Key made was deleted. To make another, send another key."
+    default_message = "The object created with this Idempotency-Key was deleted. Use a new key to create another."
 
 
 class VersionConflict(ServiceError):
     status = 412
     code = "version_conflict"
-    default_message = "The template has another version than If-Match names."
+    default_message = "The template's version does not match If-Match."
 
 
 class PayloadTooLarge(ServiceError):
@@ -296,7 +296,7 @@ class UnsupportedMediaType(ServiceError):
 class ExpectationFailed(ServiceError):
     status = 417
     code = "expectation_failed"
-    default_message = "The only Expect header that is met here is 100-continue."
+    default_message = "The only supported Expect header is 100-continue."
 
 
 class Unprocessable(ServiceError):
@@ -305,12 +305,12 @@ class Unprocessable(ServiceError):
 
 class ValidationFailed(Unprocessable):
     code = "validation_failed"
-    default_message = "The body does not fit the schema."
+    default_message = "The body does not match the schema."
 
 
 class AnswerInvalid(Unprocessable):
     code = "answer_invalid"
-    default_message = "The answer does not fit its step."
+    default_message = "The answer is not valid for its step."
 
 
 class RequiredStepsMissing(Unprocessable):
@@ -349,13 +349,13 @@ class InternalError(ServiceError):
 class ModelFailed(ServiceError):
     status = 502
     code = "model_failed"
-    default_message = "The language model made no template; please try again."
+    default_message = "The language model returned no valid template. Try again."
 
 
 class ServiceUnavailable(ServiceError):
     status = 503
     code = "service_unavailable"
-    default_message = "The service cannot do this at the moment; please try again."
+    default_message = "The service is temporarily unavailable. Try again."
 
     def __init__(
         self, message: str | None = None, *, retry_after_s: int = 2, details: Sequence[Problem] | None = None

@@ -46,7 +46,7 @@ class ArchiveReader:
     async def _content(self, manifest: Manifest) -> bytes:
         content = await self._store.get(manifest.place.key)
         if content is None:
-            raise Damaged(f"{manifest.place.key}: is not there, but its manifest is")
+            raise Damaged(f"{manifest.place.key}: is missing, but its manifest exists")
         return content
 
 

@@ -9,7 +9,7 @@
     │   └── KubeOverloaded      refused before it was sent: too many calls wait
     ├── KubeNotFound       404
     ├── KubeAlreadyExists  409 on create
-    ├── KubeConflict       409 on a conditional write, 422 for a JSON Patch that does not apply: read and decide again
+    ├── KubeConflict       409 on a conditional write, 422 for an inapplicable JSON Patch: read and decide again
     ├── KubeInvalid        400, 413, 422: the object is refused, with the server's reason
     ├── KubeForbidden      403: the service account lacks a permission
     └── KubeGone           410: the resource version is too old; list again

@@ -142,7 +142,7 @@ class Informer:
         ]
         for namespace, name in missing:
             del self._versions[namespace, name]
-            self._tell("DELETE", {"metadata": {"namespace": namespace, "name": name}})
+            self._notify("DELETE", {"metadata": {"namespace": namespace, "name": name}})
         place.resume_from = version
         place.listed = True
         if all(other.listed for other in self._places):
@@ -160,7 +160,7 @@ class Informer:
             place.heard()
             if event.type == "DELETED":
                 self._versions.pop(key_of(event.object), None)
-                self._tell("DELETE", event.object)
+                self._notify("DELETE", event.object)
             elif event.type != "BOOKMARK":
                 self._upsert(event.object)
             place.resume_from = event.object["metadata"]["resourceVersion"]
@@ -170,9 +170,9 @@ class Informer:
         key, version = key_of(body), version_of(body)
         if self._versions.get(key, -1) < version:
             self._versions[key] = version
-            self._tell("UPSERT", body)
+            self._notify("UPSERT", body)
 
-    def also_tell(self, handler: Handler) -> None:
+    def add_handler(self, handler: Handler) -> None:
         """Adds a handler, called after the earlier ones."""
         self._handlers.append(handler)
 
@@ -181,16 +181,15 @@ class Informer:
         self._upsert(body)
 
     def release(self, key: Key) -> None:
-        """Drops an object that its handler does not keep. A later list reports it again, and only a watch its deletion.
-        """
+        """Forgets an object that its handler drops: a later list reports it again, only a watch its deletion."""
         self._versions.pop(key, None)
 
     def forget(self, body: JsonObject) -> None:
         """Applies an own deletion without waiting for the watch."""
         self._versions.pop(key_of(body), None)
-        self._tell("DELETE", body)
+        self._notify("DELETE", body)
 
-    def _tell(self, change: str, body: JsonObject) -> None:
+    def _notify(self, change: str, body: JsonObject) -> None:
         for handler in self._handlers:
             try:
                 handler(change, body)
@@ -198,7 +197,5 @@ class Informer:
                 if change == "DELETE":
                     raise
                 # An unreadable object must not hide the others, which may be another tenant's.
-                logger.exception(
-                    "an object was not understood", extra={"kind": self._kind.kind, "object": key_of(body)}
-                )
+                logger.exception("unreadable object", extra={"kind": self._kind.kind, "object": key_of(body)})
                 handler("DELETE", body)

@@ -51,7 +51,7 @@ _ENDS_AFTER: Final = timedelta(minutes=2)
 _WAITS_S: Final = 5.0
 """How long a request waits for others' reservations if only these leave no room."""
 _LOOKS_AGAIN_S: Final = 0.2
-_LINGER_S: Final = 0.1
+_FLUSH_DELAY_S: Final = 0.1
 """How long the removal of reservations waits for the next reservation, to share its write."""
 _BATCH: Final = 200
 _MOST_RESERVATIONS: Final = 1_000
@@ -204,7 +204,7 @@ class LimitLedger:
         while account.requests or account.done:
             if not account.requests:
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(account.wake.wait(), _LINGER_S)
+                    await asyncio.wait_for(account.wake.wait(), _FLUSH_DELAY_S)
             account.wake.clear()
             batch = [one for one in account.requests[:_BATCH] if not one.future.done()]
             account.requests = account.requests[_BATCH:]

@@ -27,14 +27,14 @@ from .errors import KubeConflict, KubeError, KubeUnavailable
 logger = logging.getLogger(__name__)
 
 _TRIES: Final = 60
-_LINGER_S: Final = 0.5
-_LONGEST_LINGER_S: Final = 8.0
+_FLUSH_DELAY_S: Final = 0.5
+_LONGEST_FLUSH_DELAY_S: Final = 8.0
 """Between two tries of a failed write."""
 _GATHER_S: Final = 0.008
 """How long a write waits for more requests in a burst. A patch of the organization costs the API server more than
 creating a run, so halving their number is worth the delay; a single dispatch never waits."""
 _BATCH: Final = 1000
-_CROWD: Final = 4
+_BURST: Final = 4
 """Dispatches between two patches from which on ids are prefetched."""
 _MOST_AHEAD: Final = 64
 _FEW_LEFT: Final = 16
@@ -56,7 +56,7 @@ class Reservation:
 
 
 @dataclass(slots=True)
-class _Stock:
+class _Prefetched:
     """Ids of runs that are already counted, oldest last, and the count at that time."""
 
     entries: list[tuple[datetime, str]]
@@ -67,7 +67,7 @@ class _Stock:
 class _Batch:
     """The content of one patch."""
 
-    wishes: list[str]
+    pending: list[str]
     ahead: list[str]
     confirmed: set[str]
     released: set[tuple[str, datetime | None]]
@@ -77,11 +77,11 @@ class _Batch:
 class _Account:
     """Unwritten changes of one organization."""
 
-    wishes: dict[str, list[asyncio.Future[Reservation]]] = field(default_factory=dict)
+    pending: dict[str, list[asyncio.Future[Reservation]]] = field(default_factory=dict)
     confirmed: set[str] = field(default_factory=set)
     released: set[tuple[str, datetime | None]] = field(default_factory=set)
     """Ids to release, and the times of their counts; None for any."""
-    stock: _Stock | None = None
+    prefetched: _Prefetched | None = None
     taken: int = 0
     """Prefetched ids used since the last patch."""
     settling: list[asyncio.Future[None]] = field(default_factory=list)
@@ -103,22 +103,22 @@ class QuotaLedger:
         """Counts one run. Raises KubeError; then nothing is counted, or it is released later."""
         account = self._account(organization)
         future: asyncio.Future[Reservation] = asyncio.get_running_loop().create_future()
-        account.wishes.setdefault(run_id, []).append(future)
+        account.pending.setdefault(run_id, []).append(future)
         self._wake(organization, account)
         return await future
 
     async def take(self, organization: str) -> tuple[str, Reservation]:
         """Counts one run with a new id, which is returned. Raises like `reserve`."""
         account = self._account(organization)
-        taken = self._from_stock(account)
-        if taken is None or account.stock is None:
+        taken = self._take_prefetched(account)
+        if taken is None or account.prefetched is None:
             run_id = new_id("r")
             return run_id, await self.reserve(organization, run_id)
         since, run_id = taken
-        if len(account.stock.entries) < min(account.taken, _FEW_LEFT):
+        if len(account.prefetched.entries) < min(account.taken, _FEW_LEFT):
             account.wake.set()
             self._wake(organization, account)
-        return run_id, replace(account.stock.reservation, since=since)
+        return run_id, replace(account.prefetched.reservation, since=since)
 
     async def settle(self, organization: str) -> None:
         """Returns when all changes of this process are written, or have failed.
@@ -161,69 +161,69 @@ class QuotaLedger:
     def _account(self, organization: str) -> _Account:
         return self._accounts.setdefault(organization, _Account())
 
-    def _from_stock(self, account: _Account) -> tuple[datetime, str] | None:
+    def _take_prefetched(self, account: _Account) -> tuple[datetime, str] | None:
         """Returns a prefetched id of this month that is fresh enough, and when it was counted."""
-        stock, now = account.stock, self._clock()
-        if stock is None or not stock.entries:
+        prefetched, now = account.prefetched, self._clock()
+        if prefetched is None or not prefetched.entries:
             return None
-        since, _ = stock.entries[-1]
+        since, _ = prefetched.entries[-1]
         if period_of(since) != period_of(now) or not timedelta() <= now - since <= timedelta(seconds=_FRESH_S):
-            self._give_back(account)
+            self._release_prefetched(account)
             return None
         account.taken += 1
-        return stock.entries.pop()
+        return prefetched.entries.pop()
 
     @staticmethod
-    def _give_back(account: _Account) -> None:
-        if account.stock is not None:
-            account.released.update((run_id, since) for since, run_id in account.stock.entries)
-            account.stock = None
+    def _release_prefetched(account: _Account) -> None:
+        if account.prefetched is not None:
+            account.released.update((run_id, since) for since, run_id in account.prefetched.entries)
+            account.prefetched = None
 
     def _wake(self, organization: str, account: _Account) -> None:
-        if account.wishes:
+        if account.pending:
             account.wake.set()
         if account.worker is None or account.worker.done():
             account.worker = asyncio.create_task(self._work(organization, account), name=f"quota {organization}")
 
     async def _work(self, organization: str, account: _Account) -> None:
-        crowd = failures = 0
-        while account.wishes or account.confirmed or account.released or account.stock or account.settling:
-            if not account.wishes:
+        burst = failures = 0
+        while account.pending or account.confirmed or account.released or account.prefetched or account.settling:
+            if not account.pending:
                 try:
-                    linger_s = min(_LINGER_S * 2**failures, _LONGEST_LINGER_S)
-                    await asyncio.wait_for(account.wake.wait(), linger_s)
+                    delay_s = min(_FLUSH_DELAY_S * 2**failures, _LONGEST_FLUSH_DELAY_S)
+                    await asyncio.wait_for(account.wake.wait(), delay_s)
                 except TimeoutError:
-                    self._give_back(account)
-            if account.wishes and crowd > 1:
+                    self._release_prefetched(account)
+            if account.pending and burst > 1:
                 await asyncio.sleep(_GATHER_S)
             account.wake.clear()
             settling, account.settling = account.settling, []
             if settling:
-                self._give_back(account)
-            wishes = dict(list(account.wishes.items())[:_BATCH])
-            for run_id in wishes:
-                del account.wishes[run_id]
-            crowd, account.taken = len(wishes) + account.taken, 0
-            ahead = [] if settling else _ids_for_the_next(crowd, account.stock)
-            batch = _Batch(list(wishes), ahead, account.confirmed, account.released)
+                self._release_prefetched(account)
+            pending = dict(list(account.pending.items())[:_BATCH])
+            for run_id in pending:
+                del account.pending[run_id]
+            burst, account.taken = len(pending) + account.taken, 0
+            ahead = [] if settling else _ids_to_prefetch(burst, account.prefetched)
+            batch = _Batch(list(pending), ahead, account.confirmed, account.released)
             account.confirmed, account.released = set(), set()
             try:
                 reservations = await self._commit(organization, account, batch)
             except KubeError as error:
                 logger.warning("quota of %s not written: %s", organization, error.message)
-                _fail(wishes, error)
+                _fail(pending, error)
                 failures = min(failures + 1, 8)
                 self._keep(account, batch, error)
                 continue
             except BaseException:
-                _fail(wishes, KubeUnavailable("the quota writer was stopped"))
+                _fail(pending, KubeUnavailable("the quota writer was stopped"))
                 raise
             finally:
                 for waiter in settling:
                     if not waiter.done():
                         waiter.set_result(None)
             failures = 0
-            for run_id, futures in wishes.items():
+            for run_id, futures in pending.items():
                 _answer(futures, reservations[run_id])
 
     def _keep(self, account: _Account, batch: _Batch, error: KubeError) -> None:
@@ -240,7 +240,7 @@ class QuotaLedger:
             before, now = Quota.parse((body.get("status") or {}).get("quota")), self._clock()
             settled = arithmetic.confirm(before, batch.confirmed)
             settled = arithmetic.release(settled, arithmetic.still_counted(settled, batch.released))
-            after, verdicts = arithmetic.reserve(settled, batch.wishes, limit=limit, now=now)
+            after, verdicts = arithmetic.reserve(settled, batch.pending, limit=limit, now=now)
             if remembered and Verdict.OVER_QUOTA in verdicts.values():
                 continue  # The plan may have been raised: refuse only after a fresh read.
             ahead = batch.ahead if limit is None or limit - after.used >= _FAR_FROM_THE_END else []
@@ -260,17 +260,17 @@ class QuotaLedger:
                     continue
             account.known = body
             if ahead:
-                left = account.stock.entries if account.stock is not None else []
+                left = account.prefetched.entries if account.prefetched is not None else []
                 entries = [(now, run_id) for run_id in ahead] + left
-                account.stock = _Stock(entries, Reservation(Verdict.RESERVED, after, limit, now))
+                account.prefetched = _Prefetched(entries, Reservation(Verdict.RESERVED, after, limit, now))
             return {run_id: Reservation(verdict, after, limit, now) for run_id, verdict in verdicts.items()}
         raise KubeUnavailable("the organization changes too fast")
 
 
-def _ids_for_the_next(crowd: int, stock: _Stock | None) -> list[str]:
+def _ids_to_prefetch(burst: int, prefetched: _Prefetched | None) -> list[str]:
     """New ids to prefetch, for about two bursts like the last one; none without a burst."""
-    left = len(stock.entries) if stock is not None else 0
-    return [new_id("r") for _ in range(min(2 * crowd, _MOST_AHEAD) - left)] if crowd >= _CROWD else []
+    left = len(prefetched.entries) if prefetched is not None else 0
+    return [new_id("r") for _ in range(min(2 * burst, _MOST_AHEAD) - left)] if burst >= _BURST else []
 
 
 def _answer(futures: list[asyncio.Future[Reservation]], reservation: Reservation) -> None:
@@ -281,11 +281,11 @@ def _answer(futures: list[asyncio.Future[Reservation]], reservation: Reservation
         verdict = Verdict.ALREADY_PENDING if is_later else reservation.verdict
         future.set_result(replace(reservation, verdict=verdict))
     if not waiting:
-        logger.debug("nobody waits for a reservation any more; the operator will release it")
+        logger.debug("reservation abandoned; the operator will release it")
 
 
-def _fail(wishes: dict[str, list[asyncio.Future[Reservation]]], error: KubeError) -> None:
-    for futures in wishes.values():
+def _fail(pending: dict[str, list[asyncio.Future[Reservation]]], error: KubeError) -> None:
+    for futures in pending.values():
         for future in futures:
             if not future.done():
                 future.set_exception(error)

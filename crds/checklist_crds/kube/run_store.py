@@ -77,6 +77,7 @@ class RunStore:
         KubeUnavailable, the last write may have been done, and those before it were; the op_ids of the commands make a
         retry safe.
         """
+
         async def read() -> Run:
             return await self.get(run.namespace, run.name)
 

@@ -35,7 +35,7 @@ async def read_records(client: KubeClient, namespace: str, seals: RunSeals) -> N
         try:
             seals.expire_since = await _created_at(client, namespace, SEALS_EXPIRE_SINCE)
         except KubeForbidden as error:
-            logger.warning("runs that an earlier version restored are not believed: %s", error.message)
+            logger.warning("runs restored by an earlier version are not trusted: %s", error.message)
     if seals.since is None:
         seals.since = await _created_at(client, namespace, SEALED_SINCE)
 

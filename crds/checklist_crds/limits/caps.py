@@ -36,10 +36,10 @@ _EXPLAINED = {
     LimitName.VERSIONS: "{limit:,} versions of this template are kept. Earlier ones go when no run refers to them.",
     LimitName.API_KEYS: "The organization may have {limit:,} API keys. Revoke some that are no longer used.",
     LimitName.API_KEY_RECORDS: "The organization may have {limit:,} API keys with those that are revoked, which stay "
-    "as a record. Ask whoever runs this installation to remove some.",
+    "as a record. Ask your administrator to remove some.",
     LimitName.MEMBERS: "The organization may have {limit:,} members. Remove some first.",
-    LimitName.ACCOUNTS: "The organization may have {limit:,} accounts that its admins made. Ask whoever runs this "
-    "installation to remove some.",
+    LimitName.ACCOUNTS: "The organization may have {limit:,} accounts that its admins made. Ask your "
+    "administrator to remove some.",
     LimitName.IDEMPOTENCY_KEYS: "The organization may make {limit:,} templates and replays with an Idempotency-Key in "
     "24 hours. Without the header, nothing is remembered of a request and it is not counted.",
     LimitName.RUN_BYTES: "All photos and drawings that were ever stored for this run may have {limit:,} bytes.",

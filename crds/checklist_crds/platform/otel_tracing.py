@@ -93,11 +93,11 @@ class OtelTracing(Tracing):
 class _Once(logging.Filter):
     def __init__(self) -> None:
         super().__init__()
-        self._told: set[str] = set()
+        self._seen: set[str] = set()
 
     def filter(self, record: logging.LogRecord) -> bool:
-        is_new = record.msg not in self._told
-        self._told.add(str(record.msg))
+        is_new = record.msg not in self._seen
+        self._seen.add(str(record.msg))
         return is_new
 
 

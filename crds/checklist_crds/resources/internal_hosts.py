@@ -23,7 +23,9 @@ class InternalHosts:
         names = frozenset(part.strip().lower() for part in text.split(",") if part.strip())
         for name in sorted(names):
             if _NAME.fullmatch(name) is None:
-                raise ValueError(f"{name!r} is no host, as erp.team-a.svc.cluster.local or *.team-a.svc.cluster.local")
+                raise ValueError(
+                    f"{name!r} is not a host, such as erp.team-a.svc.cluster.local or *.team-a.svc.cluster.local"
+                )
         return cls(names)
 
     def __bool__(self) -> bool:

@@ -24,8 +24,8 @@ def is_paused(metadata: Mapping[str, Any]) -> bool:
 def shows_pause(body: Mapping[str, Any]) -> bool:
     """Whether the object's condition matches its annotation."""
     conditions = (body.get("status") or {}).get("conditions") or ()
-    told = any(one["type"] == PAUSED and one["status"] == ConditionStatus.TRUE.value for one in conditions)
-    return told == is_paused(body["metadata"])
+    shown = any(one["type"] == PAUSED and one["status"] == ConditionStatus.TRUE.value for one in conditions)
+    return shown == is_paused(body["metadata"])
 
 
 def with_pause(
@@ -37,9 +37,9 @@ def with_pause(
     if paused == (before is not None and before.status is ConditionStatus.TRUE):
         return list(conditions)
     reason, message = (
-        ("Annotated", f"The annotation {PAUSED_ANNOTATION} says so.")
+        ("Annotated", f"The annotation {PAUSED_ANNOTATION} is set.")
         if paused
-        else (RESUMED, "The service works on it again.")
+        else (RESUMED, "The annotation was removed.")
     )
     generation = metadata.get("generation")
     return with_condition(conditions, PAUSED, paused, reason, message, now=now, generation=generation)

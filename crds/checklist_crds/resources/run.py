@@ -208,7 +208,7 @@ class Progress(KubeModel):
 
 
 class ExecutorIdentity(KubeModel):
-    """What the executor told of themselves."""
+    """Identity given by the executor."""
 
     name: str | None = Field(default=None, max_length=200, description="Name that an external person gave.")
     email: str | None = Field(default=None, max_length=254, description="E-mail address (external).")

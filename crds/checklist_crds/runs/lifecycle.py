@@ -63,7 +63,7 @@ from .commands import (
 )
 from .events import geo_view, progress_view
 from .operations import is_replay, operation_of, with_operation
-from .photos import bytes_ever, photo_of_operation, require_room, says_nothing, with_photo, without_photos
+from .photos import bytes_ever, is_empty, photo_of_operation, require_room, with_photo, without_photos
 
 __all__ = [
     "CANCELLED_BY_OWNER",
@@ -310,7 +310,7 @@ class _Change:
         answer = without_photos(before, command)
         if answer == before:
             return self.status
-        if says_nothing(answer):
+        if is_empty(answer):
             return self._clear(ClearAnswer(step_id=step.id))
         return self._keep(step, answer.model_copy(update={"at": self.now, "by": command.by}))
 

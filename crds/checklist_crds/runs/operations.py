@@ -49,12 +49,12 @@ def _op_id_mark(op_id: str) -> str:
 
 
 def _mark(command: Command) -> str:
-    wish = asdict(replace(command, op_id=None, by=None)) | {"command": type(command).__name__}
+    request = asdict(replace(command, op_id=None, by=None)) | {"command": type(command).__name__}
     if isinstance(command, AddPhoto | DrawSignature):
         # Without the photo: a replay is detected before its bytes are read.
-        wish["photo"] = command.photo is not None
+        request["photo"] = command.photo is not None
     if isinstance(command, AnswerStep) and command.geo is not None:
-        wish["geo"] = command.geo.to_kube()
-    text = json.dumps(wish, sort_keys=True, separators=(",", ":"))
+        request["geo"] = command.geo.to_kube()
+    text = json.dumps(request, sort_keys=True, separators=(",", ":"))
     asked = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()[:3]).decode()
     return _op_id_mark(command.op_id or "") + asked

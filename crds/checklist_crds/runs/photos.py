@@ -49,7 +49,7 @@ def without_photos(answer: Answer, command: RemovePhotos) -> Answer:
     return answer.model_copy(update={"photos": kept, "drawing": drawing})
 
 
-def says_nothing(answer: Answer) -> bool:
+def is_empty(answer: Answer) -> bool:
     """Whether the answer is empty."""
     return answer.value is None and answer.geo is None and not answer.photos and answer.drawing is None
 

@@ -160,7 +160,7 @@ def strangers(environment: Mapping[str, str], own: Collection[str]) -> Iterator[
     known = {*own, *BOTH, *API, *OPERATOR, *TOOLS}
     for name in sorted(environment):
         if name.startswith(PREFIX) and name not in known:
-            yield f"{name} is no setting{_guess(name, known)}"
+            yield f"{name} is not a setting{_guess(name, known)}"
 
 
 def _guess(name: str, known: Collection[str]) -> str:

@@ -28,7 +28,6 @@ class InvalidSetting(ValueError):
 
 
 class ProgramSettings(Group, BaseSettings):
-
     model_config = SettingsConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
     _files: tuple[HeldFile, ...] = ()
@@ -135,7 +134,7 @@ def read(model: type[S], environment: Mapping[str, str]) -> S:
     try:
         settings = model(**values)
     except ValidationError as error:
-        raise InvalidSetting(*problems, *_told(error, source)) from None
+        raise InvalidSetting(*problems, *_error_lines(error, source)) from None
     for _, group in _present(settings):
         problems += group.contradictions(source.given)
     if problems:
@@ -155,7 +154,7 @@ def read_group(group: type[Group], environment: Mapping[str, str]) -> Any:
     return read(holder, environment).group
 
 
-def _told(error: ValidationError, source: EnvironmentSource) -> list[str]:
+def _error_lines(error: ValidationError, source: EnvironmentSource) -> list[str]:
     """Returns a line for each pydantic error, in our words: pydantic's contain values."""
     lines = []
     for one in error.errors(include_url=False, include_input=True):
@@ -190,8 +189,8 @@ def _missing(variable: Variable, source: EnvironmentSource) -> str:
 def _wrong(variable: Variable, one: Any, source: EnvironmentSource) -> str:
     reason = str(one.get("ctx", {}).get("error", "")) if one["type"] == "value_error" else ""
     if variable.type in (int, float, bool) or not reason:
-        told = "" if variable.secret else f", not {shown(str(one.get('input')))}"
-        reason = f"must be {variable.expected}{told}"
+        given = "" if variable.secret else f", not {shown(str(one.get('input')))}"
+        reason = f"must be {variable.expected}{given}"
     if variable.name in source.texts:
         return f"{_file_name(variable)}: {source.texts[variable.name][0]} {reason}"
     goes_on = reason.startswith(("must ", "needs "))

@@ -54,7 +54,7 @@ class HeldFile:
     value: Renewable
     taken: bytes
     seen: bytes = b""
-    told: str = ""
+    problem: str = ""
 
     @classmethod
     def of(cls, variable: str, path: Path, text: str, value: Renewable) -> "HeldFile":
@@ -74,24 +74,24 @@ class Rotation:
     def notes(self) -> list[str]:
         """Returns notes on unusable files for /readyz, without paths, since it is public."""
         return [
-            f"{file.variable}: the file cannot be used; its value from before is" for file in self._files if file.told
+            f"{file.variable}: the file cannot be used; its previous value is" for file in self._files if file.problem
         ]
 
     async def run(self, every_s: float = EVERY_S) -> None:
         """Runs until cancelled."""
         while self._files:
             await asyncio.sleep(every_s)
-            self.look()
+            self.poll()
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Polls each file once."""
         for file in self._files:
             try:
-                self._look_at(file)
+                self._poll_file(file)
             except Exception:
-                logger.exception("a file of a setting could not be looked at: %s", file.variable)
+                logger.exception("the file of a setting could not be polled: %s", file.variable)
 
-    def _look_at(self, file: HeldFile) -> None:
+    def _poll_file(self, file: HeldFile) -> None:
         try:
             text = content(file.path)
         except UnreadableFile as error:
@@ -100,7 +100,7 @@ class Rotation:
         now, before = _digest(text), file.seen
         file.seen = now
         if now == file.taken:
-            self._right_again(file)
+            self._record_recovery(file)
             return
         if now != before:
             return
@@ -111,25 +111,25 @@ class Rotation:
             return
         file.taken = now
         logger.info("settings.file_taken: %s has changed and is in use", file.variable)
-        self._right_again(file, say=False)
+        self._record_recovery(file, say=False)
 
     def _wrong(self, file: HeldFile, seen: bytes, why: str) -> None:
         """Reports an unusable file once, at its second poll."""
-        lasts = file.told or (not seen and file.seen == b"unreadable") or seen
+        lasts = file.problem or (not seen and file.seen == b"unreadable") or seen
         file.seen = seen or b"unreadable"
-        if not lasts or file.told == why:
+        if not lasts or file.problem == why:
             return
-        file.told = why
+        file.problem = why
         self._on_state(file.variable, True)
-        logger.warning("settings.file_refused: %s: %s; the value from before stays in use", file.variable, why)
+        logger.warning("settings.file_refused: %s: %s; the previous value stays in use", file.variable, why)
 
-    def _right_again(self, file: HeldFile, *, say: bool = True) -> None:
-        if not file.told:
+    def _record_recovery(self, file: HeldFile, *, say: bool = True) -> None:
+        if not file.problem:
             return
-        file.told = ""
+        file.problem = ""
         self._on_state(file.variable, False)
         if say:
-            logger.info("settings.file_right_again: %s is as the value in use", file.variable)
+            logger.info("settings.file_valid_again: %s has the value in use", file.variable)
 
 
 def _digest(text: str) -> bytes:

@@ -34,18 +34,18 @@ Location = tuple[str | int, ...]
 """Path in the document: `("sections", 0, "steps", 2, "label")`."""
 
 _MAX_ROUNDS: Final = 8
-_MAX_MENDED: Final = 1_000
+_MAX_STAND_INS: Final = 1_000
 """Above this number of errors, checks across fields are skipped, since each replacement takes time."""
 _AUTHOR_ID_KINDS: Final = {"g": "section", "s": "step", "o": "option"}
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A definition in which every part listed in `mended` is a stand-in; None if nothing could be parsed."""
+    """A definition in which every part listed in `stand_ins` is a stand-in; None if nothing could be parsed."""
 
     definition: Definition | None
     problems: list[Problem]
-    mended: frozenset[Location]
+    stand_ins: frozenset[Location]
 
 
 def path_of(location: Location) -> str:
@@ -59,24 +59,24 @@ def path_of(location: Location) -> str:
 def read_structure(data: object) -> Reading:
     """Parses `data` as far as possible, with one problem for each invalid field."""
     data, problems = _within_step_limit(data)
-    mended: set[Location] = set()
+    stand_ins: set[Location] = set()
     for _ in range(_MAX_ROUNDS):
         try:
-            return Reading(Definition.model_validate(data), problems, frozenset(mended))
+            return Reading(Definition.model_validate(data), problems, frozenset(stand_ins))
         except ValidationError as failure:
             errors = failure.errors(include_url=False)
-        if len(problems) + len(errors) > _MAX_MENDED:
-            problems += [_problem(_location(error), error) for error in errors[:_MAX_MENDED]]
+        if len(problems) + len(errors) > _MAX_STAND_INS:
+            problems += [_problem(_location(error), error) for error in errors[:_MAX_STAND_INS]]
             break
         for error in errors:
             location = _location(error)
             problems.append(_problem(location, error))
-            site, stand_in = _mending(location, error)
-            if site not in mended:
+            site, stand_in = _stand_in(location, error)
+            if site not in stand_ins:
                 data = _replaced(data, site, stand_in)
                 if error["type"] != "too_long" or not isinstance(error["input"], list):
-                    mended.add(site)
-    return Reading(None, problems, frozenset(mended))
+                    stand_ins.add(site)
+    return Reading(None, problems, frozenset(stand_ins))
 
 
 def _within_step_limit(data: object) -> tuple[object, list[Problem]]:
@@ -117,7 +117,7 @@ def _location(error: ErrorDetails) -> Location:
 # --- stand-ins
 
 
-def _mending(location: Location, error: ErrorDetails) -> tuple[Location, Any]:
+def _stand_in(location: Location, error: ErrorDetails) -> tuple[Location, Any]:
     """Returns the smallest replaceable part around `location` and its stand-in (None: leave it out)."""
     if error["type"] == "too_long" and isinstance(error["input"], list):
         return location, error["input"][: error["ctx"]["max_length"]]

@@ -61,13 +61,13 @@ def _examine(data: object, *, strict: bool) -> tuple[Reading, list[Problem]]:
     reading = read_structure(data)
     problems = list(reading.problems)
     if reading.definition is not None:
-        problems += _template_problems(reading.definition, reading.mended)
-        problems += _all_step_problems(reading.definition, reading.mended)
+        problems += _template_problems(reading.definition, reading.stand_ins)
+        problems += _all_step_problems(reading.definition, reading.stand_ins)
     if strict:
         problems += unknown_field_problems(data)
         if reading.definition is not None:
             for location, step in _located_steps(reading.definition):
-                if (*location, "type") not in reading.mended:
+                if (*location, "type") not in reading.stand_ins:
                     problems += _meaningless_field_problems(step, path_of(location))
     if len(problems) > MAX_PROBLEMS:
         text = f"And at least {len(problems) - MAX_PROBLEMS} more problems."
@@ -81,25 +81,27 @@ def _located_steps(definition: Definition) -> Iterator[tuple[Location, Step]]:
             yield ("sections", section_index, "steps", step_index), step
 
 
-def _template_problems(definition: Definition, mended: frozenset[Location]) -> Iterator[Problem]:
+def _template_problems(definition: Definition, stand_ins: frozenset[Location]) -> Iterator[Problem]:
     steps = _located_steps(definition)
     sections = [(("sections", index), section.id) for index, section in enumerate(definition.sections)]
-    yield from _duplicates(sections, mended, "section")
-    yield from _duplicates([(location, step.id) for location, step in steps], mended, "step")
+    yield from _duplicates(sections, stand_ins, "section")
+    yield from _duplicates([(location, step.id) for location, step in steps], stand_ins, "step")
     execution = definition.execution
     if (
         execution.scope is Scope.MEMBER
         and execution.identity_required is not IdentityRequired.MEMBER
-        and ("execution", "identity_required") not in mended
+        and ("execution", "identity_required") not in stand_ins
     ):
-        text = "A scope of member needs identity_required: member, or nobody knows which member it was."
+        text = "A scope of member needs identity_required: member."
         yield Problem("execution.identity_required", "identity_scope_mismatch", text)
 
 
-def _duplicates(located: Iterable[tuple[Location, str]], mended: frozenset[Location], kind: str) -> Iterator[Problem]:
+def _duplicates(
+    located: Iterable[tuple[Location, str]], stand_ins: frozenset[Location], kind: str
+) -> Iterator[Problem]:
     first: dict[str, Location] = {}
     for location, identifier in located:
-        if location in mended or (*location, "id") in mended:
+        if location in stand_ins or (*location, "id") in stand_ins:
             continue
         if identifier in first:
             text = f"The {kind} id {identifier} is used already at {path_of(first[identifier])}."
@@ -108,25 +110,25 @@ def _duplicates(located: Iterable[tuple[Location, str]], mended: frozenset[Locat
             first[identifier] = location
 
 
-def _all_step_problems(definition: Definition, mended: frozenset[Location]) -> Iterator[Problem]:
-    unread = _unread_fields(mended)
+def _all_step_problems(definition: Definition, stand_ins: frozenset[Location]) -> Iterator[Problem]:
+    unread = _unread_fields(stand_ins)
     all_ids = frozenset(step.id for _, step in definition.steps())
     earlier: dict[str, Step | None] = {}
     for location, step in _located_steps(definition):
         fields = unread.get(location, set())
-        if location not in mended:
+        if location not in stand_ins:
             yield from _step_problems(step, path_of(location), fields)
             if step.condition is not None:
                 sources = Sources(earlier, step.id, all_ids)
                 yield from condition_problems(step.condition, path_of((*location, "condition")), sources)
         # Of duplicate ids, the first one is used.
-        earlier.setdefault(step.id, None if "type" in fields or location in mended else step)
+        earlier.setdefault(step.id, None if "type" in fields or location in stand_ins else step)
 
 
-def _unread_fields(mended: frozenset[Location]) -> dict[Location, set[str]]:
+def _unread_fields(stand_ins: frozenset[Location]) -> dict[Location, set[str]]:
     """Returns the fields of each step that could not be parsed: `{"type", "config.max"}`."""
     fields: dict[Location, set[str]] = {}
-    for location in mended:
+    for location in stand_ins:
         if len(location) > 4:
             fields.setdefault(location[:4], set()).add(path_of(location[4:]))
     return fields

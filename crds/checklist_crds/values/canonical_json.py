@@ -26,8 +26,7 @@ def _text(value: Any) -> str:
 
 
 def _number(number: float) -> str:
-    """Formats like ECMAScript's Number::toString: Python finds the same shortest digits, but formats them differently.
-    """
+    """Formats like ECMAScript's Number::toString, with the same shortest digits as Python's repr."""
     shortest = json.dumps(number, allow_nan=False)
     if number == 0:
         return "0"

@@ -34,10 +34,10 @@ def from_cluster_json(text: bytes) -> Any:
     try:
         return orjson.loads(text)
     except ValueError:
-        return orjson.loads(without_the_deepest(text))
+        return orjson.loads(without_deep_values(text))
 
 
-def without_the_deepest(text: bytes) -> bytes:
+def without_deep_values(text: bytes) -> bytes:
     """Replaces every list and object nested deeper than MOST_NESTED by null."""
     kept, start, depth = list[bytes](), 0, 0
     for token in _NESTING.finditer(text):

@@ -261,7 +261,7 @@ class Archiver:
         except StoreUnavailable as error:
             self._record_outage(error)
         except Damaged as error:
-            self._failed("damaged", "the archive's store returned other data than was written; nothing is deleted", error)
+            self._failed("damaged", "the archive's store returned wrong data; nothing is deleted", error)
         return deleted
 
     async def _remove(self, place: PartPlace, lines: Sequence[Line], begun: float) -> int:

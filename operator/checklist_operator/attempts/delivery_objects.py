@@ -174,7 +174,7 @@ class DeliveryObjects:
         key = run.namespace, entry.event_id
         self._in_hand.add(key)
         try:
-            return await retry_until_written(lambda: self._ensure(body, outcome), "delivery.not_created", entry.event_id)
+            return await write_until_done(lambda: self._ensure(body, outcome), "delivery.not_created", entry.event_id)
         finally:
             self._in_hand.discard(key)
 
@@ -196,7 +196,7 @@ class DeliveryObjects:
         return record_of(delivery.spec, delivery.status)
 
 
-async def retry_until_written(write: Callable[[], Awaitable[T]], failed: str, event_id: str) -> T | None:
+async def write_until_done(write: Callable[[], Awaitable[T]], failed: str, event_id: str) -> T | None:
     """Calls `write` until it succeeds; None when its object is gone. `failed` is the log event of an error."""
     failures = 0
     while True:

@@ -19,7 +19,7 @@ from checklist_crds.resources.kinds import RUN
 from checklist_crds.times import Clock
 from checklist_operator.attempts.attempt import Attempt, RecordedAttempt, SentAttempt
 from checklist_operator.attempts.claim import Claims
-from checklist_operator.attempts.delivery_objects import Delivery, DeliveryObjects, retry_until_written
+from checklist_operator.attempts.delivery_objects import Delivery, DeliveryObjects, write_until_done
 from checklist_operator.attempts.pauses import Held
 from checklist_operator.attempts.progress import Send, after_attempt, attempt_record, settled
 from checklist_operator.attempts.replay_progress import held_up, replayed
@@ -150,7 +150,7 @@ class AttemptRecorder:
             async with self._room:
                 return await self._objects.write(delivery, status)
 
-        return await retry_until_written(write, "attempt.not_recorded", attempt.event_id)
+        return await write_until_done(write, "attempt.not_recorded", attempt.event_id)
 
 
 def _first_record(attempt: Attempt, outcome: Outcome) -> DeliveryRecord:

@@ -151,8 +151,10 @@ def held_up(
 
 def is_held_up(status: WebhookDeliveryStatus) -> bool:
     """Whether the last try to send the current replay failed locally."""
+    if status.replay is None:
+        return False
     condition = next((one for one in status.conditions if one.type == REPLAYED), None)
-    return status.replay is not None and condition is not None and condition.status == "Unknown" and condition.reason != _UNDER_WAY
+    return condition is not None and condition.status == "Unknown" and condition.reason != _UNDER_WAY
 
 
 def refused(

@@ -22,8 +22,8 @@ from checklist_operator.attempts.delivery_objects import Delivery, DeliveryObjec
 from checklist_operator.attempts.progress import (
     DELIVERED,
     Send,
-    found_delivered,
     failed,
+    found_delivered,
     record_of,
     settled,
 )

@@ -96,12 +96,14 @@ class Members:
         if patch:
             version = body["metadata"]["resourceVersion"]
             await self._client.patch_status(kind, name, patch, namespace, resource_version=version)
-            self._record_events(kind, body, before, refusal)
+            self._record_event(kind, body, before, refusal)
             logger.info(
                 "member.judged", extra=about(kind=kind.kind, name=name, reason=refusal.reason if refusal else READY)
             )
 
-    def _record_events(self, kind: Kind, body: JsonObject, before: list[StatusCondition], refusal: Refusal | None) -> None:
+    def _record_event(
+        self, kind: Kind, body: JsonObject, before: list[StatusCondition], refusal: Refusal | None
+    ) -> None:
         """Records an Event when the object becomes unusable, or usable again."""
         was, this = _reason(before), ObjectReference.of(kind, body)
         if refusal is not None and was != refusal.reason:

@@ -361,8 +361,7 @@ class RunAdmission:
         return decide(never_sent, _NO_STEPS, Expire(), self._clock()).after
 
     async def _write(self, run: Run, status: RunStatus, version: str | None = None) -> bool:
-        """Patches the difference, conditional on `version` or the version that was read; returns whether there was one.
-        """
+        """Patches changes, conditional on `version` or the version that was read; returns whether there were any."""
         patch = merge_patch.diff(run.status.to_kube(), status.to_kube())
         if patch:
             condition = version or run.resource_version

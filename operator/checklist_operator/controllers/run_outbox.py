@@ -90,8 +90,7 @@ class RunOutbox:
 
     @property
     def unrecorded(self) -> dict[str, int]:
-        """Numbers by event id of finished attempts that are not written to their runs, without those in the pipeline.
-        """
+        """Numbers by event id of finished attempts not yet written to their runs, without those in the pipeline."""
         return {event_id: 1 for lane in self._lanes.values() for event_id in lane.results}
 
     def oldest_waiting_s(self) -> float:

@@ -51,9 +51,7 @@ class Tenancy:
             return Refusal("OrganizationNotFound", f"Organization {organization!r} not found.")
         if namespace in namespaces:
             return None
-        return Refusal(
-            "OrganizationNotFound", f"Organization {organization!r} does not use this namespace."
-        )
+        return Refusal("OrganizationNotFound", f"Organization {organization!r} does not use this namespace.")
 
     def unserved(self, namespace: str | None) -> Refusal | None:
         """Returns a refusal if no operator serves `namespace` of an organization (None: the installation's own)."""

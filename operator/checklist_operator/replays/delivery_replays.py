@@ -184,8 +184,7 @@ class DeliveryReplays:
         return [namespace for namespace in namespaces if not self._namespaces or namespace in self._namespaces]
 
     async def _replay_all(self, replay: BulkReplay, found: Found, choice: Choice) -> BulkReplay | None:
-        """Processes all targets; None when the DeliveryReplay was deleted. Raises KubeError, without losing progress.
-        """
+        """Processes all targets; None when the DeliveryReplay was deleted. Raises KubeError; progress is kept."""
         turns, under_way = Turns(found.targets), UnderWay(self._under_way, choice.organization)
         loop = asyncio.get_running_loop()
         shown_at = loop.time()

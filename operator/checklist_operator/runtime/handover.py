@@ -37,8 +37,8 @@ NO_HANDOVER: Final[Handover] = {}
 
 def note_of(handover: Handover) -> str | None:
     """Encodes the annotation `{"evt-...": [number, seconds], ...}`; None for no attempts."""
-    attempts = {event_id: [made.number, round(made.for_s, 1)] for event_id, made in islice(handover.items(), MOST_ATTEMPTS)}
-    return json.dumps(attempts, separators=(",", ":")) if attempts else None
+    made = {event_id: [one.number, round(one.for_s, 1)] for event_id, one in islice(handover.items(), MOST_ATTEMPTS)}
+    return json.dumps(made, separators=(",", ":")) if made else None
 
 
 def read_note(text: str | None) -> Handover:

@@ -32,12 +32,8 @@ class Metrics:
         )
         for receiver in ("prompt", "slow"):
             self._outbox_lag.labels(receiver)
-        self.retry_lag = histogram(
-            "checklists_retry_lag_seconds", "From the due time of a retry to its start."
-        )
-        self.own_faults = counter(
-            "checklists_own_faults", "Transmissions that a local fault prevented.", ["reason"]
-        )
+        self.retry_lag = histogram("checklists_retry_lag_seconds", "From the due time of a retry to its start.")
+        self.own_faults = counter("checklists_own_faults", "Transmissions that a local fault prevented.", ["reason"])
         self.expiry_lag = histogram(
             "checklists_expiry_lag_seconds", "From the expiry of a run to the write of its phase."
         )
@@ -46,9 +42,7 @@ class Metrics:
         self.removals = counter("checklists_removed_objects", "Objects removed by sweeps.", ["kind"])
         self.archived_runs = counter("checklists_runs_archived", "Runs moved from the cluster to the archive.")
         self.archived_parts = counter("checklists_archived_parts", "Parts written to the archive.")
-        self.archived_bytes = counter(
-            "checklists_archived_bytes", "Compressed bytes written to the archive."
-        )
+        self.archived_bytes = counter("checklists_archived_bytes", "Compressed bytes written to the archive.")
         self.archive_failures = counter(
             "checklists_archive_failures", "Archiving failures: store, damaged, unreadable.", ["reason"]
         )
@@ -70,9 +64,7 @@ class Metrics:
             "checklists_archive_backlog_seconds",
             "Time since the oldest of them was due; 0 without one.",
         )
-        self.held_runs = gauge(
-            "checklists_held_runs", "Settled runs kept by a legal hold, in the last sweep."
-        )
+        self.held_runs = gauge("checklists_held_runs", "Settled runs kept by a legal hold, in the last sweep.")
         self.events = counter("checklists_watch_events", "Objects received from watches.", ["kind"])
         self.kopf_restarts = counter("checklists_kopf_restarts", "Restarts of Kopf.")
         self.bugs = counter("checklists_unexpected_errors", "Unexpected errors.", ["where"])

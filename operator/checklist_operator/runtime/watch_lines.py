@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import aiohttp
 
-from checklist_crds.values.json_text import without_the_deepest
+from checklist_crds.values.json_text import without_deep_values
 
 _PARSED_BY_ANYTHING: Final = 500
 """Number of brackets below which Python parses a line at any stack depth."""
@@ -52,7 +52,7 @@ def _readable(line: bytes) -> bytes:
     try:
         json.loads(line)  # deeper in the stack than Kopf, which therefore parses what this parses
     except RecursionError:
-        return without_the_deepest(line)
+        return without_deep_values(line)
     except ValueError:
         pass  # an incomplete line, which Kopf reports
     return line

@@ -37,8 +37,7 @@ DENIED_IPV4: Final = tuple(
         "240.0.0.0/4",  # reserved, broadcast
     )
 )
-# Global unicast is the only public part of IPv6, so the rest (loopback, NAT64, ULA, link-local, multicast and so on) needs
-# no list.
+# Global unicast is the only public part of IPv6, so the rest (loopback, NAT64, ULA, link-local) needs no list.
 ALLOWED_IPV6: Final = IPv6Network("2000::/3")
 DENIED_IPV6: Final = tuple(
     IPv6Network(text)
