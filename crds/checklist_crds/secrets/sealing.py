@@ -114,6 +114,7 @@ class KeyRing:
 def run_owner(namespace: str, run_id: str) -> str:
     """Returns the owner for sealing a run's secret. It includes the namespace: otherwise a run of the same name in
     another namespace could use the sealed text to have events signed."""
+    return f"{namespace}/{run_id}"
 
 
 def parse_server_key(text: str) -> bytes:
