@@ -18,7 +18,7 @@ import uvloop
 
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeError
-from checklist_crds.platform.memory import give_memory_back
+from checklist_crds.platform.memory import configure_malloc
 from checklist_crds.platform.object_store import InvalidStore, open_store
 from checklist_crds.platform.process_end import end_process
 from checklist_crds.platform.readiness import Check
@@ -186,7 +186,7 @@ def main() -> int:
         print(f"checklist-operator: {problem}", file=sys.stderr)  # noqa: T201 - there is no log yet
         return 2
     configure_logging(settings.log_level)
-    give_memory_back()
+    configure_malloc()
     # Objects allocated so far stay. Each watch event leaves some forty objects of Kopf in a reference cycle. They are
     # collected after about 1,200 events, which costs less than frequent collections. Those in use just then (a quarter
     # at sixty events per second) move to the next generation, whose threshold is low for that reason.

@@ -81,7 +81,7 @@ def from_status(status: int, body: Mapping[str, Any]) -> KubeError:
         case 409:
             exists = body.get("reason") == "AlreadyExists"
             return (KubeAlreadyExists if exists else KubeConflict)(message, status=status)
-        case 422 if _is_patch_that_does_not_fit(body):
+        case 422 if _is_inapplicable_patch(body):
             return KubeConflict(message, status=status)
         case 400 | 413 | 422:
             return KubeInvalid(message, status=status)
@@ -93,6 +93,6 @@ def from_status(status: int, body: Mapping[str, Any]) -> KubeError:
             return KubeUnavailable(message, status=status)
 
 
-def _is_patch_that_does_not_fit(body: Mapping[str, Any]) -> bool:
+def _is_inapplicable_patch(body: Mapping[str, Any]) -> bool:
     """Whether a JSON Patch could not be applied to the current object; an invalid object names its kind."""
     return not (body.get("details") or {}).get("kind")

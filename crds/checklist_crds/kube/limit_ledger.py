@@ -50,7 +50,7 @@ _MADE_WITHIN_S: Final = 25.0
 _ENDS_AFTER: Final = timedelta(minutes=2)
 _WAITS_S: Final = 5.0
 """How long a request waits for others' reservations if only these leave no room."""
-_LOOKS_AGAIN_S: Final = 0.2
+_POLL_S: Final = 0.2
 _FLUSH_DELAY_S: Final = 0.1
 """How long the removal of reservations waits for the next reservation, to share its write."""
 _BATCH: Final = 200
@@ -221,7 +221,7 @@ class LimitLedger:
                 raise
             if waiting:
                 account.requests += waiting
-                await asyncio.sleep(_LOOKS_AGAIN_S)
+                await asyncio.sleep(_POLL_S)
         if not account.requests and not account.done and self._accounts.get(organization) is account:
             del self._accounts[organization]
 

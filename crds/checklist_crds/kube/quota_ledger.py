@@ -36,11 +36,11 @@ creating a run, so halving their number is worth the delay; a single dispatch ne
 _BATCH: Final = 1000
 _BURST: Final = 4
 """Dispatches between two patches from which on ids are prefetched."""
-_MOST_AHEAD: Final = 64
-_FEW_LEFT: Final = 16
+_MAX_PREFETCHED: Final = 64
+_REFILL_BELOW: Final = 16
 _FRESH_S: Final = 10.0
 """How long a prefetched id may be used; well below the time after which the operator releases it."""
-_FAR_FROM_THE_END: Final = 20 * _MOST_AHEAD
+_PREFETCH_ABOVE: Final = 20 * _MAX_PREFETCHED
 """Runs that the plan must have left for prefetching, so that its last runs are counted exactly, one by one."""
 
 
@@ -115,7 +115,7 @@ class QuotaLedger:
             run_id = new_id("r")
             return run_id, await self.reserve(organization, run_id)
         since, run_id = taken
-        if len(account.prefetched.entries) < min(account.taken, _FEW_LEFT):
+        if len(account.prefetched.entries) < min(account.taken, _REFILL_BELOW):
             account.wake.set()
             self._wake(organization, account)
         return run_id, replace(account.prefetched.reservation, since=since)
@@ -243,7 +243,7 @@ class QuotaLedger:
             after, verdicts = arithmetic.reserve(settled, batch.pending, limit=limit, now=now)
             if remembered and Verdict.OVER_QUOTA in verdicts.values():
                 continue  # The plan may have been raised: refuse only after a fresh read.
-            ahead = batch.ahead if limit is None or limit - after.used >= _FAR_FROM_THE_END else []
+            ahead = batch.ahead if limit is None or limit - after.used >= _PREFETCH_ABOVE else []
             after, _ = arithmetic.reserve(after, ahead, limit=limit, now=now)
             if remembered and after == before and (batch.confirmed or batch.released):
                 continue  # These ids may have been counted by another process: read again.
@@ -270,7 +270,7 @@ class QuotaLedger:
 def _ids_to_prefetch(burst: int, prefetched: _Prefetched | None) -> list[str]:
     """New ids to prefetch, for about two bursts like the last one; none without a burst."""
     left = len(prefetched.entries) if prefetched is not None else 0
-    return [new_id("r") for _ in range(min(2 * burst, _MOST_AHEAD) - left)] if burst >= _BURST else []
+    return [new_id("r") for _ in range(min(2 * burst, _MAX_PREFETCHED) - left)] if burst >= _BURST else []
 
 
 def _answer(futures: list[asyncio.Future[Reservation]], reservation: Reservation) -> None:

@@ -12,7 +12,7 @@ from ..resources.template_definition import Definition
 from .client import KubeClient
 from .errors import KubeAlreadyExists
 
-_BELIEVED_S: Final = 60.0
+_CACHED_S: Final = 60.0
 _SEEN: Final = 10_000
 
 
@@ -42,7 +42,7 @@ class RevisionStore:
         """
         metadata = revision["metadata"]
         key = (metadata["namespace"], metadata["name"])
-        if time.monotonic() - self._seen_at.get(key, float("-inf")) < _BELIEVED_S:
+        if time.monotonic() - self._seen_at.get(key, float("-inf")) < _CACHED_S:
             return
         with contextlib.suppress(KubeAlreadyExists):
             await self._client.create(TEMPLATE_REVISION, revision, metadata["namespace"])

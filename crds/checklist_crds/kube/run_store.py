@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..errors import ServiceError
-from ..platform.tracing import relate, traceparent_of
+from ..platform.tracing import link_current, traceparent_of
 from ..resources.kinds import RUN
 from ..resources.run import Run
 from ..resources.template_definition import Definition
@@ -55,7 +55,7 @@ class RunStore:
     async def get(self, namespace: str, name: str) -> Run:
         """Raises KubeNotFound."""
         body = await self._client.get(RUN, name, namespace)
-        relate(traceparent_of(body))
+        link_current(traceparent_of(body))
         return Run.parse(body)
 
     async def definition(self, run: Run) -> Definition:
@@ -126,7 +126,7 @@ class RunStore:
         body = await write_status(self._client, run, batch.decision.after)
         if body is None:
             return BatchChange(Change(run, batch.decision, definition, None), batch.outcomes)
-        relate(traceparent_of(body))
+        link_current(traceparent_of(body))
         return BatchChange(
             Change(run.written(batch.decision.after, body), batch.decision, definition, body), batch.outcomes
         )

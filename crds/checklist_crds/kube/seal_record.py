@@ -23,7 +23,7 @@ _DESCRIPTIONS: Final = {
     SEALED_SINCE: "Runs that are younger than this object are believed to be admitted only with a seal.",
     SEALS_EXPIRE_SINCE: "Runs that are younger than this object must have been created when they were sealed.",
 }
-_AGAIN_S: Final = 1.0
+_RETRY_S: Final = 1.0
 
 
 async def read_records(client: KubeClient, namespace: str, seals: RunSeals) -> None:
@@ -50,7 +50,7 @@ async def wait_for_records(client: KubeClient, namespace: str, seals: RunSeals) 
             if error.message != said:
                 logger.warning("the records of sealed runs cannot be read: %s", error.message)
             said = error.message
-            await asyncio.sleep(_AGAIN_S)
+            await asyncio.sleep(_RETRY_S)
 
 
 async def _created_at(client: KubeClient, namespace: str, name: str) -> datetime:

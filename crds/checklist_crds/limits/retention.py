@@ -90,7 +90,7 @@ def last_finished_at(delivery: Mapping[str, Any]) -> datetime:
     return max(parse_timestamp(moment) for moment in moments if moment is not None)
 
 
-def is_leaving(body: Mapping[str, Any]) -> bool:
+def is_terminating(body: Mapping[str, Any]) -> bool:
     """Whether it is being deleted and waits for a finalizer: its content is archived already, or must not be."""
     return "deletionTimestamp" in body["metadata"]
 

@@ -19,7 +19,7 @@ _M_MMAP_THRESHOLD: Final = -3
 _M_ARENA_MAX: Final = -8
 
 
-def give_memory_back() -> None:
+def configure_malloc() -> None:
     """Fixes the threshold above which freed memory is returned, and the number of heaps. Call it before threads start;
     without effect outside glibc."""
     with suppress(OSError, AttributeError):

@@ -52,7 +52,7 @@ def carried() -> str | None:
     return _carried.get()
 
 
-def relate(traceparent: str | None) -> None:
+def link_current(traceparent: str | None) -> None:
     """Links the current span of this task to that one, unless both are in one trace."""
     span = _current.get()
     if span is not None and traceparent is not None and trace_id_of(traceparent) != span.trace_id:

@@ -122,13 +122,13 @@ def _canonical_host(host: str, *, allow_insecure: bool) -> str:
     if host.startswith("["):
         v6 = _parse_ipv6(host[1:-1])
         if not allow_insecure:
-            _refuse_hopeless_address(v6.ipv4_mapped or v6)
+            _refuse_local_address(v6.ipv4_mapped or v6)
         return f"[{_format_ipv6(v6)}]"
     name = _mapped_name(host)
     if _ends_in_a_number(name):
         v4 = _parse_ipv4(name)
         if not allow_insecure:
-            _refuse_hopeless_address(v4)
+            _refuse_local_address(v4)
         return str(v4)
     name = _ascii_name(name)
     if not allow_insecure and ("." not in name or f".{name}".endswith(_INTERNAL_ZONES)):
@@ -228,7 +228,7 @@ def _format_ipv6(address: IPv6Address) -> str:
     return f"{before.strip(',').replace(',', ':')}::{after.strip(',').replace(',', ':')}"
 
 
-def _refuse_hopeless_address(address: IPv4Address | IPv6Address) -> None:
+def _refuse_local_address(address: IPv4Address | IPv6Address) -> None:
     if address.is_loopback or address.is_unspecified or address.is_link_local or address.is_multicast:
         raise InvalidTarget("denied_address", "The host is an address that no receiver can have.")
 

@@ -155,7 +155,7 @@ def without_service_links(environment: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def strangers(environment: Mapping[str, str], own: Collection[str]) -> Iterator[str]:
+def unknown_names(environment: Mapping[str, str], own: Collection[str]) -> Iterator[str]:
     """Yields a line for each unknown name. Values are never repeated: they may be secrets."""
     known = {*own, *BOTH, *API, *OPERATOR, *TOOLS}
     for name in sorted(environment):

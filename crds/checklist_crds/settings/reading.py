@@ -13,7 +13,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from .declaring import Group, Variable, groups, variables
 from .forms import shown
-from .names import SUFFIX, strangers, without_service_links
+from .names import SUFFIX, unknown_names, without_service_links
 from .rotation import HeldFile, UnreadableFile, content
 
 S = TypeVar("S", bound="ProgramSettings")
@@ -130,7 +130,7 @@ def read(model: type[S], environment: Mapping[str, str]) -> S:
     source = EnvironmentSource(model, environment)
     values = source()
     problems = [*source.problems]
-    problems += strangers(dict.fromkeys(without_service_links(environment), ""), source.names)
+    problems += unknown_names(dict.fromkeys(without_service_links(environment), ""), source.names)
     try:
         settings = model(**values)
     except ValidationError as error:

@@ -23,7 +23,7 @@ class ArchivedRuns:
         self._has_archived = has_archived
         self._remembered: dict[str, tuple[StoredObject, array[int]]] = {}
 
-    def just_now(self, key: Key) -> bool:
+    def was_just_archived(self, key: Key) -> bool:
         """Whether the run has just been archived."""
         return self._has_archived(key)
 

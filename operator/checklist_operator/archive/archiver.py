@@ -35,8 +35,8 @@ from checklist_crds.resources.kinds import ORGANIZATION, RUN, TEMPLATE_REVISION,
 from checklist_crds.resources.legal_hold import is_held
 from checklist_crds.times import Clock, parse_timestamp
 from checklist_crds.values.json_text import to_json
-from checklist_operator.archive.removal import ArchivedObjects, all_done
-from checklist_operator.archive.writer import ArchiveWriter, ErasedMeanwhile, Line, NotAllowed
+from checklist_operator.archive.removal import ArchivedObjects, gather_or_cancel
+from checklist_operator.archive.writer import ArchiveWriter, ErasureFilter, Line, NotAllowed
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.metrics import Metrics
 
@@ -86,7 +86,7 @@ class Archiver:
         self._leads = leads
         self._metrics = metrics
         self._writer = ArchiveWriter(store, clock=clock, writer=writer, leads=leads)
-        self._erased = ErasedMeanwhile(store, self._writer, clock=clock)
+        self._erased = ErasureFilter(store, self._writer, clock=clock)
         self._objects = ArchivedObjects(client, on_removed=on_removed)
         self._revisions: TTLCache[Key, JsonObject] = TTLCache(_REVISIONS)
         self._keeps: dict[str, Keep] = {}
@@ -166,7 +166,7 @@ class Archiver:
 
     async def archive_deliveries(self, keep: Keep, bodies: Sequence[JsonObject]) -> int:
         """Archives deliveries that are due before their runs; returns the number of deleted objects."""
-        if not await self._may_go(keep.organization):
+        if not await self._may_be_archived(keep.organization):
             return 0
         by_run: dict[Key, list[JsonObject]] = {}
         for body in bodies:
@@ -185,14 +185,14 @@ class Archiver:
     async def _archive_gathered(self, folder: Folder) -> int:
         gathered = self._gathered.pop(folder)
         del self._sizes[folder]
-        if not await self._may_go(folder.organization):
+        if not await self._may_be_archived(folder.organization):
             return 0
         records = await self._records(gathered)
         deleted = await self._archive(folder, records)
         self._left += [due.at for due in gathered if not self.has_archived(key_of(due.body))]
         return deleted
 
-    async def _may_go(self, organization: str) -> bool:
+    async def _may_be_archived(self, organization: str) -> bool:
         """Reads the legal hold again, since it takes effect at once and a sweep may take long."""
         keep = self._keeps[organization]
         try:
@@ -221,7 +221,7 @@ class Archiver:
                     "archive.run_refused", extra=about(run_id=due.body["metadata"]["name"], reason=repr(error))
                 )
 
-        await all_done([one(due) for due in gathered])
+        await gather_or_cancel([one(due) for due in gathered])
         return found
 
     async def _delivery(self, run: JsonObject, name: str) -> JsonObject | None:
@@ -266,7 +266,7 @@ class Archiver:
 
     async def _remove(self, place: PartPlace, lines: Sequence[Line], begun: float) -> int:
         """Deletes the content of a complete part from the cluster, and removes its mark."""
-        place_of_rest, lines, erased = await self._erased.sift(place, lines)
+        place_of_rest, lines, erased = await self._erased.remove_erased(place, lines)
         for line in lines:  # first, because a client that no longer finds the run may ask at once
             if isinstance(line, Record):
                 self._archived.put((line.namespace, line.run_id), True)

@@ -55,7 +55,7 @@ class ArchivedObjects:
                     for delivery in line.deliveries:
                         await self._delete(WEBHOOK_DELIVERY, delivery, removal, may)
 
-        await all_done([one(line) for line in lines])
+        await gather_or_cancel([one(line) for line in lines])
         return removal
 
     async def _remove_run(self, record: Record, removal: Removal, may: Callable[[], bool]) -> None:
@@ -70,9 +70,9 @@ class ArchivedObjects:
             if await self._delete(WEBHOOK_DELIVERY, delivery, removal, may) is None
         ]
         if changed:
-            await self._look_again(record, changed, removal)
+            await self._check_changed(record, changed, removal)
 
-    async def _look_again(self, record: Record, changed: Sequence[JsonObject], removal: Removal) -> None:
+    async def _check_changed(self, record: Record, changed: Sequence[JsonObject], removal: Removal) -> None:
         now = {str(one["metadata"]["name"]): one for one in record.deliveries}
         for delivery in changed:
             name, namespace = delivery["metadata"]["name"], delivery["metadata"]["namespace"]
@@ -105,7 +105,7 @@ class ArchivedObjects:
         return 1
 
 
-async def all_done(work: Sequence[Awaitable[None]]) -> None:
+async def gather_or_cancel(work: Sequence[Awaitable[None]]) -> None:
     """Awaits all concurrently; when one fails, cancels the others before raising its error."""
     tasks = [asyncio.ensure_future(one) for one in work]
     try:

@@ -139,7 +139,7 @@ def _records(content: bytes, manifest: Manifest) -> tuple[Line, ...]:
     return tuple(verified_records(content, manifest))
 
 
-class ErasedMeanwhile:
+class ErasureFilter:
     """Removes runs from the archive that were erased while the archiver held them.
 
     Methods raise StoreUnavailable, Damaged and NotAllowed.
@@ -150,7 +150,9 @@ class ErasedMeanwhile:
         self._writer = writer
         self._clock = clock
 
-    async def sift(self, place: PartPlace, lines: Sequence[Line]) -> tuple[PartPlace | None, list[Line], list[Line]]:
+    async def remove_erased(
+        self, place: PartPlace, lines: Sequence[Line]
+    ) -> tuple[PartPlace | None, list[Line], list[Line]]:
         """Returns the place of a valid part's remaining lines (None: there are none), these lines, and the erased ones.
 
         Call it after the part is valid and before its content is deleted from the cluster. An erasure is noted before

@@ -25,7 +25,7 @@ class LeadNotConfirmed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class ClaimedAttempt:
     """An exclusively claimed attempt. `delivery` is as last read or written."""
 
     delivery: Delivery
@@ -51,16 +51,16 @@ class Claims:
         self._burst = _Burst(one_by_one_per_s)
         self._confirmations: CallCoalescer[None, None, None] = CallCoalescer(lambda *_: confirm_lead())
 
-    async def take(self, delivery: Delivery, step: Send) -> Taken:
+    async def take(self, delivery: Delivery, step: Send) -> ClaimedAttempt:
         """Raises KubeConflict when another process was faster, LeadNotConfirmed, and other KubeErrors."""
-        if self._burst.grows() and not step.manual and delivery.status.claim is None:
+        if self._burst.is_exceeded() and not step.manual and delivery.status.claim is None:
             try:
                 await self._confirmations.add(None, None)
             except KubeConflict:
                 raise LeadNotConfirmed from None
-            return Taken(delivery, is_claimed=False)
+            return ClaimedAttempt(delivery, is_claimed=False)
         status = claimed(delivery.status, step, holder=self._holder, now=self._clock())
-        return Taken(await self._objects.write(delivery, status), is_claimed=True)
+        return ClaimedAttempt(await self._objects.write(delivery, status), is_claimed=True)
 
     def is_ours(self, delivery: Delivery, step: Send, *, was_claimed: bool) -> bool:
         """Whether `delivery`, as it is now, still waits for the outcome of the claimed attempt."""
@@ -84,7 +84,7 @@ class _Burst:
         self._now = 0
         self._before = 0
 
-    def grows(self) -> bool:
+    def is_exceeded(self) -> bool:
         """Counts an event; returns whether the rate is exceeded."""
         clock = asyncio.get_running_loop().time()
         if clock - self._since >= _SECOND:

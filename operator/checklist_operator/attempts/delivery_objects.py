@@ -99,15 +99,15 @@ class DeliveryObjects:
 
     async def get_body(self, namespace: str, name: str) -> JsonObject:
         """As `get`, with metadata."""
-        self._not_in_hand(namespace, name)
+        self._check_not_being_created(namespace, name)
         return await self._client.get(WEBHOOK_DELIVERY, name, namespace)
 
     async def get_recent(self, namespace: str, name: str) -> Delivery:
         """As `get` at less cost; may be slightly old, but includes our own writes and those of previous leaders."""
-        self._not_in_hand(namespace, name)
+        self._check_not_being_created(namespace, name)
         return Delivery.parse(await self._reads.get(WEBHOOK_DELIVERY, name, namespace))
 
-    def _not_in_hand(self, namespace: str, name: str) -> None:
+    def _check_not_being_created(self, namespace: str, name: str) -> None:
         if (namespace, name) in self._in_hand:
             raise KubeConflict("the delivery is just being made")
 

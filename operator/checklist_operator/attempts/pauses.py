@@ -15,7 +15,7 @@ from checklist_crds.resources.pause import PAUSED, PAUSED_ANNOTATION, is_paused
 from checklist_operator.faults import LocalFault
 
 
-class Held(LocalFault):
+class Paused(LocalFault):
     """The run or organization is paused: no attempt is used up."""
 
     def __init__(self, what: str) -> None:
@@ -57,20 +57,20 @@ class Pauses:
             self._on_resume()
 
     def check_known(self, run: Key, organization: str) -> None:
-        """Raises Held for what is known to be paused."""
+        """Raises Paused for what is known to be paused."""
         if run in self._runs:
-            raise Held("The run")
+            raise Paused("The run")
         if self._organizations.get(organization):
-            raise Held("The organization")
+            raise Paused("The organization")
 
     async def check(self, run: Mapping[str, Any] | None, organization: str) -> None:
-        """Raises Held and KubeError. `run` as read."""
+        """Raises Paused and KubeError. `run` as read."""
         if run is not None and is_paused(run["metadata"]):
-            raise Held("The run")
+            raise Paused("The run")
         if organization not in self._organizations:
             try:
                 self.observe_organization(None, await self._client.get(ORGANIZATION, organization))
             except KubeNotFound:
                 self._organizations.setdefault(organization, False)
         if self._organizations[organization]:
-            raise Held("The organization")
+            raise Paused("The organization")

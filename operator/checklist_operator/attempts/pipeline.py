@@ -68,8 +68,8 @@ class AttemptPipeline:
     ) -> SentAttempt | None:
         """Waits for a permit and makes the attempt that `prepare` then returns; None without one.
 
-        `starts` is called right before sending. Raises what `prepare` raises, Held, LocalFault (the result is unknown),
-        and KubeConflict when another process was faster.
+        `starts` is called right before sending. Raises what `prepare` raises, Paused, LocalFault (result unknown), and
+        KubeConflict when another process was faster.
         """
         held_up = self._transmitter.receiver_holds_up(url)
         async with self._transmitter.permit(url, organization, first=first):

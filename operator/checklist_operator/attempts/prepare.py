@@ -75,7 +75,7 @@ class Preparation:
         return self._inherited.for_s(event_ids, attempt=1)
 
     async def check_paused(self, run: Run, body: JsonObject) -> None:
-        """Raises Held and KubeError."""
+        """Raises Paused and KubeError."""
         await self._pauses.check(body, run.admitted_as.organization)
 
     async def first_attempts(
@@ -118,7 +118,7 @@ class Preparation:
     async def of_delivery(self, key: Key) -> Attempt | Wait | None:
         """Returns the due attempt of a delivery; None when none is left, which is then written.
 
-        Raises KubeNotFound, KubeConflict when it changed meanwhile, other KubeErrors, Held and LocalFault.
+        Raises KubeNotFound, KubeConflict when it changed meanwhile, other KubeErrors, Paused and LocalFault.
         """
         delivery = await self._objects.get_recent(*key)
         match self.next_step(delivery.status, delivery.created_at):

@@ -20,7 +20,7 @@ from checklist_crds.times import Clock
 from checklist_operator.attempts.attempt import Attempt, RecordedAttempt, SentAttempt
 from checklist_operator.attempts.claim import Claims
 from checklist_operator.attempts.delivery_objects import Delivery, DeliveryObjects, write_until_done
-from checklist_operator.attempts.pauses import Held
+from checklist_operator.attempts.pauses import Paused
 from checklist_operator.attempts.progress import Send, after_attempt, attempt_record, settled
 from checklist_operator.attempts.replay_progress import held_up, replayed
 from checklist_operator.attempts.run_status import change_run_status, with_delivering
@@ -79,7 +79,7 @@ class AttemptRecorder:
 
         Returns the updated run; None when it is gone.
         """
-        if isinstance(fault, Held):
+        if isinstance(fault, Paused):
             logger.info("events.held", extra=about(run_id=run[1], reason=fault.message))
         else:
             facts = about(run_id=run[1], reason=fault.reason, detail=fault.message, again_in_s=again_in_s)

@@ -18,7 +18,7 @@ from checklist_crds.resources.delivery import WebhookDeliveryStatus
 from checklist_crds.times import Clock, parse_timestamp
 from checklist_operator.attempts.attempt import Attempt
 from checklist_operator.attempts.claim import LeadNotConfirmed
-from checklist_operator.attempts.pauses import Held
+from checklist_operator.attempts.pauses import Paused
 from checklist_operator.attempts.progress import Conclude, Send, Wait
 from checklist_operator.attempts.replay_progress import is_incomplete
 from checklist_operator.attempts.wiring import AttemptParts
@@ -29,7 +29,7 @@ from checklist_operator.runtime.work_queue import WorkQueue
 _LOCAL_FAULT_PAUSE_S: Final = 10.0
 _CONFLICT_PAUSE_S: Final = 0.05
 """After a concurrent write."""
-_PAUSED_LOOK_S: Final = 30.0
+_PAUSED_POLL_S: Final = 30.0
 """A replay may belong to a settled run, which the watch does not show: the end of its pause is found by polling."""
 _UNCONFIRMED_PAUSE_S: Final = 1.0
 """By then the term has ended, or the lease is confirmed."""
@@ -138,10 +138,10 @@ class Deliveries:
             return _CONFLICT_PAUSE_S
         except LeadNotConfirmed:
             return _UNCONFIRMED_PAUSE_S
-        except Held:
+        except Paused:
             self._held.add(key)
             self._waiting.pop(key, None)  # paused, so not late
-            return _PAUSED_LOOK_S
+            return _PAUSED_POLL_S
         except LocalFault:
             return _LOCAL_FAULT_PAUSE_S
         finally:

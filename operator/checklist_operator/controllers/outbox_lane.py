@@ -54,7 +54,7 @@ class Lane:
     first_result_at: float = 0.0
     fault: LocalFault | None = None
     faults: int = 0
-    look_up: bool = False
+    needs_recovery: bool = False
     last_turn: Turn | None = None
     free_since: datetime | None = None
     """When the end of the last pause was noticed; events before it were not late."""
@@ -78,7 +78,7 @@ class Lane:
 
     @property
     def is_idle(self) -> bool:
-        return not (self.in_flight or self.results or self.look_up) and not has_work(self.body)
+        return not (self.in_flight or self.results or self.needs_recovery) and not has_work(self.body)
 
 
 def has_work(body: JsonObject) -> bool:

@@ -101,7 +101,7 @@ class PhotoCollector:
 
     async def _reconcile(self, gone: _Gone) -> float | None:
         namespace, own = gone
-        if self._archived.just_now((namespace, own.run_id)):
+        if self._archived.was_just_archived((namespace, own.run_id)):
             return None
         try:
             for folder in (own, PhotoFolder("", own.run_id)):

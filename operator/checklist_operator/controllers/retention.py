@@ -20,7 +20,7 @@ from checklist_crds.limits.retention import (
     Keep,
     expected_deliveries,
     is_admitted,
-    is_leaving,
+    is_terminating,
     last_finished_at,
     organization_of,
 )
@@ -96,7 +96,7 @@ class Retention:
                 async for page in self._pages(RUN):
                     for body in page:
                         keep = keeps.get(organization_of(body))
-                        if keep is None or keep.runs is None or is_leaving(body):
+                        if keep is None or keep.runs is None or is_terminating(body):
                             continue
                         held += keep.held or is_held(body)
                         at = keep.due_at(body)
@@ -158,9 +158,9 @@ class Retention:
         async for page in self._pages(WEBHOOK_DELIVERY):
             for body in page:
                 keep = keeps.get(str(body["spec"]["organizationRef"]["name"]))
-                if is_leaving(body) or (keep is not None and keep.archive and self._archiver.is_unavailable):
+                if is_terminating(body) or (keep is not None and keep.archive and self._archiver.is_unavailable):
                     continue
-                at = await self._leaves_at(body, keep, now)
+                at = await self._removal_due_at(body, keep, now)
                 if at is None:
                     continue
                 if keep is None or not keep.archive:
@@ -180,7 +180,7 @@ class Retention:
             return 0
         return await self._archiver.archive_deliveries(keep, [body for _, body in leaving])
 
-    async def _leaves_at(self, delivery: JsonObject, keep: Keep | None, now: datetime) -> datetime | None:
+    async def _removal_due_at(self, delivery: JsonObject, keep: Keep | None, now: datetime) -> datetime | None:
         """Returns since when a settled delivery is due for removal (too old, or its run is gone); None: it stays."""
         if keep is not None and keep.held:
             return None

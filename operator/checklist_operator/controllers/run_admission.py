@@ -36,7 +36,7 @@ from checklist_crds.runs.snapshot import Snapshot, snapshot
 from checklist_crds.times import Clock, parse_timestamp
 from checklist_crds.values import merge_patch
 from checklist_operator.archive.archived_runs import ArchivedRuns
-from checklist_operator.attempts.pauses import Held, Pauses
+from checklist_operator.attempts.pauses import Paused, Pauses
 from checklist_operator.attempts.signing_secrets import SigningSecrets
 from checklist_operator.controllers.labels import labelled
 from checklist_operator.controllers.templates import problems_text
@@ -49,7 +49,7 @@ from checklist_operator.runtime.work_queue import Backoff, WorkQueue
 
 logger = logging.getLogger(__name__)
 
-_AGAIN: Final = Backoff(first=30.0, longest=600.0)
+_BACKOFF: Final = Backoff(first=30.0, longest=600.0)
 _FINAL: Final = frozenset(phase.value for phase in RunPhase if phase.is_final)
 _NO_STEPS: Final = Definition(name="-", sections=[])
 
@@ -211,7 +211,7 @@ class RunAdmission:
         """Run ids are unique in the cluster and the archive: links, photos and webhooks refer to runs by id."""
         namespace, run_id = key_of(body)
         others, _ = await self._client.list_all(RUN, field_selector=f"metadata.name={run_id}")
-        taken = any(key_of(other) != (namespace, run_id) and _comes_before(other, body) for other in others)
+        taken = any(key_of(other) != (namespace, run_id) and _owns_id(other, body) for other in others)
         try:
             if taken or not await self._archived.missing([run_id]):
                 raise Refused("RunIdTaken", "Another run has or had this name. Choose another name.")
@@ -223,7 +223,7 @@ class RunAdmission:
     async def _check_pause(self, body: JsonObject, organization: str) -> None:
         try:
             await self._pauses.check(body, organization)
-        except Held as held:
+        except Paused as held:
             raise Refused(held.reason, held.message) from None
 
     def _snapshot(self, template: JsonObject) -> Snapshot:
@@ -294,7 +294,7 @@ class RunAdmission:
             if refusal.reason != PAUSED:
                 self._events.warn(_reference(run), refusal.reason, refusal.message)
             logger.info("run.not_admitted", extra=about(run_id=run.name, reason=refusal.reason, detail=refusal.message))
-        return _AGAIN.after(tries)
+        return _BACKOFF.after(tries)
 
     async def _refuse_unreadable(self, key: Key, body: JsonObject, error: ValidationError) -> None:
         """Refuses a run whose spec cannot be parsed, such as a date beyond the range of datetime. The spec is
@@ -369,7 +369,7 @@ class RunAdmission:
         return bool(patch)
 
 
-def _comes_before(other: JsonObject, body: JsonObject) -> bool:
+def _owns_id(other: JsonObject, body: JsonObject) -> bool:
     """Whether the id belongs to `other`: it is admitted, or older."""
     if other["spec"].get("resolved") or (other.get("status") or {}).get("resolved"):
         return True

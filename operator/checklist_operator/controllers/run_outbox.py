@@ -20,8 +20,8 @@ from checklist_crds.resources.kinds import RUN
 from checklist_crds.resources.run import Run, RunStatus
 from checklist_crds.times import Clock, parse_timestamp
 from checklist_operator.attempts.attempt import Attempt
-from checklist_operator.attempts.pauses import Held
-from checklist_operator.attempts.recover import records_left
+from checklist_operator.attempts.pauses import Paused
+from checklist_operator.attempts.recover import find_records
 from checklist_operator.attempts.run_status import change_run_status, with_delivering, with_records
 from checklist_operator.attempts.wiring import AttemptParts
 from checklist_operator.controllers.outbox_lane import Lane, Turn, awaits_retries, has_work
@@ -78,7 +78,7 @@ class RunOutbox:
             lane.learn(body)
         status = body.get("status") or {}
         self._pace.changed(key, status.get("seq", 0))
-        lane.look_up |= type_ is None and not lane.in_flight and not lane.results
+        lane.needs_recovery |= type_ is None and not lane.in_flight and not lane.results
         if lane.is_idle:
             self._drop_if_caught_up(key, lane)
         else:
@@ -169,8 +169,8 @@ class RunOutbox:
             return
         if self._waits_for_records_s(lane) > 0:
             return
-        if lane.look_up:
-            await self._look_up(key, lane)
+        if lane.needs_recovery:
+            await self._recover(key, lane)
         run = lane.run
         entries = [
             entry
@@ -192,7 +192,7 @@ class RunOutbox:
             task = asyncio.create_task(making, name=f"first attempt {attempt.event_id}")
             lane.in_flight[attempt.event_id] = task
 
-    async def _look_up(self, key: Key, lane: Lane) -> None:
+    async def _recover(self, key: Key, lane: Lane) -> None:
         """Finds results recorded before a restart. Reads the run again, because a list may be older than our last
         write."""
         try:
@@ -200,12 +200,12 @@ class RunOutbox:
         except KubeNotFound:
             self._forget(key)
             return
-        async for record in records_left(self._deliveries, lane.run, besides=lane.in_flight):
+        async for record in find_records(self._deliveries, lane.run, excluding=lane.in_flight):
             if record is not None:
                 self._keep_result(key, lane, record)
             if self._stopping:
                 return  # the next leader does the same
-        lane.look_up = False
+        lane.needs_recovery = False
         if lane.results:
             await self._write_results(key, lane)
 
@@ -284,7 +284,7 @@ class RunOutbox:
         lane.faults += 1
         pause = _FAULT_BACKOFF.after(lane.faults)
         if fault is not None:
-            if isinstance(fault, Held):
+            if isinstance(fault, Paused):
                 self._held.add(key)
             first = lane.faults == 1
             body = await self._recorder.postpone_run(key, lane.body, fault, again_in_s=pause, first=first)

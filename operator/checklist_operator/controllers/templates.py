@@ -35,7 +35,7 @@ from checklist_operator.runtime.work_queue import WorkQueue
 logger = logging.getLogger(__name__)
 
 _MESSAGE_ROOM: Final = 1900
-_AGAIN_S: Final = 30.0
+_RETRY_S: Final = 30.0
 
 TemplateChanged = Callable[[Key, str], None]
 """Called with key and public id of a template that is new, deleted, paused or resumed, or has a new version."""
@@ -119,7 +119,7 @@ class Templates:
             except LimitReached as error:
                 self._refused[key] = TemplateMeta.of(body).organization
                 await self._write_status(key, body, refusal, over=error)
-                return _AGAIN_S
+                return _RETRY_S
             self._refused.pop(key, None)
             await self._write_status(key, body, refusal)
         except KubeNotFound:

@@ -41,7 +41,7 @@ from checklist_operator.runtime.work_queue import WorkQueue
 logger = logging.getLogger(__name__)
 
 _SHOW_EVERY_S: Final = 1.0
-_LOOK_AGAIN_S: Final = 15.0
+_POLL_S: Final = 15.0
 _SEARCHES_AT_ONCE: Final = 8
 
 
@@ -127,19 +127,19 @@ class DeliveryReplays:
                 owner = (replay.spec.organization_ref.name, bool(replay.spec.filter.event_ids))
                 if not self._room.take(owner, key):
                     return None  # enqueued when a place becomes free
-                await self._work_off(replay)
+                await self._process(replay)
         except KubeNotFound:
             pass
         except KubeConflict:
             return 0.1  # another leader, or a changed label
         finally:
-            successor = self._room.give_back(key)
+            successor = self._room.release(key)
             if successor is not None:
                 self.queue.add(successor)
         self._known.discard(key)
         return None
 
-    async def _work_off(self, replay: BulkReplay) -> None:
+    async def _process(self, replay: BulkReplay) -> None:
         organization = replay.spec.organization_ref.name
         refusal = await self._tenancy.refusal(organization, replay.namespace)
         if refusal is not None:
@@ -192,8 +192,8 @@ class DeliveryReplays:
             while under_way.tasks or turns.left:
                 if replay.key not in self._known:
                     return None
-                for aside in under_way.stepped_aside():
-                    turns.give_back(aside)
+                for aside in under_way.take_held_up():
+                    turns.release(aside)
                 while under_way.has_room and (target := turns.take()) is not None:
                     under_way.start(target, self._replay_one(target, choice.request, under_way.held_up))
                 ended, _ = await asyncio.wait(
@@ -201,7 +201,7 @@ class DeliveryReplays:
                 )
                 for task in ended:
                     if (done := under_way.end(task)) is not None:
-                        turns.give_back(done)
+                        turns.release(done)
                     found.tally.count(task.result())
                 if loop.time() - shown_at >= _SHOW_EVERY_S:
                     replay = await self._status.show(replay, found.tally)
@@ -230,7 +230,7 @@ class DeliveryReplays:
                 if is_held_up(status):
                     held_up(target)
                 try:
-                    async with asyncio.timeout(_LOOK_AGAIN_S):
+                    async with asyncio.timeout(_POLL_S):
                         await changed.wait()
                 except TimeoutError:
                     pass

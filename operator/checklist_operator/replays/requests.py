@@ -46,7 +46,7 @@ from checklist_operator.runtime.work_queue import WorkQueue
 
 logger = logging.getLogger(__name__)
 
-_SOON_S: Final = 0.05
+_CONFLICT_RETRY_S: Final = 0.05
 _CLEARED: Final = {"metadata": {"annotations": {REPLAY_ANNOTATION: None, REPLAY_BY_ANNOTATION: None}}}
 
 Judged = tuple[JsonObject, ReplayRefusal | None]
@@ -95,7 +95,7 @@ class ReplayRequests:
                 if record is None:
                     body = await self._objects.get_body(*key)
                 else:
-                    body = await self._found_or_made(key, *record, request)
+                    body = await self._get_or_create(key, *record, request)
                 body, refusal = await self._judge(body, request, record=None if record is None else record[1])
                 if is_requested(body):
                     self.queue.add(key)  # clears the annotation
@@ -103,7 +103,7 @@ class ReplayRequests:
             except KubeNotFound:
                 return ReplayRefusal.RUN_DELETED
             except KubeConflict:
-                await asyncio.sleep(_SOON_S)
+                await asyncio.sleep(_CONFLICT_RETRY_S)
 
     async def _reconcile(self, key: Key) -> float | None:
         """Clears the annotation last: until then, the request is found again after a crash."""
@@ -119,7 +119,7 @@ class ReplayRequests:
         except KubeNotFound:
             return None
         except KubeConflict:
-            return _SOON_S  # a concurrent write, perhaps the next request
+            return _CONFLICT_RETRY_S  # a concurrent write, perhaps the next request
         return None
 
     async def _judge(
@@ -180,7 +180,7 @@ class ReplayRequests:
             return ReplayRefusal.PAYLOAD_NOT_KEPT
         return refusal_of_record(run, record) or (run, record)
 
-    async def _found_or_made(self, key: Key, run: Run, record: DeliveryRecord, request: ReplayRequest) -> JsonObject:
+    async def _get_or_create(self, key: Key, run: Run, record: DeliveryRecord, request: ReplayRequest) -> JsonObject:
         body = delivery_from_run(run, record, allow_insecure=self._allow_insecure)
         # With the annotation, so that after a crash the incomplete delivery shows its purpose.
         body["metadata"]["annotations"] = {REPLAY_ANNOTATION: format_timestamp(request.requested_at)} | (

@@ -54,7 +54,7 @@ async def search(client: KubeClient, namespaces: Iterable[str], choice: Choice, 
                 continue
             seen.add(spec.event_id)
             found.add(namespace, choice.of_delivery(spec, status, incomplete=is_incomplete(body, status)))
-        if choice.asks_the_runs:
+        if choice.includes_records:
             async for run in _runs(client, namespace, choice):
                 _add_from_run(found, seen, namespace, run, choice)
     for _ in set(choice.filter.event_ids) - seen:
@@ -87,7 +87,7 @@ async def _deliveries(client: KubeClient, namespace: str, choice: Choice) -> Asy
         field_selector=",".join(selectors) or None,
         label_selector=f"{ORGANIZATION_LABEL}={choice.organization}",
     )
-    async for body in _in_small_steps(pages):
+    async for body in _yielding(pages):
         yield body
 
 
@@ -102,7 +102,7 @@ async def _runs(client: KubeClient, namespace: str, choice: Choice) -> AsyncIter
             yield run
         return
     pages = client.pages(RUN, namespace, label_selector=f"{ORGANIZATION_LABEL}={choice.organization}")
-    async for body in _in_small_steps(pages):
+    async for body in _yielding(pages):
         status = body.get("status") or {}
         if not (status.get("records") or status.get("deliveries")):
             continue
@@ -114,7 +114,7 @@ async def _runs(client: KubeClient, namespace: str, choice: Choice) -> AsyncIter
         yield run
 
 
-async def _in_small_steps(pages: AsyncIterator[tuple[list[JsonObject], str]]) -> AsyncIterator[JsonObject]:
+async def _yielding(pages: AsyncIterator[tuple[list[JsonObject], str]]) -> AsyncIterator[JsonObject]:
     """Yields objects one by one, and lets other tasks run in between."""
     async for items, _ in pages:
         for number, body in enumerate(items):

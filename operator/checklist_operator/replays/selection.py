@@ -102,7 +102,7 @@ class Choice:
         return frozenset({DeliveryPhase.FAILED})
 
     @property
-    def asks_the_runs(self) -> bool:
+    def includes_records(self) -> bool:
         """Whether it may select events without a WebhookDelivery, which were delivered at their first attempt."""
         return self.is_explicit or DeliveryPhase.DELIVERED in self.phases
 
@@ -117,15 +117,15 @@ class Choice:
         target = Target(spec.event_id, spec.run_ref.name, host, spec.ts)
         if status.replay is not None and is_same(status.replay, self.request):
             return target  # requested before a crash
-        if spec.organization_ref.name != self.organization or not self._means(
+        if spec.organization_ref.name != self.organization or not self._matches(
             spec.run_ref.name, spec.event_id, spec.event, host
         ):
             return None
-        if incomplete and self.asks_the_runs:
+        if incomplete and self.includes_records:
             return replace(target, from_run=True)
         if not status.phase.is_final:
             return refusal_of(status) if self.is_explicit else None
-        if last is not None and last.attempted_at is not None and self._is_since(last.attempted_at):
+        if last is not None and last.attempted_at is not None and self._is_after_start(last.attempted_at):
             return None  # replayed by another request
         outcome = status.attempts[-1].outcome if status.attempts else None
         if not self._is_in(status.phase, outcome, status.finished_at):
@@ -136,7 +136,7 @@ class Choice:
         """Returns the verdict on an event without a WebhookDelivery."""
         webhook = run.spec.webhook
         host = host_of(webhook.url) if webhook is not None else ""
-        if not self._means(run.name, record.event_id, record.event, host):
+        if not self._matches(run.name, record.event_id, record.event, host):
             return None
         if not record.phase.is_final:
             return ReplayRefusal.RETRY_PENDING if self.is_explicit else None
@@ -144,11 +144,11 @@ class Choice:
             return None
         return refusal_of_record(run, record) or Target(record.event_id, run.name, host, ts, from_run=True)
 
-    def _is_since(self, moment: datetime) -> bool:
+    def _is_after_start(self, moment: datetime) -> bool:
         """Whether a recorded attempt ended after the replay's start."""
         return not self.is_new and moment >= self.started_at
 
-    def _means(self, run_id: str, event_id: str, event: EventName, host: str) -> bool:
+    def _matches(self, run_id: str, event_id: str, event: EventName, host: str) -> bool:
         wanted = self.filter
         return (
             (wanted.run_ref is None or wanted.run_ref.name == run_id)
@@ -164,7 +164,7 @@ class Choice:
         if finished_at is None:
             return wanted.finished_after is None and wanted.finished_before is None
         return (
-            (finished_at == self.started_at or not self._is_since(finished_at))
+            (finished_at == self.started_at or not self._is_after_start(finished_at))
             and (wanted.finished_after is None or finished_at >= wanted.finished_after)
             and (wanted.finished_before is None or finished_at < wanted.finished_before)
         )

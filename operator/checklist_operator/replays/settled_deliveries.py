@@ -46,7 +46,7 @@ class SettledDeliveries:
         failures = 0
         while True:
             try:
-                await self._look_and_watch(namespace)
+                await self._list_and_watch(namespace)
             except KubeGone:
                 failures = 0  # the next pass finds what was missed
             except KubeError as error:
@@ -54,7 +54,7 @@ class SettledDeliveries:
                 logger.warning("watch.failed", extra=about(of="settled deliveries", reason=error.message))
                 await asyncio.sleep(_BACKOFF.after(failures))
 
-    async def _look_and_watch(self, namespace: str | None) -> None:
+    async def _list_and_watch(self, namespace: str | None) -> None:
         """Lists all objects once while watching, then goes on watching; returns only with KubeError."""
         pages = self._client.pages(
             WEBHOOK_DELIVERY,

@@ -52,7 +52,7 @@ class Places:
             line.append(key)
         return False
 
-    def give_back(self, key: Key) -> Key | None:
+    def release(self, key: Key) -> Key | None:
         """Releases the replay's slot, if it has one; returns the replay that gets it. That one may be deleted by then,
         so it must give the slot back too."""
         owner = self._owners.pop(key, None)
@@ -97,7 +97,7 @@ class Turns:
                 return target
         return None
 
-    def give_back(self, target: Target) -> None:
+    def release(self, target: Target) -> None:
         """Marks the target as processed."""
         self._under_way[target.host] -= 1
         if not self._under_way[target.host]:
@@ -130,7 +130,7 @@ class UnderWay:
             self._newly_aside.append(target)
             self._leave()
 
-    def stepped_aside(self) -> list[Target]:
+    def take_held_up(self) -> list[Target]:
         """Returns the targets excluded since the last call: their turns are free."""
         newly, self._newly_aside = self._newly_aside, []
         return newly

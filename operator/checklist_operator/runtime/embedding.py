@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import kopf
 
-from checklist_operator.runtime.generators import GeneratorsOf
+from checklist_operator.runtime.generators import GeneratorTracker
 from checklist_operator.runtime.handlers import Observe, kopf_registry, kopf_settings
 from checklist_operator.runtime.json_logging import about
 
@@ -73,7 +73,7 @@ class EmbeddedKopf:
 
     async def _live_once(self) -> None:
         """Runs Kopf until one of its root tasks ends; raises that task's error."""
-        with GeneratorsOf(_KOPF) as streams:
+        with GeneratorTracker(_KOPF) as streams:
             tasks = await kopf.spawn_tasks(
                 registry=kopf_registry(self._observe),
                 settings=kopf_settings(),

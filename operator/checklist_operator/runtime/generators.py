@@ -17,7 +17,7 @@ from typing import Any, Final, Self
 logger = logging.getLogger(__name__)
 
 
-class GeneratorsOf:
+class GeneratorTracker:
     """Context manager that records the generators of one package started in this thread; call `close` afterwards."""
 
     def __init__(self, package: Path) -> None:

@@ -8,14 +8,14 @@ from checklist_crds.platform.log_lines import JsonLines, about
 __all__ = ["JsonLines", "about", "configure_logging"]
 
 
-def _retries_are_no_errors(record: logging.LogRecord) -> bool:
+def _downgrade_retries(record: logging.LogRecord) -> bool:
     """Downgrades errors of requests that Kopf will retry."""
     if record.name.startswith("kopf.") and "will retry" in str(record.msg):
         record.levelno, record.levelname = logging.WARNING, "WARNING"
     return True
 
 
-def _late_bytes_are_no_errors(record: logging.LogRecord) -> bool:
+def _downgrade_late_bytes(record: logging.LogRecord) -> bool:
     """Downgrades uvloop's error for TLS data on a connection that was just closed, as happens when watches end
     (https://github.com/MagicStack/uvloop/issues/506). Nothing is lost."""
     error = record.exc_info[1] if record.exc_info else None
@@ -28,8 +28,8 @@ def configure_logging(level: str) -> None:
     """Logs to standard error. Kopf logs only warnings and errors: otherwise a line for every event of every object."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
-    handler.addFilter(_retries_are_no_errors)
-    handler.addFilter(_late_bytes_are_no_errors)
+    handler.addFilter(_downgrade_retries)
+    handler.addFilter(_downgrade_late_bytes)
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)

@@ -27,7 +27,7 @@ MOST_WAITING: Final = 500
 BURST: Final = 50
 PER_S: Final = 5.0
 _LONGEST_MESSAGE: Final = 1000
-_OF_THE_CLUSTER: Final = "default"
+_CLUSTER_NAMESPACE: Final = "default"
 """Namespace for Events about cluster-scoped objects, as the API server requires."""
 
 
@@ -114,7 +114,7 @@ class EventRecorder:
             await self._write(reference, reason, pending)
 
     async def _write(self, reference: ObjectReference, reason: str, pending: _Pending) -> None:
-        namespace = reference.namespace or _OF_THE_CLUSTER
+        namespace = reference.namespace or _CLUSTER_NAMESPACE
         try:
             body = self._event(reference, reason, pending)
             try:
@@ -133,7 +133,7 @@ class EventRecorder:
 
     def _event(self, reference: ObjectReference, reason: str, pending: _Pending) -> dict[str, Any]:
         now = self._clock().strftime("%Y-%m-%dT%H:%M:%SZ")
-        namespace = reference.namespace or _OF_THE_CLUSTER
+        namespace = reference.namespace or _CLUSTER_NAMESPACE
         digest = hashlib.sha256(f"{reference.uid}/{reason}".encode()).hexdigest()[:16]
         return {
             "apiVersion": "v1",

@@ -42,8 +42,8 @@ logger = logging.getLogger(__name__)
 
 LEASE_NAME: Final = "checklist-dispatch-operator"
 _ANSWER_WITHIN_S: Final = 2.0
-_LOOK_EVERY_S: Final = 0.2
-_STANDBY_LOOKS_EVERY_S: Final = 0.25
+_POLL_S: Final = 0.2
+_STANDBY_POLL_S: Final = 0.25
 """More often than a leader renews: it is a mere read, and a released lease must be found quickly."""
 
 
@@ -259,7 +259,7 @@ class Leadership:
         while True:
             if await self._election.try_acquire_or_renew():
                 break
-            await asyncio.sleep(min(_STANDBY_LOOKS_EVERY_S, self._retry_period_s))
+            await asyncio.sleep(min(_STANDBY_POLL_S, self._retry_period_s))
         logger.info("lease.acquired", extra=about(identity=self._lock.identity, lease=self._lock.name))
         return self._lock.handover()
 
@@ -268,7 +268,7 @@ class Leadership:
         renewing = asyncio.create_task(self._renew(), name="lease renewal")
         try:
             while not renewing.done() and self.is_certain():
-                await asyncio.wait([renewing], timeout=_LOOK_EVERY_S)
+                await asyncio.wait([renewing], timeout=_POLL_S)
         finally:
             renewing.cancel()
             await asyncio.gather(renewing, return_exceptions=True)

@@ -16,7 +16,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from checklist_crds.times import Clock
 
-LOOK_EVERY_S: Final = 1.0
+POLL_S: Final = 1.0
 _SLACK: Final = 1000
 
 K = TypeVar("K")
@@ -106,7 +106,7 @@ class Timers:
         while True:
             self._earlier.clear()
             self.fire_due()
-            wait = LOOK_EVERY_S
+            wait = POLL_S
             if self._heap:
                 wait = min(wait, max(0.0, self._heap[0][0] - self._clock().timestamp()) + 0.001)
             with contextlib.suppress(TimeoutError):

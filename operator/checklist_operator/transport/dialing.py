@@ -23,7 +23,7 @@ from aiohttp.streams import StreamReader
 
 from checklist_operator.transport.addresses import AddressPolicy, BlockedAddress
 
-OWN_ERRNOS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS})
+LOCAL_ERRNOS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS})
 """Errors of the operating system that mean that this process has run out of a resource."""
 
 MAX_RESPONSE_BYTES: Final = 64 * 1024
@@ -67,7 +67,7 @@ def guarded_socket_factory(policy: AddressPolicy) -> SocketFactory:
         try:
             made = socket.socket(family, kind, protocol)
         except OSError as error:
-            if error.errno in OWN_ERRNOS:
+            if error.errno in LOCAL_ERRNOS:
                 attempt.own_fault = error
             raise
         attempt.dialled = True

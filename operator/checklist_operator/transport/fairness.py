@@ -181,7 +181,7 @@ class Permits:
             grant = Grant(gates)
             if self._in_doubt not in gates:
                 grant.overdue = asyncio.get_running_loop().call_later(
-                    self._limits.prompt_s, self._takes_long, grant, line.organization, line.first
+                    self._limits.prompt_s, self._mark_overdue, grant, line.organization, line.first
                 )
             _, future = line.waiters.popleft()
             future.set_result(grant)
@@ -192,7 +192,7 @@ class Permits:
             del self._lines_to[line.host]
         self._forget_idle(line.host, line.organization)
 
-    def _takes_long(self, grant: Grant, organization: str, first: bool) -> None:
+    def _mark_overdue(self, grant: Grant, organization: str, first: bool) -> None:
         """Counts a long attempt as in doubt from now on, even above that limit."""
         grant.overdue = None
         for gate in self._gates_in_doubt(organization):

@@ -25,7 +25,7 @@ from checklist_crds.resources.kinds import (
     Kind,
 )
 from checklist_crds.resources.pause import PAUSED_ANNOTATION
-from checklist_operator.attempts.pauses import Held, Pauses
+from checklist_operator.attempts.pauses import Paused, Pauses
 from checklist_operator.controllers.members import Members
 from checklist_operator.controllers.organizations import Organizations
 from checklist_operator.controllers.run_pauses import RunPauses
@@ -241,7 +241,7 @@ async def test_what_says_that_something_is_paused_is_true_before_its_watch_has_b
     await eventually(lambda: made.queue.is_idle)
     assert recorder.reasons == ["Normal Paused"]
     see("MODIFIED", shown)  # the watch is late
-    with pytest.raises(Held):
+    with pytest.raises(Paused):
         pauses.check_known((HOME, "acme"), "acme")
     see("MODIFIED", cluster.put(kind, "acme", spec))
     pauses.check_known((HOME, "acme"), "acme")
