@@ -20,7 +20,7 @@ class Metrics:
         self.attempts = counter(
             "checklists_delivery_attempts", "Attempts by outcome class and number.", ["outcome", "attempt"]
         )
-        self.deliveries = counter("checklists_deliveries", "Events that were delivered or failed after the last attempt.", ["result"])
+        self.deliveries = counter("checklists_deliveries", "Events that were delivered or finally failed.", ["result"])
         self.replays = counter("checklists_delivery_replays", "Replays that ended or were refused.", ["result"])
         self.attempt_seconds = histogram("checklists_delivery_attempt_seconds", "How long attempts took.", ["outcome"])
         for result in ("delivered", "failed"):
