@@ -19,13 +19,13 @@ class LinkPurpose(StrEnum):
 
 
 class OneTimeLink(KubeModel):
-    """A link that signs in once; a new one takes the place of the one before."""
+    """A one-time sign-in link; a new one replaces it."""
 
     sha256: str = Field(
         pattern=r"^[0-9a-f]{64}$", max_length=64, description="SHA-256 of the link's secret, hexadecimal."
     )
-    expires_at: Timestamp = Field(description="Until when it can be used.")
-    purpose: LinkPurpose = Field(default=LinkPurpose.SIGN_IN, description="What it is for.")
+    expires_at: Timestamp = Field(description="When it expires.")
+    purpose: LinkPurpose = Field(default=LinkPurpose.SIGN_IN, description="Purpose of the link.")
 
 
 class LocalAccountSpec(KubeModel):
@@ -39,16 +39,16 @@ class LocalAccountSpec(KubeModel):
         default=None, max_length=2000, description="The Argon2id hash of the password, sealed; absent: none is set."
     )
     password_changed_at: Timestamp | None = Field(default=None, description="When the password was last set.")
-    link: OneTimeLink | None = Field(default=None, description="A link that signs in once; absent when it was used.")
-    disabled: bool = Field(default=False, description="A disabled account signs in by no means.")
+    link: OneTimeLink | None = Field(default=None, description="A one-time sign-in link; absent once it is used.")
+    disabled: bool = Field(default=False, description="Whether signing in is disabled.")
     reset_at: Timestamp | None = Field(
         default=None,
-        description="When an administrator took the account over: sessions that began until then are over.",
+        description="When an administrator reset the account: earlier sessions have ended.",
     )
 
 
 class LocalAccountStatus(KubeModel):
-    """What the service knows of the account."""
+    """State of the account."""
 
     last_sign_in_at: Timestamp | None = Field(default=None, description="When the account last signed in.")
     conditions: list[StatusCondition] = ConditionsField()
@@ -61,29 +61,27 @@ class SignInMethod(StrEnum):
 
 
 class DashboardSessionSpec(KubeModel):
-    """A browser that is signed in. The object's name comes from the digest of its cookie; deleting it signs out."""
+    """A browser that is signed in. The object is named by the digest of its cookie; deleting it signs out."""
 
     sha256: str = Field(
         pattern=r"^[0-9a-f]{64}$", max_length=64, description="SHA-256 of the cookie's secret, hexadecimal."
     )
-    issuer: str = Field(
-        min_length=1, max_length=500, description="Who vouches for the person: the provider's issuer, or `local`."
-    )
-    subject: str = Field(min_length=1, max_length=255, description="The person, as the issuer names them for good.")
+    issuer: str = Field(min_length=1, max_length=500, description="Identity provider: its issuer, or `local`.")
+    subject: str = Field(min_length=1, max_length=255, description="The person's permanent id at the issuer.")
     email: str = Field(min_length=3, max_length=254, description="The e-mail address, in lower case.")
-    email_verified: bool = Field(default=False, description="Whether the issuer vouches for the e-mail address, too.")
+    email_verified: bool = Field(default=False, description="Whether the issuer has verified the e-mail address.")
     name: str = Field(min_length=1, max_length=200, description="The person's name.")
     method: SignInMethod = Field(description="How the person signed in.")
     created_at: Timestamp = Field(description="When the person signed in.")
-    expires_at: Timestamp = Field(description="When the session ends, whatever is done.")
-    client: str | None = Field(default=None, max_length=300, description="The browser, in its own words.")
+    expires_at: Timestamp = Field(description="When the session ends, also if it is in use.")
+    client: str | None = Field(default=None, max_length=300, description="User-Agent of the browser.")
     sealed_id_token: str | None = Field(
-        default=None, max_length=16_000, description="The provider's ID token, sealed: signing out there asks for it."
+        default=None, max_length=16_000, description="The provider's ID token, sealed; needed to sign out there."
     )
 
 
 class DashboardSessionStatus(KubeModel):
-    """What the service knows of the session."""
+    """State of the session."""
 
     last_seen_at: Timestamp | None = Field(default=None, description="Last use, at most some minutes old.")
     conditions: list[StatusCondition] = ConditionsField()

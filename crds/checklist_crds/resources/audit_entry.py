@@ -19,22 +19,22 @@ class ActorKind(StrEnum):
 
 
 class Actor(KubeModel):
-    """Who acts."""
+    """The actor."""
 
     kind: ActorKind = Field(description="A member in the dashboard, an API key, or the service itself.")
     id: str | None = Field(
         default=None, max_length=253, description="Public id of the member (u-<uuid>), or the name of the key."
     )
-    name: str = Field(max_length=200, description="The member's name, or what the key is for, at that time.")
+    name: str = Field(max_length=200, description="Name of the member or key at that time.")
     email: str | None = Field(default=None, max_length=254, description="The member's e-mail address at that time.")
 
 
 class AuditTarget(KubeModel):
-    """What it is done to."""
+    """The target of an action."""
 
     kind: str = Field(
         max_length=64,
-        description="What kind of thing it is: api_key, member, template, replay, delivery, run or session.",
+        description="Kind: api_key, member, template, replay, delivery, run or session.",
     )
     id: str | None = Field(default=None, max_length=253, description="Its public id.")
     name: str | None = Field(default=None, max_length=500, description="Its name at that time.")
@@ -47,22 +47,24 @@ class AuditOutcome(StrEnum):
 
 
 class AuditEntrySpec(KubeModel):
-    """One act; immutable."""
+    """One action; immutable."""
 
-    organization_ref: OrganizationRef = Field(description="The organization that it belongs to.")
+    organization_ref: OrganizationRef = Field(description="Its organization.")
     at: Timestamp = Field(description="When it was done.")
     actor: Actor = Field(description="Who did it.")
-    action: str = Field(max_length=64, pattern=r"^[a-z_]+\.[a-z_]+$", description="What, for example template.deleted.")
-    target: AuditTarget = Field(description="What it was done to.")
+    action: str = Field(
+        max_length=64, pattern=r"^[a-z_]+\.[a-z_]+$", description="The action, for example template.deleted."
+    )
+    target: AuditTarget = Field(description="The target of the action.")
     outcome: AuditOutcome = Field(
         default=AuditOutcome.DONE,
-        description="Absent or done; failed: what the entry before announced could not be done.",
+        description="Absent or done; failed: the action announced by the earlier entry failed.",
     )
     details: dict[str, Annotated[str, Field(max_length=300)]] = Field(
-        default_factory=dict, max_length=20, description="What else tells the act from others; never a secret."
+        default_factory=dict, max_length=20, description="More details of the action; never a secret."
     )
     request_id: str | None = Field(default=None, max_length=128, description="X-Request-Id of the request.")
-    address: str | None = Field(default=None, max_length=64, description="Where the request came from.")
+    address: str | None = Field(default=None, max_length=64, description="IP address of the request.")
 
 
 def entry_name(at: datetime) -> str:

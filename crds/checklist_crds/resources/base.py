@@ -91,15 +91,15 @@ _STATUSES: Final = {True: ConditionStatus.TRUE, False: ConditionStatus.FALSE, No
 
 
 class StatusCondition(KubeModel):
-    """A condition as all of Kubernetes writes it (metav1.Condition)."""
+    """A Kubernetes condition (metav1.Condition)."""
 
-    type: str = Field(max_length=64, description="What the condition is about, for example Admitted.")
+    type: str = Field(max_length=64, description="Type of the condition, for example Admitted.")
     status: ConditionStatus = Field(description="True, False or Unknown.")
     reason: str = Field(max_length=64, description="One CamelCase word for programs.")
     message: str = Field(default="", max_length=2000, description="A sentence for people.")
     last_transition_time: Timestamp = Field(description="When the status last changed.")
     observed_generation: int | None = Field(
-        default=None, ge=0, description="metadata.generation that the condition was decided for."
+        default=None, ge=0, description="metadata.generation that the condition refers to."
     )
 
 
@@ -135,6 +135,6 @@ def ConditionsField() -> Any:  # noqa: N802 - reads as the Field() that it is
     return Field(
         default_factory=list,
         max_length=16,
-        description="What holds for the object now, by type.",
+        description="Current conditions of the object, by type.",
         json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
     )

@@ -42,7 +42,7 @@ class DeliveryPhase(StrEnum):
 
 
 class DeliveryRecord(KubeModel):
-    """How one event of the run got on. Pending means: a WebhookDelivery retries it."""
+    """Delivery of one event of the run. Pending: a WebhookDelivery retries it."""
 
     seq: int = Field(ge=1, description="Number of the event in the run.")
     event: EventName = Field(description="Kind of the event.")
@@ -51,8 +51,8 @@ class DeliveryRecord(KubeModel):
     phase: DeliveryPhase = Field(description="Delivered, Failed, or Pending while it is retried.")
     attempts: int = Field(ge=0, le=5, description="Attempts made so far.")
     started_at: Timestamp | None = Field(default=None, description="Start of the last attempt.")
-    duration_ms: int | None = Field(default=None, ge=0, description="Length of the last attempt.")
-    outcome: OutcomeClass | None = Field(default=None, description="How the last attempt ended.")
+    duration_ms: int | None = Field(default=None, ge=0, description="Duration of the last attempt, in milliseconds.")
+    outcome: OutcomeClass | None = Field(default=None, description="Outcome of the last attempt.")
     http_status: int | None = Field(default=None, ge=0, le=999, description="Status of the last answer.")
 
 

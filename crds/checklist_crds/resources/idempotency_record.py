@@ -11,9 +11,9 @@ from .base import KubeModel, OrganizationRef
 
 
 class IdempotencyRecordSpec(KubeModel):
-    """What was made with a key; immutable."""
+    """A used key; immutable."""
 
     organization_ref: OrganizationRef = Field(description="The organization whose key it is.")
     expires_at: Timestamp = Field(
-        description="Until when the key makes nothing again: 24 hours after its first request. Removed afterwards."
+        description="When the key expires and the record is deleted: 24 hours after its first request."
     )

@@ -30,19 +30,17 @@ class TemplateSpec(Definition):
 
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
 
-    organization_ref: OrganizationRef = Field(
-        alias="organizationRef", description="The organization that it belongs to."
-    )
+    organization_ref: OrganizationRef = Field(alias="organizationRef", description="Its organization.")
     revised_at: Timestamp | None = Field(
-        default=None, alias="revisedAt", description="Set by every PATCH of the API, so that each one makes a version."
+        default=None, alias="revisedAt", description="Set by every PATCH of the API, so that each creates a version."
     )
 
 
 class TemplateStatus(KubeModel):
-    """What the operator found out about the template."""
+    """State of the template."""
 
     id: str | None = Field(default=None, max_length=64, description="Public id, t-<uuid>.")
-    version: int | None = Field(default=None, ge=1, description="Version that the conditions speak of.")
+    version: int | None = Field(default=None, ge=1, description="Version that the conditions refer to.")
     step_count: int | None = Field(default=None, ge=0, description="Number of steps.")
     conditions: list[StatusCondition] = ConditionsField()
 
