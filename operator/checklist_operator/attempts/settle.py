@@ -98,7 +98,8 @@ class DeliverySettler:
         """Settles the delivery of an event that another operator has delivered.
 
         Two operators made the first attempt, for example after one was suspended past its lease, and the one that
-        failed handed over."""
+        failed handed over.
+        """
         status = found_delivered(delivery.status, now=self._clock(), generation=delivery.generation)
         self.announce(await self._objects.write(delivery, settled(status)))
 

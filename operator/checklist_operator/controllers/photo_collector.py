@@ -169,7 +169,8 @@ class PhotoCollector:
     async def _find(self, folder: PhotoFolder, namespaces: Collection[str]) -> list[Run]:
         """Returns the runs that the folder may belong to. `namespaces`: where to read them one by one.
 
-        Raises KubeError, also without permission to read one of them: then nothing counts as deleted."""
+        Raises KubeError, also without permission to read one of them: then nothing counts as deleted.
+        """
         found: dict[str, Run] = {}
         for namespace in namespaces:
             with contextlib.suppress(KubeNotFound):

@@ -49,7 +49,7 @@ class RecordPace:
     def delay_s(self, key: Hashable, *, more_to_come: bool, urgent: bool) -> float:
         """Returns how many seconds a write may be delayed, from the run's first result.
 
-        `more_to_come`: attempts of the run are in flight. `urgent`: not all results are successes.
+        `more_to_come`: attempts of the run are in flight. `urgent`: a failure, the run's end, or shutdown.
         """
         if urgent or self._total > MOST_WAITING or self._waiting.get(key, 0) >= ENOUGH or not self.is_active(key):
             return GATHER_S if more_to_come else 0.0

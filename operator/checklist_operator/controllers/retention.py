@@ -1,8 +1,8 @@
 """Retention: deletes settled runs, finished deliveries and audit entries past their organization's retention period.
 
 Runs and deliveries are archived first, unless their organization wants them deleted; without an archive they stay. A
-run's deliveries are removed with it, since they belong to no one else. Deletions are conditional on the version that
-was read. Nothing relies on owner references, which need a controller manager.
+run's deliveries are removed with it, since they cannot be attributed without it. Deletions are conditional on the
+version that was read. Nothing relies on owner references, which need a controller manager.
 """
 
 import logging
