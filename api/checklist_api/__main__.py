@@ -14,7 +14,7 @@ import uvloop
 from aiohttp import web
 
 from checklist_crds.kube.errors import KubeError
-from checklist_crds.platform.memory import give_memory_back
+from checklist_crds.platform.memory import configure_malloc
 from checklist_crds.platform.process_end import end_process
 
 from .app import application
@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"checklist_api: {error}", file=sys.stderr)  # noqa: T201 - before logging is set up
         return 2
     log_to_stderr(settings.log_level)
-    give_memory_back()
+    configure_malloc()
     # What is there now stays; what requests make is short-lived and hardly ever in circles.
     gc.freeze()
     gc.set_threshold(50_000, 5, 10)

@@ -101,7 +101,7 @@ def test_every_kind_of_damage_is_named(archive: Archive, capsys: pytest.CaptureF
     assert (status, len(problems)) == (1, 6)
     for key, why in (
         (flipped.place.key, "digest"),
-        (missing.place.key, "is not there"),
+        (missing.place.key, "is missing"),
         (torn.place.manifest_key, ""),
         (lonely.place.key, "has no manifest"),
         ("run r-00000000-0000-4000-8000-000000000015", "another month"),

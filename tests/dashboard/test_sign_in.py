@@ -95,7 +95,7 @@ async def test_an_invitation_signs_in_and_its_password_works(office: Office, new
     await theirs.button("Sign in another way").click()
     await enter_password(other, email.upper(), "not the password at all")
     await expect(other.page.get_by_role("textbox", name="Password")).to_be_focused()
-    await expect(theirs.main.locator(".error")).to_have_text("The e-mail address or the password is not right.")
+    await expect(theirs.main.locator(".error")).to_have_text("The e-mail address or the password is wrong.")
     await enter_password(other, email.upper())
     await expect(theirs.button("Your account: Lou Local")).to_be_visible()
 

@@ -57,7 +57,7 @@ def revalidate_on_change(
     )
     for informer, handler in handlers:
         if informer is not None:
-            informer.also_tell(handler)
+            informer.add_handler(handler)
 
 
 async def revalidate_by_polling(hub: LiveHub, are_there: Callable[[Collection[str]], Awaitable[bool]]) -> None:

@@ -64,7 +64,7 @@ def feed(
         (members.informer, _member),
     )
     for informer, read in owned:
-        informer.also_tell(_teller(hub, read))
+        informer.add_handler(_teller(hub, read))
 
 
 def _teller(hub: LiveHub, read: _Read) -> Handler:
