@@ -225,9 +225,7 @@ def stores_of(options: Namespace, *, target: str) -> "Stores":
     photos = options.photo_store or os.environ.get(PHOTO_STORE, "").strip()
     archive = options.archive_store or os.environ.get(ARCHIVE_STORE, "").strip() or photos
     if not photos:
-        raise CommandFailed(
-            f"the photo store is not set: set {PHOTO_STORE}, or give --photo-store or --no-photos"
-        )
+        raise CommandFailed(f"the photo store is not set: set {PHOTO_STORE}, or give --photo-store or --no-photos")
     if target.rstrip("/") in (photos.rstrip("/"), archive.rstrip("/")):
         raise CommandFailed("a backup must not be in the same place as the photos or the archive")
     return Stores(open_backup(photos), open_backup(archive))

@@ -42,9 +42,7 @@ def _configure(parser: ArgumentParser) -> None:
     who.add_argument("--run", metavar="ID", action="append", default=[], type=run_id, help="a run, r-<uuid>")
     parser.add_argument("--dry-run", action="store_true", help="print what would be erased, and change nothing")
     parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
-    parser.add_argument(
-        "--receipt", metavar="FILE", help="write the receipt to a new file (default: standard output)"
-    )
+    parser.add_argument("--receipt", metavar="FILE", help="write the receipt to a new file (default: standard output)")
     parser.add_argument("--with-account", action="store_true", help="also remove their member, account and sessions")
     parser.add_argument(
         "--backup",

@@ -90,8 +90,7 @@ def _reporter() -> "Callable[[Resealed], None]":
     progress = Progress()
     return lambda now: progress.now_and_then(
         lambda: (
-            f"pass {now.number}: {now.seen:,} secrets read, {now.resealed:,} resealed, "
-            f"{now.unreadable:,} unreadable"
+            f"pass {now.number}: {now.seen:,} secrets read, {now.resealed:,} resealed, {now.unreadable:,} unreadable"
         )
     )
 
@@ -136,9 +135,7 @@ def _ring(options: Namespace) -> KeyRing:
         except UnicodeDecodeError:
             raise CommandFailed(f"{source}: must be id:base64,id:base64") from None
     if not text.strip():
-        raise CommandFailed(
-            f"{source} is empty: it must contain the keys of API and operator, the new one first"
-        )
+        raise CommandFailed(f"{source} is empty: it must contain the keys of API and operator, the new one first")
     try:
         return KeyRing.parse(text)
     except ValueError as error:

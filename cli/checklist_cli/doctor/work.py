@@ -69,9 +69,7 @@ async def restored(client: KubeClient) -> AsyncIterator[Finding]:
     try:
         bodies, _ = await client.list_all(ORGANIZATION)
     except KubeError as error:
-        yield unknown(
-            "restore", f"organizations cannot be read: {error.message}", "run it with the right to list them"
-        )
+        yield unknown("restore", f"organizations cannot be read: {error.message}", "run it with the right to list them")
         return
     for body in bodies:
         snapshot = (body["metadata"].get("annotations") or {}).get(RESTORING_ANNOTATION)
@@ -105,12 +103,8 @@ async def runs(client: KubeClient, keys: Collection[str], now: Clock, report: Re
         return
     phases = ", ".join(f"{number:,} {phase}" for phase, number in sorted(seen.items()))
     yield ok("runs", f"{seen.total():,} are not settled" + (f" ({phases})" if phases else ""))
-    yield expired.finding(
-        "expiry", "no open run is past its expiry", "open runs are past their expiry", _STUCK_ADVICE
-    )
-    yield unsent.finding(
-        "events", "no event waits to be sent", "runs have unsent events", _STUCK_ADVICE
-    )
+    yield expired.finding("expiry", "no open run is past its expiry", "open runs are past their expiry", _STUCK_ADVICE)
+    yield unsent.finding("events", "no event waits to be sent", "runs have unsent events", _STUCK_ADVICE)
     if refused:
         text = f"{len(refused):,} runs are not admitted: {_some(refused)}"
         yield Finding("admission", Level.WARNING, text, "see the reason with kubectl describe clrun NAME")

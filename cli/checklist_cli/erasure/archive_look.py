@@ -168,4 +168,3 @@ def _deliveries_of(line: bytes, person: Person, known: Known, targets: frozenset
         host=host_of(removed.deliveries[0]["spec"].get("url")),
         deliveries=tuple(str(one["metadata"]["name"]) for one in removed.deliveries),
     )
-

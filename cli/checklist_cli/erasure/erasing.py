@@ -132,7 +132,6 @@ class Erasure:
         body = AUDIT_ENTRY.manifest(entry_name(now), organization.home, spec.to_kube(), organization=organization.name)
         await self._places.client.create(AUDIT_ENTRY, body, organization.home)
 
-
     async def _erase(self, sight: Sight, journal: Journal) -> None:
         held = set(sight.held)
         held |= await self._removal.runs([run for run_id, run in sight.live.items() if run_id not in held])
@@ -160,13 +159,11 @@ class Erasure:
         await self._journals.write(journal)
         await gathered(self._rewriting.carry_out(plan) for plan in plans if plan is not None)
 
-
     async def _receipt(self, journal: Journal, sight: Sight) -> dict[str, Any]:
         request, organization = self._request, self._request.organization
         held, now = sight.held, self._clock()
         left = [
-            f"{place.key}: the operator is writing it; run the command again in ten minutes"
-            for place in sight.in_work
+            f"{place.key}: the operator is writing it; run the command again in ten minutes" for place in sight.in_work
         ]
         left += [f"{what}: cannot be read" for what in sight.unreadable]
         if sight.can_go:

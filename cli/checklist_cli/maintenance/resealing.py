@@ -24,6 +24,7 @@ NOT_SEALED: Final = "(not sealed)"
 _PASSES: Final = 5
 _SHOWN: Final = 20
 
+
 @dataclass(slots=True)
 class Resealed:
     """Progress: `seen` sealed secrets in pass `number`; the other counts are of all passes."""

@@ -121,9 +121,7 @@ def _length(request: CapturedRequest) -> Check:
     length, there = request.declared_length, len(request.body)
     if length is None or length == there:
         return _passed("content-length", f"{there:,} bytes")
-    remedy = (
-        "the capture is truncated: keep the whole body" if there < length else "the capture has more than the body"
-    )
+    remedy = "the capture is truncated: keep the whole body" if there < length else "the capture has more than the body"
     return _failed("content-length", f"Content-Length is {length:,} and the body has {there:,} bytes", remedy)
 
 
