@@ -400,9 +400,7 @@ async def test_a_run_that_says_of_itself_that_it_was_admitted_is_not_believed_in
     for variable, value in target.environment().items():
         monkeypatch.setenv(variable, value)
     assert await program("restore", "--from", url) == 0
-    assert "not proven: 4 runs were admitted without a valid seal" in (
-        printed := capsys.readouterr().out
-    )
+    assert "not proven: 4 runs were admitted without a valid seal" in (printed := capsys.readouterr().out)
     assert f"{plain}, {forged}, {again}, {closed}" in printed
     for where in (target.namespace, f"{target.namespace}-new"):
         if where != target.namespace:

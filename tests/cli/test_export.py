@@ -109,7 +109,7 @@ def test_what_was_printed_in_part_is_not_printed_again(
     [
         (
             [refused(429, "Other exports are under way", Retry_After="7"), refused(503), Answer(b"it")],
-            *(0, [7.0, 4.0], "429: Other exports are under way; again in 7 s"),
+            *(0, [7.0, 4.0], "429: Other exports are under way; next attempt in 7 s"),
         ),
         ([refused(401, "no such key\x1b[2J")], 2, [], "the service answers 401: no such key"),
         (

@@ -83,6 +83,7 @@ class Journal(_Part):
     def known(self) -> dict[str, frozenset[str]]:
         return {run_id: frozenset(run.uids) for run_id, run in self.runs.items()}
 
+    @property
     def replaced(self) -> frozenset[PartPlace]:
         """Parts to delete: one without a manifest is a remainder of this erasure."""
         return frozenset(place for key in self.parts if (place := PartPlace.of_key(key)) is not None)

@@ -29,7 +29,7 @@ class S3Server:
     child: Child
 
     def settings(self, prefix: str) -> dict[str, str]:
-        """Environment for API and operator: their photos below `prefix` of the bucket."""
+        """Environment for API and operator: photos below `prefix` of the bucket."""
         return {
             "CHECKLISTS_PHOTO_STORE": f"s3://{self.bucket}/{prefix}",
             "AWS_ENDPOINT_URL": self.url,
@@ -42,14 +42,13 @@ class S3Server:
 
 @contextmanager
 def s3_server(folder: Path, *, report: Callable[[str], None] = say) -> Iterator[S3Server]:
-    """A server over `folder`, which ends with the block. Raises Failure."""
+    """Run a server over `folder` for the duration of the block. Raises Failure."""
     bucket, access_key, secret_key = "photos-of-tests", "tests", secrets.token_hex(16)
     data, attributes = folder / "data", folder / "attributes"
     (data / bucket).mkdir(parents=True)
     attributes.mkdir()
     port = free_ports(1)[0]
-    # Not every file system of a test machine has extended attributes: what S3 keeps of an object beside its bytes
-    # is in files of its own.
+    # Object metadata goes to files, because not every file system supports extended attributes.
     command: list[str | Path] = [
         *(find_tool(S3_SERVER, report=report), "--port", f"127.0.0.1:{port}", "--quiet"),
         *("posix", "--sidecar", attributes, data),

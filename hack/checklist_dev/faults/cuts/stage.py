@@ -215,6 +215,7 @@ class _Case:
         async with self._operator(operator_id, Course(), handover):
             await self._until_done()
             await asyncio.sleep(_SETTLE_S)
+
     @asynccontextmanager
     async def _operator(
         self, operator_id: str, course: Course, handover: Handover = NO_HANDOVER
@@ -251,6 +252,7 @@ class _Case:
             (end,) = await asyncio.gather(working, return_exceptions=True)
             if isinstance(end, Exception):
                 self._played.bugs.append(f"operator {operator_id} ended by itself: {end!r}")
+
     def _done(self) -> bool:
         return self._answered and self._all_ended()
 

@@ -131,6 +131,7 @@ class Workload:
         used = await self._used(len(names))
         statuses = {name: await self._refused_everywhere(key) for name, key in self._revoked.items()}
         return FinalState(names, used, limit, tuple(listed), statuses)
+
     async def _dispatch(self) -> None:
         key = new_op()
         body = {"template_id": self._rng.choice(self._templates), "executor_ref": key}
@@ -234,6 +235,7 @@ class Workload:
     async def _read_usage(self) -> None:
         replica = self._any()
         self._note("usage", "usage", replica, await self._ask(replica, "GET", "/v1/usage", None, self._owner))
+
     async def _increment(self) -> None:
         """Increment with If-Match, and retry on conflicts."""
         template = self._rng.choice(self._templates)
@@ -263,6 +265,7 @@ class Workload:
         seen = _template_of(answer.body)
         self._note("template", template, replica, answer, read=seen)
         return seen
+
     async def _make_key(self) -> None:
         if self._desk is None or len(self._keys) >= _KEYS:
             return
@@ -308,6 +311,7 @@ class Workload:
             if set(statuses) == {401} or time.monotonic() > deadline:
                 return statuses
             await asyncio.sleep(0.05)
+
     async def _listed(self, replica: int, expected: int) -> frozenset[str]:
         """All runs that a replica lists, once there are `expected` ones or time is up."""
         deadline = time.monotonic() + _REFUSED_WITHIN_S
