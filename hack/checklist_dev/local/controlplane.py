@@ -28,7 +28,7 @@ from checklist_dev.failures import Failure, end_on_signals, run_tool, say
 from checklist_dev.local.certificates import Credentials, credentials_in
 from checklist_dev.local.kubectl import kubectl_for
 from checklist_dev.programs.binaries import Binaries, find_binaries
-from checklist_dev.system.ports import free_ports, port_is_free
+from checklist_dev.system.ports import free_ports, http_get, port_is_free
 from checklist_dev.system.processes import Child
 
 ATTEMPTS = 5
@@ -293,12 +293,12 @@ class ControlPlane:
         return Child("kube-apiserver", command, log=self.folder / "logs" / "kube-apiserver.log", env=env)
 
     def _etcd_ready(self) -> bool:
-        return answers_ok(http.client.HTTPConnection("127.0.0.1", self._ports["etcd"], timeout=1), "/readyz")
+        return http_get(http.client.HTTPConnection("127.0.0.1", self._ports["etcd"], timeout=1), "/readyz")[0] == 200
 
     def _apiserver_ready(self) -> bool:
         context = ssl.create_default_context(cafile=str(self.credentials.authority))
         connection = http.client.HTTPSConnection("127.0.0.1", self._ports["apiserver"], timeout=5, context=context)
-        return answers_ok(connection, "/readyz")
+        return http_get(connection, "/readyz")[0] == 200
 
     def _write_kubeconfig(self) -> None:
         """Write it self-contained (no paths), so that it can be copied, and atomically by a rename."""
@@ -316,17 +316,6 @@ class ControlPlane:
         with os.fdopen(descriptor, "w") as file:
             json.dump(config, file, indent=2)
         Path(path).replace(self.kubeconfig)
-
-
-def answers_ok(connection: http.client.HTTPConnection, path: str) -> bool:
-    """Whether a GET of `path` is answered with 200."""
-    try:
-        connection.request("GET", path)
-        return connection.getresponse().status == http.client.OK
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        connection.close()
 
 
 def main() -> int:

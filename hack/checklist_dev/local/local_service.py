@@ -18,10 +18,9 @@ from typing import Any, Protocol, Self
 
 from checklist_dev.failures import Failure, say
 from checklist_dev.local.bootstrap import NAMESPACE, Account, ensure_account, prepare_cluster
-from checklist_dev.local.controlplane import answers_ok
 from checklist_dev.local.kubectl import Kubectl
 from checklist_dev.repository import ROOT
-from checklist_dev.system.ports import free_ports, port_is_free
+from checklist_dev.system.ports import free_ports, http_get, port_is_free
 from checklist_dev.system.processes import Child
 
 READY_S = 60.0
@@ -221,4 +220,4 @@ class _Backoff:
 
 def is_ready(port: int) -> bool:
     """Whether the API or operator at this local port is ready."""
-    return answers_ok(http.client.HTTPConnection("127.0.0.1", port, timeout=5), "/readyz")
+    return http_get(http.client.HTTPConnection("127.0.0.1", port, timeout=5), "/readyz")[0] == 200

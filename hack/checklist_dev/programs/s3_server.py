@@ -1,6 +1,5 @@
 """A real S3 server for the tests: versitygw, over a local folder."""
 
-import contextlib
 import http.client
 import os
 import secrets
@@ -11,7 +10,7 @@ from pathlib import Path
 
 from checklist_dev.failures import say
 from checklist_dev.programs.go_tools import S3_SERVER, find_tool
-from checklist_dev.system.ports import free_ports
+from checklist_dev.system.ports import free_ports, http_get
 from checklist_dev.system.processes import Child
 
 NAME = "versitygw"
@@ -57,17 +56,9 @@ def s3_server(folder: Path, *, report: Callable[[str], None] = say) -> Iterator[
     child = Child(NAME, command, log=folder / f"{NAME}.log", env=env)
     child.start()
     try:
-        child.wait_until(lambda: _answers(port), timeout_s=READY_S)
+        child.wait_until(
+            lambda: http_get(http.client.HTTPConnection("127.0.0.1", port, timeout=5), "/")[0] > 0, timeout_s=READY_S
+        )
         yield S3Server(f"http://127.0.0.1:{port}", bucket, access_key, secret_key, child)
     finally:
         child.stop()
-
-
-def _answers(port: int) -> bool:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-    with contextlib.closing(connection):
-        try:
-            connection.request("GET", "/")
-            return connection.getresponse().status > 0
-        except (OSError, http.client.HTTPException):
-            return False

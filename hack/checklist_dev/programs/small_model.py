@@ -14,14 +14,14 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from checklist_dev.failures import run_tool, say
 from checklist_dev.repository import HACK
 from checklist_dev.system.cache import cache_folder, packages_once
-from checklist_dev.system.ports import free_ports
+from checklist_dev.system.ports import free_ports, http_get
 from checklist_dev.system.processes import Child
 
 LOCK: Final = HACK / "smallmodel" / "requirements.lock"
@@ -51,19 +51,13 @@ def small_model(folder: Path, *, report: Callable[[str], None] = say) -> Iterato
     )
     child.start()
     try:
-        child.wait_until(lambda: _is_ready(port), timeout_s=READY_S)
+        child.wait_until(
+            lambda: http_get(http.client.HTTPConnection("127.0.0.1", port, timeout=5), "/health")[0] == 200,
+            timeout_s=READY_S,
+        )
         yield f"http://127.0.0.1:{port}/v1"
     finally:
         child.stop()
-
-
-def _is_ready(port: int) -> bool:
-    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=5)) as connection:
-        try:
-            connection.request("GET", "/health")
-            return connection.getresponse().status == http.client.OK
-        except (OSError, http.client.HTTPException):
-            return False
 
 
 def _serve(packages: Path, port: int) -> None:

@@ -1,5 +1,6 @@
-"""Free TCP ports on loopback."""
+"""Finds free TCP ports on loopback, and checks whether servers answer."""
 
+import http.client
 import random
 import socket
 from typing import Final
@@ -31,3 +32,15 @@ def port_is_free(port: int, host: str = "127.0.0.1") -> bool:
         except OSError:
             return False
         return True
+
+
+def http_get(connection: http.client.HTTPConnection, path: str) -> tuple[int, str]:
+    """Status and text of a GET of `path`; (0, "") without an answer. Closes the connection."""
+    try:
+        connection.request("GET", path)
+        response = connection.getresponse()
+        return response.status, response.read().decode(errors="replace")
+    except (OSError, http.client.HTTPException):
+        return 0, ""
+    finally:
+        connection.close()

@@ -26,7 +26,7 @@ from checklist_dev.local.controlplane import APISERVER_MEMORY_TARGET, ControlPla
 from checklist_dev.local.local_service import Report
 from checklist_dev.perf.load.probes import resident_mib
 from checklist_dev.repository import ROOT
-from checklist_dev.system.ports import free_ports, port_is_free
+from checklist_dev.system.ports import free_ports, http_get, port_is_free
 from checklist_dev.system.processes import Child
 
 READY_S = 60.0
@@ -63,15 +63,7 @@ class Program:
 
     def get(self, path: str) -> tuple[int, str]:
         """Status and text; (0, "") without an answer."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
-        try:
-            connection.request("GET", path)
-            response = connection.getresponse()
-            return response.status, response.read().decode(errors="replace")
-        except (OSError, http.client.HTTPException):
-            return 0, ""
-        finally:
-            connection.close()
+        return http_get(http.client.HTTPConnection("127.0.0.1", self.port, timeout=5), path)
 
     def kill(self) -> None:
         """Kill the process with SIGKILL and wait until it is gone."""
