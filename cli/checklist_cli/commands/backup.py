@@ -192,7 +192,7 @@ async def _prune(options: Namespace) -> ExitStatus:
     except DamagedBackup as error:
         raise CommandFailed(str(error)) from None
     except StoreUnavailable as error:
-        raise CommandFailed(f"{error}; run it again to go on") from None
+        raise CommandFailed(f"{error}; run it again to resume") from None
     for name in pruned.plan.stay:
         print(f"{name}  kept{', damaged' if name in pruned.damaged else ''}")
     verb = "would be removed" if options.dry_run else "removed"

@@ -82,7 +82,7 @@ async def _erase(options: Namespace, keys: "ServerKeys") -> ExitStatus:
             options.kubeconfig,
             namespaces=served_namespaces(),
             answer_within_s=60.0,
-            advice="; run it again to go on",
+            advice="; run it again to resume",
             also=(StoreUnavailable,),
         ) as client:
             erasure = await _prepared(options, keys, _places(options, client))

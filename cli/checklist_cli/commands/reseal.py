@@ -83,7 +83,7 @@ async def _reseal(options: Namespace, ring: KeyRing) -> ExitStatus:
                 return _print_count(await resealing.count(), ring)
             return _print_result(await resealing.run(), ring)
     except KubeError as error:
-        raise CommandFailed(f"{error}; run it again to go on") from None
+        raise CommandFailed(f"{error}; run it again to resume") from None
 
 
 def _reporter() -> "Callable[[Resealed], None]":

@@ -87,7 +87,7 @@ async def _restore(options: Namespace) -> ExitStatus:
     except DamagedBackup as error:
         raise CommandFailed(f"the backup is damaged: {error}") from None
     except (KubeError, StoreUnavailable) as error:
-        raise CommandFailed(f"{error}; run it again to go on") from None
+        raise CommandFailed(f"{error}; run it again to resume") from None
     _print(result)
     return ExitStatus.NO if result.secrets_missing else ExitStatus.YES
 
