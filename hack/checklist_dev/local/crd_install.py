@@ -23,16 +23,19 @@ def crd_files(folder: Path = CRDS) -> list[Path]:
     return sorted(folder.glob("*.yaml"))
 
 
-def install_crds(kubectl: Kubectl, folder: Path = CRDS, *, report: Callable[[str], None] | None = None) -> int:
+def install_crds(
+    kubectl: Kubectl, folder: Path = CRDS, *, downgrade: bool = False, report: Callable[[str], None] | None = None
+) -> int:
     """Apply all definitions in `folder` and wait until they are served; returns their number.
 
-    Raises Failure, before any change, if the cluster has a newer version of one of them.
+    Raises Failure, before any change, if the cluster has a newer version of one of them, unless `downgrade`.
     """
     files = crd_files(folder)
     if not files:
         return 0
     definitions = [yaml.safe_load(file.read_text()) for file in files]
-    _refuse_newer(kubectl, definitions)
+    if not downgrade:
+        _refuse_newer(kubectl, definitions)
     names = [f"crd/{definition['metadata']['name']}" for definition in definitions]
     arguments = [word for file in files for word in ("-f", str(file))]
     kubectl("apply", "--server-side", "--force-conflicts", f"--field-manager={FIELD_MANAGER}", *arguments)

@@ -1,9 +1,8 @@
 """How long the results of first attempts may wait to be written to their runs.
 
-A write costs the Kubernetes API more than the transmission it records. While a run is being answered, its results wait
-and share a write; those of a run that was changed once, or has ended, are written at once. What waits is known to this
-process only and would be sent again after a crash (the same event_id, the same number), so neither the time nor the
-amount may grow without bound.
+A write costs the Kubernetes API more than the transmission it records. While a run is being answered, and while many of
+its events are being sent, its results wait and share a write; others are written at once. What waits is known to this
+process only and is sent again after a crash (same event_id, same number), so both time and amount are bounded.
 """
 
 from collections.abc import Callable, Hashable
@@ -14,6 +13,8 @@ GATHER_S: Final = 0.1
 ACTIVE_S: Final = 2.0
 """A run is being answered when its last two changes came within this, and the last one is no older."""
 LONGEST_S: Final = 2.0
+BACKLOG: Final = 4
+"""Attempts of one run, under way or not recorded, from which on they share a write, as after an outage."""
 ENOUGH: Final = 16
 """Results of one run that are worth a write."""
 MOST_WAITING: Final = 500
@@ -47,13 +48,17 @@ class RecordPace:
         if results:
             self._waiting[key] = results
 
-    def patience_s(self, key: Hashable, *, more_to_come: bool, urgent: bool) -> float:
-        """Seconds from its first result on that a run may wait.
+    def patience_s(self, key: Hashable, *, under_way: int, is_final: bool, urgent: bool) -> float:
+        """Seconds that a run may wait from its first result on.
 
-        `more_to_come`: attempts of the run are under way. `urgent`: the write says more than that events arrived.
+        `under_way`: its attempts without a result. `is_final`: it has no more changes. `urgent`: the write says more
+        than that events arrived.
         """
-        if urgent or self._total > MOST_WAITING or self._waiting.get(key, 0) >= ENOUGH or not self.is_active(key):
-            return GATHER_S if more_to_come else 0.0
+        waiting = self._waiting.get(key, 0)
+        is_backlog = under_way > 0 and under_way + waiting >= BACKLOG
+        gathers = is_backlog or (not is_final and self.is_active(key))
+        if urgent or not gathers or self._total > MOST_WAITING or waiting >= ENOUGH:
+            return GATHER_S if under_way else 0.0
         return LONGEST_S
 
     def is_active(self, key: Hashable) -> bool:

@@ -155,12 +155,8 @@ class RunOutbox:
 
     def _patience_s(self, key: Key, lane: Lane) -> float:
         """How much longer the lane's results may wait to be written."""
-        urgent = (
-            self._stopping
-            or lane.has_ended
-            or any(record.phase is not DeliveryPhase.DELIVERED for record in lane.results.values())
-        )
-        patience = self._pace.patience_s(key, more_to_come=bool(lane.in_flight), urgent=urgent)
+        urgent = self._stopping or any(record.phase is not DeliveryPhase.DELIVERED for record in lane.results.values())
+        patience = self._pace.patience_s(key, under_way=len(lane.in_flight), is_final=lane.has_ended, urgent=urgent)
         return lane.first_result_at + patience - asyncio.get_running_loop().time()
 
     async def _start_attempts(self, key: Key, lane: Lane) -> None:
@@ -266,7 +262,7 @@ class RunOutbox:
             return with_delivering(run, with_records(run, records.values()), None, now=self._clock())
 
         try:
-            tidy = not self._pace.is_active(key)
+            tidy = not lane.in_flight and not self._pace.is_active(key)
             body = await change_run_status(self._client, *key, change, known=lane.body, tidy=tidy)
         except KubeNotFound:
             self._forget(key)

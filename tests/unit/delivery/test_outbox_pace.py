@@ -14,6 +14,7 @@ from checklist_operator.attempts.prepare import Preparation
 from checklist_operator.controllers.outbox_lane import HEAD_START_S, Turn
 from checklist_operator.controllers.record_pace import (
     ACTIVE_S,
+    BACKLOG,
     ENOUGH,
     GATHER_S,
     LONGEST_S,
@@ -162,8 +163,8 @@ def pace(time: Time) -> RecordPace:
     return RecordPace(time)
 
 
-def delay(pace: RecordPace, run: str, *, more: bool = False, urgent: bool = False) -> float:
-    return pace.patience_s(run, more_to_come=more, urgent=urgent)
+def delay(pace: RecordPace, run: str, *, under_way: int = 0, is_final: bool = False, urgent: bool = False) -> float:
+    return pace.patience_s(run, under_way=under_way, is_final=is_final, urgent=urgent)
 
 
 def answered(pace: RecordPace, time: Time, run: str, *, gap_s: float) -> None:
@@ -174,19 +175,33 @@ def answered(pace: RecordPace, time: Time, run: str, *, gap_s: float) -> None:
 
 
 def test_results_of_a_run_that_is_being_answered_wait_and_others_do_not(pace: RecordPace, time: Time) -> None:
-    assert (delay(pace, "unknown"), delay(pace, "unknown", more=True)) == (0, GATHER_S)
+    assert (delay(pace, "unknown"), delay(pace, "unknown", under_way=1)) == (0, GATHER_S)
     answered(pace, time, "fast", gap_s=ACTIVE_S - 0.5)
     answered(pace, time, "slow", gap_s=ACTIVE_S + 0.5)
     pace.changed("fast", 3)
     assert (delay(pace, "fast"), delay(pace, "slow")) == (0, 0), "both had paused"
     time.now += 0.5
     pace.changed("fast", 4)
-    assert (delay(pace, "fast"), delay(pace, "fast", more=True)) == (LONGEST_S, LONGEST_S)
+    assert (delay(pace, "fast"), delay(pace, "fast", under_way=1)) == (LONGEST_S, LONGEST_S)
     assert delay(pace, "fast", urgent=True) == 0
-    assert delay(pace, "fast", more=True, urgent=True) == GATHER_S
+    assert (delay(pace, "fast", is_final=True), delay(pace, "fast", under_way=1, is_final=True)) == (0, GATHER_S)
+    assert delay(pace, "fast", under_way=1, urgent=True) == GATHER_S
     pace.changed("fast", 4)  # the watch shows the same again
     time.now += ACTIVE_S + 0.1
     assert delay(pace, "fast") == 0, "no answer since"
+
+
+@pytest.mark.parametrize("is_final", [False, True])
+def test_results_of_a_backlog_share_writes_until_the_last_attempt_has_ended(pace: RecordPace, is_final: bool) -> None:
+    assert delay(pace, "run", under_way=BACKLOG - 1, is_final=is_final) == GATHER_S
+    pace.waits("run", 1)
+    assert delay(pace, "run", under_way=BACKLOG - 1, is_final=is_final) == LONGEST_S
+    assert delay(pace, "run", under_way=BACKLOG - 1, is_final=is_final, urgent=True) == GATHER_S
+    pace.waits("run", BACKLOG)
+    assert delay(pace, "run", under_way=1, is_final=is_final) == LONGEST_S
+    assert delay(pace, "run", under_way=0, is_final=is_final) == 0
+    pace.waits("run", ENOUGH)
+    assert delay(pace, "run", under_way=BACKLOG, is_final=is_final) == GATHER_S
 
 
 def test_what_a_crash_would_repeat_is_bounded(pace: RecordPace, time: Time) -> None:

@@ -27,7 +27,5 @@ def code_of(revision: str, folder: Path) -> Path:
 
 
 def install_older_crds(rig: Rig, before: Path) -> None:
-    """Replace the definitions by older ones, in a cluster that is new and empty."""
-    kubectl = rig.cluster.run_kubectl
-    kubectl("delete", "crds", "-l", "app.kubernetes.io/part-of=checklist-dispatch", "--wait")
-    install_crds(kubectl, before / "crds")
+    """Replace the definitions by older ones, in a cluster without objects."""
+    install_crds(rig.cluster.run_kubectl, before / "crds", downgrade=True)
