@@ -339,8 +339,8 @@ async def test_a_member_goes_with_their_account_only_when_that_is_asked_for(api:
 async def test_what_cannot_be_done_is_said_in_one_line(erase: Eraser, capsys: pytest.CaptureFixture[str]) -> None:
     organization = ("--organization", erase.organization)
     for arguments, why in (
-        (["--email", ADA, "--yes"], "--organization says"),
-        ([*organization, "--yes"], "who is meant"),
+        (["--email", ADA, "--yes"], "give --organization"),
+        ([*organization, "--yes"], "give at least one of"),
         (["--organization", "absent", "--email", ADA, "--yes"], "there is no organization absent"),
         ([*organization, "--member", "absent", "--yes"], "has no member absent"),
         (["--check-receipt", "none.json"], "none.json cannot be read"),
