@@ -1,7 +1,7 @@
 """Keeps the index of archived runs current: at start, every 30 seconds, and when a run leaves the cluster.
 
-A look lists the manifests, and reads those that are new: from then on each run in them can be read. Their rows, which
-lists need, are read after that in the background, part by part. Nothing of this hinders live runs, nor readiness.
+A refresh lists the manifests and reads new ones, which makes their runs readable. Their list rows are loaded afterwards
+in the background, part by part. Live runs and readiness do not depend on it.
 """
 
 import asyncio
@@ -33,14 +33,14 @@ _LOOK_ANYWAY_S: Final = 30.0
 _LONGEST_PAUSE_S: Final = 5.0
 _MANIFESTS_AT_ONCE: Final = 16
 _ROWS_AT_ONCE: Final = 25
-"""Put into the table in one go: a few milliseconds, in which nothing else is served."""
+"""Rows per transaction: a few milliseconds, during which the event loop is blocked."""
 _PROGRESS_EVERY_S: Final = 5.0
 _EVERYTHING: Final = ""
 _ORGANIZATION: Final = RUN_COLUMNS.index("organization")
 
 
 class ArchiveIndex:
-    """Feeds the table of `runs.archive`. `run` until cancelled."""
+    """Updates the table `runs.archive`. `run` until cancelled."""
 
     def __init__(self, parts: ArchiveParts, runs: RunIndex, metrics: Metrics) -> None:
         self._parts = parts
@@ -61,14 +61,13 @@ class ArchiveIndex:
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
-            group.create_task(_for_ever(self._keep_looking), name="look for parts of the archive")
+            group.create_task(_for_ever(self._keep_looking), name="refresh the archive index")
             group.create_task(_for_ever(self._keep_loading), name="load parts of the archive")
-            group.create_task(_for_ever(self._keep_seeing_off), name="see off runs that leave the cluster")
+            group.create_task(_for_ever(self._keep_seeing_off), name="resolve runs that left the cluster")
 
-    # -- what is asked of it ----------------------------------------------------------------------------------------
 
     def incomplete(self, organization_id: str) -> Incomplete | None:
-        """Why lists of the organization may lack runs; None when they lack none."""
+        """Return why the organization's lists may lack runs; None if they are complete."""
         if self._failed.keys() & {_EVERYTHING, organization_id}:
             return Incomplete.UNAVAILABLE
         states = self._table.states(organization_id)
@@ -78,14 +77,14 @@ class ArchiveIndex:
 
     @property
     def note(self) -> str | None:
-        """What whoever runs the service should know."""
+        """A message for the operator of the service."""
         reason = self._failed.get(_EVERYTHING)
         return (
-            None if reason is None else f"archived runs cannot be read, the archive's store does not answer: {reason}"
+            None if reason is None else f"archived runs cannot be read, the object store is unavailable: {reason}"
         )
 
     async def wait_for_first_look(self, seconds: float) -> bool:
-        """Whether it is known by then which runs are archived."""
+        """Wait for the first refresh; False after a timeout."""
         try:
             await asyncio.wait_for(self._first_look.wait(), seconds)
         except TimeoutError:
@@ -93,23 +92,22 @@ class ArchiveIndex:
         return True
 
     async def wait_until_loaded(self) -> None:
-        """Until all rows are there that were found so far. For tests and measurements."""
+        """Wait until all rows found so far are loaded. For tests and measurements."""
         await self._first_look.wait()
         await self._all_loaded.wait()
 
     def looked_lately(self, organization_id: str) -> bool:
-        """Whether a look at the organization's archive began within the last second."""
+        """Whether a refresh of the organization began within the last second."""
         since = min(map(self._refreshes.seconds_since, (_EVERYTHING, organization_id)))
         return since < REFRESH_EVERY_S
 
     async def look(self, organization_id: str) -> None:
-        """A look that begins now, or as soon as the rate allows. Raises StoreUnavailable."""
+        """Refresh now, or as soon as the rate limit allows. Raises StoreUnavailable."""
         await self._refreshes.fresh(organization_id)
 
-    # -- looking ----------------------------------------------------------------------------------------------------
 
     async def _look(self, organization: str) -> None:
-        """At the parts of an organization, or at everything. Raises StoreUnavailable."""
+        """Refresh an organization, or all. Raises StoreUnavailable."""
         began = time.monotonic()
         try:
             await self._compare(organization or None)
@@ -117,7 +115,7 @@ class ArchiveIndex:
             self._metrics.count_archive_failure(ArchiveFailure.DISK)
             logger.exception("archive.table_failed")
             raise self._store_failed(
-                organization, StoreUnavailable(f"no room to note what is in it: {error}")
+                organization, StoreUnavailable(f"the local index cannot be written: {error}")
             ) from error
         except StoreUnavailable as error:
             self._metrics.count_archive_failure(ArchiveFailure.STORE)
@@ -139,7 +137,7 @@ class ArchiveIndex:
         new = [key for key, tag in listed.items() if key not in known or known[key].tag != tag]
         for some in _slices(new, _MANIFESTS_AT_ONCE):
             await asyncio.gather(*(self._learn(key, listed[key]) for key in some))
-        # After those that may have come in their place: a run that is in both can be read at every moment.
+        # Last, after the parts that may replace them, so that runs remain readable throughout.
         for key in known.keys() - listed.keys():
             part = self._table.part(key)
             if part is not None and part.number == known[key].number:
@@ -149,10 +147,10 @@ class ArchiveIndex:
                 await asyncio.sleep(0)
 
     async def _learn(self, key: str, tag: str) -> None:
-        """A part that was not known like that."""
+        """Add a part that is new or has changed."""
         part = self._table.part(key)
         if part is not None and part.tag == tag:
-            return  # another look was faster
+            return  # added by a concurrent refresh
         try:
             manifest = await self._parts.manifest(key)
         except Damaged as error:
@@ -183,7 +181,6 @@ class ArchiveIndex:
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE_S)
 
-    # -- loading ----------------------------------------------------------------------------------------------------
 
     async def _keep_loading(self) -> None:
         pause, told_at = REFRESH_EVERY_S, time.monotonic()
@@ -212,10 +209,10 @@ class ArchiveIndex:
                 logger.info("archive.loading", extra={"runs": self._table.known_runs(), "parts_left": left})
 
     async def _load(self, part: KnownPart) -> None:
-        """Put the rows of the part into the table, if they are not there. Raises StoreUnavailable, sqlite3.Error."""
+        """Load the rows of a part unless they are loaded. Raises StoreUnavailable, sqlite3.Error."""
         async with self._loading:
             if self._table.part(part.key) != part:
-                return  # it was loaded, or changed, meanwhile
+                return  # loaded or changed concurrently
             try:
                 rows = await self._parts.rows(part)
             except Damaged as error:
@@ -232,7 +229,7 @@ class ArchiveIndex:
                 self._told.discard(part)
 
     def _belongs(self, row: ArchivedRow, part: KnownPart) -> bool:
-        """A run in the folder of another organization than its own is nobody's."""
+        """Reject a run in the folder of another organization."""
         belongs = object_id("org", str(row.row[_ORGANIZATION])) == part.organization
         if not belongs:
             logger.error("archive.run_misplaced", extra={"run_id": row.row[0], "part": part.key})
@@ -245,16 +242,15 @@ class ArchiveIndex:
         self.tell_of_damage(part, error)
 
     def tell_of_damage(self, part: KnownPart, error: Damaged) -> None:
-        """Count it; and log it once, as long as the part stays as it is."""
+        """Count damage, and log it once for each version of the part."""
         self._metrics.count_archive_failure(ArchiveFailure.DAMAGED)
         if part not in self._told:
             self._told.add(part)
             logger.error("archive.part_damaged", extra={"part": part.key, "reason": str(error)})
 
-    # -- runs that leave the cluster --------------------------------------------------------------------------------
 
     def _leaves(self, organization: str, key: Key) -> None:
-        """The object of a run that is over is gone: archived, or just deleted."""
+        """Queue a finished run whose object is gone: archived or deleted."""
         self._leaving[organization].add(key)
         self._somebody_leaves.set()
 
@@ -272,7 +268,7 @@ class ArchiveIndex:
                 pause = min(pause * 2, _LONGEST_PAUSE_S)
 
     async def _see_off(self, organization: str, keys: set[Key]) -> bool:
-        """Whether lists now show these runs as archived, or no more; those for which nobody can tell yet stay."""
+        """Update lists with the state of runs that left the cluster; False while some are unresolved."""
         organization_id = object_id("org", organization)
         try:
             await self._refreshes.fresh(organization_id)
@@ -295,7 +291,7 @@ class ArchiveIndex:
 
 
 async def _for_ever(work: Callable[[], Awaitable[None]]) -> None:
-    """Whatever nobody foresaw ends neither the service nor the following of its archive."""
+    """Restart `work` after unexpected errors, so that they stop neither the service nor the refreshes."""
     while True:
         try:
             await work()

@@ -15,19 +15,19 @@ _REFUSED_FOR_EVER: Final = frozenset({ReplayRefusal.PAYLOAD_NOT_KEPT, ReplayRefu
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchivedRun(Run):
-    """Its object is gone from the cluster, so nothing can be written to it: it is over, and decides like that."""
+    """A run whose object has left the cluster: final and read-only."""
 
     record: Record = field(repr=False)
-    """All that the archive has of it."""
+    """The complete archive record."""
 
     @classmethod
     def of(cls, record: Record) -> "ArchivedRun":
-        """Raises pydantic.ValidationError, KeyError, ValueError."""
+        """Parse a record. Raises pydantic.ValidationError, KeyError, ValueError."""
         run = record.parsed()
         return cls(**{each.name: getattr(run, each.name) for each in fields(Run)}, record=record)
 
     def deliveries(self) -> list[Delivery]:
-        """How its events got on, in the order in which they happened. None of them is sent again."""
+        """Return the deliveries of its events, in the order of the events. None can be replayed."""
         said = {event_id: entry.read() for event_id, entry in events_of_run(self.record.run).items()}
         kept = {event.event_id: (event, history) for event, history in map(kept_delivery, self.record.deliveries)}
         events = {event_id: event for event_id, (event, _) in [*kept.items(), *said.items()]}

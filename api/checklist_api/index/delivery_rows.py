@@ -1,4 +1,4 @@
-"""Packed rows of the index of deliveries: there are several events for each run, and many runs."""
+"""Compact row encoding for the index of deliveries."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -16,7 +16,7 @@ _OUTCOMES: Final = {name: number for number, name in enumerate(OUTCOMES)}
 
 @lru_cache(maxsize=1024)
 def packed_id(prefix: str, text: str | None) -> bytes | None:
-    """The UUID of an id; None for what is no such id."""
+    """Return the UUID of an id as bytes; None if it is not an id."""
     if text is None or not is_id(prefix, text):
         return None
     return bytes.fromhex(text[len(prefix) + 1 :].replace("-", ""))
@@ -77,7 +77,7 @@ def _packed(values: tuple[Any, ...]) -> bytes:
 
 
 def _trimmed(values: list[Any]) -> list[Any]:
-    """Without what only says at the end that there is nothing."""
+    """Remove trailing None and False."""
     while values and (values[-1] is None or values[-1] is False):
         values.pop()
     return values

@@ -323,7 +323,7 @@ class Services:
         self._tasks.append(asyncio.create_task(self.rotation.run(), name="read changed files of settings"))
         self._tasks.append(asyncio.create_task(self.generator.warm_up(), name="warm the composer up"))
         if not isinstance(self.sessions, ClusterSessions):
-            asking = revalidate_by_polling(self.live, self.sessions.are_there)
+            asking = revalidate_by_polling(self.live, self.sessions.all_exist)
             self._tasks.append(asyncio.create_task(asking, name="ask for the sessions of open streams"))
         for task in self._tasks:
             task.add_done_callback(_log_task_failure)

@@ -6,16 +6,16 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checklist_api.dashboard.live.changes import LiveChange, LiveKind, RecentChanges, Sight
+from checklist_api.dashboard.live.changes import LiveChange, LiveKind, RecentChanges, Scope
 from checklist_api.runs.recent import RecentRuns
 from checklist_crds.resources.run import Run
 
-ALL = Sight(("home",), admin=True)
+ALL = Scope(("home",), admin=True)
 _changes = st.lists(st.tuples(st.sampled_from(["run", "key"]), st.integers(0, 6)), max_size=40)
 
 
-def _after(recent: RecentChanges, number: int, sight: Sight = ALL) -> list[tuple[str, str, str]] | None:
-    changes = recent.after(number, sight)
+def _after(recent: RecentChanges, number: int, scope: Scope = ALL) -> list[tuple[str, str, str]] | None:
+    changes = recent.after(number, scope)
     if changes is None:
         return None
     return [(each["kind"], each["id"], each["status"]) for each in map(orjson.loads, changes)]
@@ -45,7 +45,7 @@ def test_what_is_left_out_is_only_what_the_viewer_may_not_hear_of() -> None:
     for kind in LiveKind:
         recent.add(LiveChange(kind, "one", "home", more={"status": "x"}))
     recent.add(LiveChange(LiveKind.RUN, "two", "elsewhere", more={"status": "x"}))
-    seen = _after(recent, 0, Sight(("home",), admin=False)) or []
+    seen = _after(recent, 0, Scope(("home",), admin=False)) or []
     assert [kind for kind, _, _ in seen] == ["run", "delivery", "replay", "template"]
     assert len(_after(recent, 0) or []) == len(LiveKind)
 

@@ -1,8 +1,8 @@
-"""Signing in with an OpenID provider: the authorization code flow with PKCE, state and nonce.
+"""OpenID Connect sign-in: the authorization code flow with PKCE, state and nonce.
 
-Authlib and joserfc know the protocol and the tokens; requests go through aiohttp, which the service has anyway, since
-Authlib's client for httpx takes its successor only. What is ours: bounds in time and size, no redirect, one time only,
-and that an e-mail address counts only when the provider says that it is verified.
+Authlib and joserfc implement protocol and tokens. Requests use aiohttp, because Authlib's httpx client requires another
+HTTP library. This module adds limits of time and size, no redirects, single use of each response, and accepts an e-mail
+address only if the provider has verified it.
 """
 
 import hmac
@@ -45,7 +45,7 @@ class Oidc:
         self._provider = Provider(settings, self._http)
 
     async def begin(self, pending: Pending) -> str:
-        """Where the browser goes."""
+        """Return the authorization URL."""
         metadata = await self._provider.metadata()
         return str(
             prepare_grant_uri(
@@ -62,7 +62,7 @@ class Oidc:
         )
 
     async def finish(self, pending: Pending, answer: Mapping[str, str]) -> tuple[Identity, str]:
-        """Who came back with `answer`, the callback's query, whose state was found right; and the ID token."""
+        """Return the identity and the ID token. `answer`: the callback's query, with a `state` already checked."""
         metadata = await self._provider.metadata()
         self._require_issuer(answer, metadata)
         if "error" in answer:
@@ -78,7 +78,7 @@ class Oidc:
         return await self._identity(claims, access_token, metadata), id_token
 
     async def sign_out_address(self, id_token: str | None) -> str | None:
-        """Where the browser is signed out at the provider, too (RP-Initiated Logout 1.0); None: nowhere."""
+        """Return the provider's logout URL (RP-Initiated Logout 1.0), or None if it has none."""
         metadata = await self._provider.metadata()
         if metadata.end_session_endpoint is None:
             return None
@@ -92,9 +92,9 @@ class Oidc:
         await self._http.close()
 
     def _require_issuer(self, answer: Mapping[str, str], metadata: Metadata) -> None:
-        """RFC 9207: an answer of another provider is not mixed up with ours."""
+        """Check `iss` (RFC 9207, mix-up attacks)."""
         named = answer.get("iss")
-        if named is None and not metadata.names_itself:
+        if named is None and not metadata.sends_issuer:
             return
         if named is None or not hmac.compare_digest(named.encode(), self._settings.issuer.encode()):
             raise ProviderUntrusted("the answer is of another issuer")
@@ -144,7 +144,7 @@ class Oidc:
         if "email" not in claims and access_token is not None and metadata.userinfo_endpoint is not None:
             more = await self._http.get(metadata.userinfo_endpoint, bearer=access_token)
             if more.get("sub") != claims["sub"]:
-                raise ProviderUntrusted("its userinfo is of somebody else")
+                raise ProviderUntrusted("its userinfo has another subject")
             claims = {**more, **claims}
         email = claims.get("email")
         if not isinstance(email, str) or len(email) > 254 or _EMAIL.fullmatch(email) is None:
@@ -156,7 +156,7 @@ class Oidc:
             issuer=self._settings.issuer,
             subject=claims["sub"],
             email=email.lower(),
-            # Some providers say it in a string. One that says no is believed, whatever is set.
+            # Some providers send a string. `trust_email` never overrides an explicit false.
             email_verified=verified in (True, "true") or (verified is None and self._settings.trust_email),
             name=name[:200],
         )

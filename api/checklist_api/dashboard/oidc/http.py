@@ -19,10 +19,10 @@ _LARGEST: Final = 256 * 1024
 
 
 class ProviderHttp:
-    """Made in the event loop that serves. All methods raise ProviderUnavailable, ProviderUntrusted."""
+    """Created in the serving event loop. All methods raise ProviderUnavailable, ProviderUntrusted."""
 
     def __init__(self, trusted: Certificates | None) -> None:
-        """`trusted`: who vouches for the provider; None: the well-known authorities."""
+        """`trusted`: CA certificates for the provider; None: the system's."""
         self._trusted = trusted
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=16),
@@ -42,7 +42,7 @@ class ProviderHttp:
     async def post(
         self, url: str, form: Mapping[str, str], *, basic: tuple[str, str] | None
     ) -> tuple[int, dict[str, Any]]:
-        """Status and body: an error of OAuth is a body, too. `basic`: client id and secret (RFC 6749, 2.3.1)."""
+        """Return status and body, also for OAuth errors. `basic`: client id and secret (RFC 6749 section 2.3.1)."""
         headers = {}
         if basic is not None:
             pair = ":".join(quote(part, safe="") for part in basic)
@@ -56,7 +56,7 @@ class ProviderHttp:
         self, method: str, url: str, *, headers: Mapping[str, str], form: Mapping[str, str] | None = None
     ) -> tuple[int, dict[str, Any]]:
         try:
-            # With the request, not once for all: a connection that is kept from before other authorities is not used.
+            # Set per request, so that kept connections of former certificates are not reused.
             tls = True if self._trusted is None else self._trusted.context()
             async with self._session.request(
                 method, url, headers=headers, data=form, allow_redirects=False, ssl=tls
