@@ -5,7 +5,6 @@ from typing import Any, Final
 
 
 class Incomplete(StrEnum):
-
     LOADING = "loading"
     UNAVAILABLE = "unavailable"
     DAMAGED = "damaged"

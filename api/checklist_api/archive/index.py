@@ -29,13 +29,13 @@ from .single_flight import REFRESH_EVERY_S, SingleFlight
 logger = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
-_LOOK_ANYWAY_S: Final = 30.0
-_LONGEST_PAUSE_S: Final = 5.0
-_MANIFESTS_AT_ONCE: Final = 16
-_ROWS_AT_ONCE: Final = 25
+_REFRESH_INTERVAL_S: Final = 30.0
+_MAX_BACKOFF_S: Final = 5.0
+_MANIFEST_BATCH: Final = 16
+_ROW_BATCH: Final = 25
 """Rows per transaction: a few milliseconds, during which the event loop is blocked."""
-_PROGRESS_EVERY_S: Final = 5.0
-_EVERYTHING: Final = ""
+_PROGRESS_INTERVAL_S: Final = 5.0
+_ALL: Final = ""
 _ORGANIZATION: Final = RUN_COLUMNS.index("organization")
 
 
@@ -47,66 +47,62 @@ class ArchiveIndex:
         self._runs = runs
         self._table = runs.archive
         self._metrics = metrics
-        self._refreshes = SingleFlight(self._look)
+        self._refreshes = SingleFlight(self._refresh)
         self._failed: dict[str, StoreUnavailable] = {}
         self._leaving: defaultdict[str, set[Key]] = defaultdict(set)
-        self._somebody_leaves, self._parts_wait = asyncio.Event(), asyncio.Event()
-        self._first_look, self._all_loaded = asyncio.Event(), asyncio.Event()
+        self._has_leaving, self._has_unread_parts = asyncio.Event(), asyncio.Event()
+        self._first_refresh, self._all_loaded = asyncio.Event(), asyncio.Event()
         self._loading = asyncio.Lock()
-        self._told: set[KnownPart] = set()
-        self._good_at = time.monotonic()
+        self._reported: set[KnownPart] = set()
+        self._refreshed_at = time.monotonic()
         runs.on_leaving(self._leaves)
         metrics.archived_runs.set_function(self._table.known_runs)
-        metrics.archive_look_age.set_function(lambda: time.monotonic() - self._good_at)
+        metrics.archive_look_age.set_function(lambda: time.monotonic() - self._refreshed_at)
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
-            group.create_task(_for_ever(self._keep_looking), name="refresh the archive index")
-            group.create_task(_for_ever(self._keep_loading), name="load parts of the archive")
-            group.create_task(_for_ever(self._keep_seeing_off), name="resolve runs that left the cluster")
-
+            group.create_task(_restart_on_error(self._refresh_loop), name="refresh the archive index")
+            group.create_task(_restart_on_error(self._load_loop), name="load parts of the archive")
+            group.create_task(_restart_on_error(self._leaving_loop), name="resolve runs that left the cluster")
 
     def incomplete(self, organization_id: str) -> Incomplete | None:
         """Return why the organization's lists may lack runs; None if they are complete."""
-        if self._failed.keys() & {_EVERYTHING, organization_id}:
+        if self._failed.keys() & {_ALL, organization_id}:
             return Incomplete.UNAVAILABLE
         states = self._table.states(organization_id)
-        if PartState.WAITING in states or not self._first_look.is_set():
+        if PartState.WAITING in states or not self._first_refresh.is_set():
             return Incomplete.LOADING
         return Incomplete.DAMAGED if PartState.DAMAGED in states else None
 
     @property
     def note(self) -> str | None:
         """A message for the operator of the service."""
-        reason = self._failed.get(_EVERYTHING)
-        return (
-            None if reason is None else f"archived runs cannot be read, the object store is unavailable: {reason}"
-        )
+        reason = self._failed.get(_ALL)
+        return None if reason is None else f"archived runs cannot be read, the object store is unavailable: {reason}"
 
-    async def wait_for_first_look(self, seconds: float) -> bool:
+    async def wait_for_first_refresh(self, seconds: float) -> bool:
         """Wait for the first refresh; False after a timeout."""
         try:
-            await asyncio.wait_for(self._first_look.wait(), seconds)
+            await asyncio.wait_for(self._first_refresh.wait(), seconds)
         except TimeoutError:
             return False
         return True
 
     async def wait_until_loaded(self) -> None:
         """Wait until all rows found so far are loaded. For tests and measurements."""
-        await self._first_look.wait()
+        await self._first_refresh.wait()
         await self._all_loaded.wait()
 
-    def looked_lately(self, organization_id: str) -> bool:
+    def refreshed_recently(self, organization_id: str) -> bool:
         """Whether a refresh of the organization began within the last second."""
-        since = min(map(self._refreshes.seconds_since, (_EVERYTHING, organization_id)))
+        since = min(map(self._refreshes.seconds_since, (_ALL, organization_id)))
         return since < REFRESH_EVERY_S
 
-    async def look(self, organization_id: str) -> None:
+    async def refresh(self, organization_id: str) -> None:
         """Refresh now, or as soon as the rate limit allows. Raises StoreUnavailable."""
         await self._refreshes.fresh(organization_id)
 
-
-    async def _look(self, organization: str) -> None:
+    async def _refresh(self, organization: str) -> None:
         """Refresh an organization, or all. Raises StoreUnavailable."""
         began = time.monotonic()
         try:
@@ -120,14 +116,14 @@ class ArchiveIndex:
         except StoreUnavailable as error:
             self._metrics.count_archive_failure(ArchiveFailure.STORE)
             raise self._store_failed(organization, error) from None
-        if organization == _EVERYTHING:
+        if organization == _ALL:
             if self._failed:
                 logger.info("archive.available_again")
             self._failed.clear()
-            self._good_at = began
+            self._refreshed_at = began
             self._table.retry_damaged()
-            self._parts_wait.set()
-            self._first_look.set()
+            self._has_unread_parts.set()
+            self._first_refresh.set()
         else:
             self._failed.pop(organization, None)
 
@@ -135,18 +131,18 @@ class ArchiveIndex:
         known = self._table.parts(organization)
         listed = await self._parts.listed(organization)
         new = [key for key, tag in listed.items() if key not in known or known[key].tag != tag]
-        for some in _slices(new, _MANIFESTS_AT_ONCE):
-            await asyncio.gather(*(self._learn(key, listed[key]) for key in some))
+        for some in _slices(new, _MANIFEST_BATCH):
+            await asyncio.gather(*(self._add(key, listed[key]) for key in some))
         # Last, after the parts that may replace them, so that runs remain readable throughout.
         for key in known.keys() - listed.keys():
             part = self._table.part(key)
             if part is not None and part.number == known[key].number:
                 logger.info("archive.part_gone", extra={"part": key})
                 self._table.forget(key)
-                self._parts_wait.set()
+                self._has_unread_parts.set()
                 await asyncio.sleep(0)
 
-    async def _learn(self, key: str, tag: str) -> None:
+    async def _add(self, key: str, tag: str) -> None:
         """Add a part that is new or has changed."""
         part = self._table.part(key)
         if part is not None and part.tag == tag:
@@ -155,14 +151,14 @@ class ArchiveIndex:
             manifest = await self._parts.manifest(key)
         except Damaged as error:
             place = PartPlace.of_key(key)
-            self._table.learn(key, tag, place.folder.organization if place is not None else "", {})
+            self._table.add_part(key, tag, place.folder.organization if place is not None else "", {})
             self._damaged(self._table.part(key), error)
             return
         if manifest is not None:
             versions = dict(zip(manifest.run_ids, manifest.versions, strict=True))
-            self._table.learn(key, tag, manifest.organization, versions)
+            self._table.add_part(key, tag, manifest.organization, versions)
             self._all_loaded.clear()
-            self._parts_wait.set()
+            self._has_unread_parts.set()
 
     def _store_failed(self, organization: str, error: StoreUnavailable) -> StoreUnavailable:
         if not self._failed:
@@ -170,29 +166,28 @@ class ArchiveIndex:
         self._failed[organization] = error
         return error
 
-    async def _keep_looking(self) -> None:
+    async def _refresh_loop(self) -> None:
         pause = REFRESH_EVERY_S
         while True:
             try:
-                await self._refreshes.fresh(_EVERYTHING)
+                await self._refreshes.fresh(_ALL)
                 pause = REFRESH_EVERY_S
-                await asyncio.sleep(_LOOK_ANYWAY_S * random.uniform(0.9, 1.0))
+                await asyncio.sleep(_REFRESH_INTERVAL_S * random.uniform(0.9, 1.0))
             except StoreUnavailable:
                 await asyncio.sleep(pause)
-                pause = min(pause * 2, _LONGEST_PAUSE_S)
+                pause = min(pause * 2, _MAX_BACKOFF_S)
 
-
-    async def _keep_loading(self) -> None:
-        pause, told_at = REFRESH_EVERY_S, time.monotonic()
+    async def _load_loop(self) -> None:
+        pause, logged_at = REFRESH_EVERY_S, time.monotonic()
         while True:
             part = self._table.unread()
             if part is None:
-                if not self._all_loaded.is_set() and self._first_look.is_set():
+                if not self._all_loaded.is_set() and self._first_refresh.is_set():
                     self._all_loaded.set()
                     logger.info("archive.loaded", extra={"runs": self._table.known_runs()})
-                await self._parts_wait.wait()
-                self._parts_wait.clear()
-                told_at = time.monotonic()
+                await self._has_unread_parts.wait()
+                self._has_unread_parts.clear()
+                logged_at = time.monotonic()
                 continue
             try:
                 await self._load(part)
@@ -202,9 +197,9 @@ class ArchiveIndex:
                 self._metrics.count_archive_failure(ArchiveFailure.DISK if full else ArchiveFailure.STORE)
                 logger.warning("archive.part_not_loaded", extra={"part": part.key, "reason": str(error)})
                 await asyncio.sleep(pause)
-                pause = min(pause * 2, _LONGEST_PAUSE_S)
-            if time.monotonic() - told_at >= _PROGRESS_EVERY_S:
-                told_at = time.monotonic()
+                pause = min(pause * 2, _MAX_BACKOFF_S)
+            if time.monotonic() - logged_at >= _PROGRESS_INTERVAL_S:
+                logged_at = time.monotonic()
                 left = self._table.states().get(PartState.WAITING, 0)
                 logger.info("archive.loading", extra={"runs": self._table.known_runs(), "parts_left": left})
 
@@ -219,14 +214,14 @@ class ArchiveIndex:
                 self._damaged(part, error)
                 return
             own = [row for row in rows if self._belongs(row, part)]
-            for some in _slices(own, _ROWS_AT_ONCE):
+            for some in _slices(own, _ROW_BATCH):
                 if self._table.part(part.key) != part:
                     return
                 self._table.put(part, some)
                 await asyncio.sleep(0)
             if self._table.part(part.key) == part:
                 self._table.mark(part, PartState.LOADED)
-                self._told.discard(part)
+                self._reported.discard(part)
 
     def _belongs(self, row: ArchivedRow, part: KnownPart) -> bool:
         """Reject a run in the folder of another organization."""
@@ -239,35 +234,34 @@ class ArchiveIndex:
         if part is None:
             return
         self._table.mark(part, PartState.DAMAGED)
-        self.tell_of_damage(part, error)
+        self.report_damage(part, error)
 
-    def tell_of_damage(self, part: KnownPart, error: Damaged) -> None:
+    def report_damage(self, part: KnownPart, error: Damaged) -> None:
         """Count damage, and log it once for each version of the part."""
         self._metrics.count_archive_failure(ArchiveFailure.DAMAGED)
-        if part not in self._told:
-            self._told.add(part)
+        if part not in self._reported:
+            self._reported.add(part)
             logger.error("archive.part_damaged", extra={"part": part.key, "reason": str(error)})
-
 
     def _leaves(self, organization: str, key: Key) -> None:
         """Queue a finished run whose object is gone: archived or deleted."""
         self._leaving[organization].add(key)
-        self._somebody_leaves.set()
+        self._has_leaving.set()
 
-    async def _keep_seeing_off(self) -> None:
+    async def _leaving_loop(self) -> None:
         pause = REFRESH_EVERY_S
         while True:
-            await self._somebody_leaves.wait()
-            self._somebody_leaves.clear()
+            await self._has_leaving.wait()
+            self._has_leaving.clear()
             leaving, self._leaving = self._leaving, defaultdict(set)
-            done = await asyncio.gather(*(self._see_off(owner, keys) for owner, keys in leaving.items()))
+            done = await asyncio.gather(*(self._resolve_leaving(owner, keys) for owner, keys in leaving.items()))
             if all(done):
                 pause = REFRESH_EVERY_S
             else:
                 await asyncio.sleep(pause)
-                pause = min(pause * 2, _LONGEST_PAUSE_S)
+                pause = min(pause * 2, _MAX_BACKOFF_S)
 
-    async def _see_off(self, organization: str, keys: set[Key]) -> bool:
+    async def _resolve_leaving(self, organization: str, keys: set[Key]) -> bool:
         """Update lists with the state of runs that left the cluster; False while some are unresolved."""
         organization_id = object_id("org", organization)
         try:
@@ -286,18 +280,18 @@ class ArchiveIndex:
         undecided = {key for key in keys if self._runs.is_leaving(key)}
         if undecided:
             self._leaving[organization] |= undecided
-            self._somebody_leaves.set()
+            self._has_leaving.set()
         return not undecided
 
 
-async def _for_ever(work: Callable[[], Awaitable[None]]) -> None:
+async def _restart_on_error(work: Callable[[], Awaitable[None]]) -> None:
     """Restart `work` after unexpected errors, so that they stop neither the service nor the refreshes."""
     while True:
         try:
             await work()
         except Exception:
             logger.exception("archive.unexpected")
-            await asyncio.sleep(_LONGEST_PAUSE_S)
+            await asyncio.sleep(_MAX_BACKOFF_S)
 
 
 def _slices(values: Sequence[_T], length: int) -> list[Sequence[_T]]:

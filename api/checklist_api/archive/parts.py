@@ -1,7 +1,7 @@
 """Reads parts of the archive for the index and for single runs.
 
-A bounded cache keeps the parts read last: a run's page reads its part several times, and clients that read runs in order
-find hundreds of them in one part.
+A bounded cache keeps the parts read last: a run's page reads its part several times, and clients that read runs in
+order find hundreds of them in one part.
 """
 
 import asyncio

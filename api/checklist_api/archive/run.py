@@ -28,14 +28,14 @@ class ArchivedRun(Run):
 
     def deliveries(self) -> list[Delivery]:
         """Return the deliveries of its events, in the order of the events. None can be replayed."""
-        said = {event_id: entry.read() for event_id, entry in events_of_run(self.record.run).items()}
+        recorded = {event_id: entry.read() for event_id, entry in events_of_run(self.record.run).items()}
         kept = {event.event_id: (event, history) for event, history in map(kept_delivery, self.record.deliveries)}
-        events = {event_id: event for event_id, (event, _) in [*kept.items(), *said.items()]}
+        events = {event_id: event for event_id, (event, _) in [*kept.items(), *recorded.items()]}
         found = []
         for event_id, event in events.items():
-            _, told = said.get(event_id, (None, None))
+            _, from_run = recorded.get(event_id, (None, None))
             _, history = kept.get(event_id, (None, None))
-            delivery = merged(event, told, history)
+            delivery = merged(event, from_run, history)
             if delivery.refusal not in _REFUSED_FOR_EVER:
                 delivery = delivery._replace(refusal=ReplayRefusal.RUN_ARCHIVED)
             found.append(delivery)

@@ -49,7 +49,7 @@ class AuditFilter:
     after: datetime | None = None
     before: datetime | None = None
 
-    def takes(self, entry: Mapping[str, Any]) -> bool:
+    def matches(self, entry: Mapping[str, Any]) -> bool:
         """Whether an entry, as rendered by `audit_view`, matches."""
         at, action = entry["at"], str(entry["action"])
         return (

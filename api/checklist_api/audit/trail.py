@@ -43,7 +43,6 @@ REASON: Final = "reason"
 
 
 class AuditTrail:
-
     def __init__(self, client: KubeClient, index: AuditIndex, clock: Clock, *, trusted_proxies: int) -> None:
         self._client = client
         self._index = index

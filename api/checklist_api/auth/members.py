@@ -78,7 +78,6 @@ class Member:
 
 
 class MemberDirectory:
-
     def __init__(self, client: KubeClient, watcher: KubeClient) -> None:
         self._client = client
         self._members: dict[Key, Member] = {}

@@ -117,7 +117,7 @@ async def exported(
                     if fresh:
                         last, attempts = fresh[-1]["metadata"]["name"], 0
                     entries = [entry for body in fresh if (entry := _view(body, organization)) is not None]
-                    yield [entry for entry in entries if wanted.takes(entry)]
+                    yield [entry for entry in entries if wanted.matches(entry)]
                 break
             except KubeGone:
                 if attempts >= _ATTEMPTS:

@@ -27,7 +27,6 @@ _NOT_BUILT: Final = "<!doctype html><title>Dashboard</title><p>The dashboard was
 
 
 class DashboardPage:
-
     def __init__(self, built: WebFiles, *, path_prefix: str) -> None:
         self._files = built.files
         base = f'<base href="{escape(path_prefix)}/dashboard/">'

@@ -58,8 +58,8 @@ EXPORT_OPERATIONS: Final = tagged(
         "Export a run as a document",
         Reply(200, "The document.", headers=_FILE, media_type="application/pdf, application/json"),
         "`pdf`: a printable document with photos and a digest; the same run gives the same bytes. `json`: the run as "
-        "in a JSON Lines export, in the canonical form of RFC 8785. The SHA-256 of these bytes is the digest printed in "
-        "the PDF.",
+        "in a JSON Lines export, in the canonical form of RFC 8785. The SHA-256 of these bytes is the digest printed "
+        "in the PDF.",
         parameters=(
             query("format", {"type": "string", "enum": ["pdf", "json"]}, "The document's format.", "pdf")
             | {"required": True},

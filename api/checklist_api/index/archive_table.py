@@ -1,7 +1,7 @@
 """SQLite table on disk of what is known of the archive: its parts, the runs in them, and each run's list row.
 
-It is attached to the database of live runs, so that one query reads both and lists each run exactly once while it moves.
-The file belongs to one process, is deleted with it, and is only a cache. Memory does not grow with it.
+It is attached to the database of live runs, so that one query reads both and lists each run exactly once while it
+moves. The file belongs to one process, is deleted with it, and is only a cache. Memory does not grow with it.
 """
 
 import contextlib
@@ -53,7 +53,6 @@ _NAMESPACE, _ORGANIZATION, _PHASE = column("namespace"), column("organization"),
 
 
 class PartState(IntEnum):
-
     WAITING = 0
     """Its runs are known; their rows are not loaded."""
     LOADED = 1
@@ -95,7 +94,7 @@ class ArchiveTable:
         self._db = db
         self._names = InternedNames()
         self._totals: Counter[tuple[int, int, str]] = Counter()
-        db.execute("CREATE TABLE twice (run_id, namespace, PRIMARY KEY (run_id, namespace)) WITHOUT ROWID")
+        db.execute("CREATE TABLE duplicates (run_id, namespace, PRIMARY KEY (run_id, namespace)) WITHOUT ROWID")
         self._is_empty = True
         self._attach(":memory:")
 
@@ -116,7 +115,6 @@ class ArchiveTable:
         """Whether no row was ever added, so that lists can skip the archive."""
         return self._is_empty
 
-
     def parts(self, organization: str | None = None) -> dict[str, KnownPart]:
         """All parts, or those of the organization (public id), by key."""
         where, values = ("", ()) if organization is None else ("WHERE organization = ?", (organization,))
@@ -129,10 +127,10 @@ class ArchiveTable:
         ).fetchone()
         return None if row is None else _part(row)
 
-    def learn(self, key: str, tag: str, organization: str, versions: Mapping[str, int]) -> None:
+    def add_part(self, key: str, tag: str, organization: str, versions: Mapping[str, int]) -> None:
         """Add or replace a part. `versions`: by run id."""
         self.forget(key)
-        with self._all_or_nothing():
+        with self._transaction():
             number = self._db.execute(
                 "INSERT INTO archive.parts (key, tag, organization, month, state) VALUES (?, ?, ?, ?, ?)",
                 (key, tag, organization, key.split("/")[-2], PartState.WAITING),
@@ -179,24 +177,24 @@ class ArchiveTable:
         part = self.part(key)
         if part is None:
             return
-        with self._all_or_nothing():
+        with self._transaction():
             others = self._db.execute(
                 "SELECT DISTINCT other.part FROM archive.members AS own JOIN archive.members AS other "
                 "ON other.run_id = own.run_id AND other.part != own.part WHERE own.part = ?",
                 (part.number,),
             ).fetchall()
-            self._hand_over(part.number)
+            self._reassign_rows(part.number)
             for values in self._db.execute("SELECT * FROM archive.runs WHERE part = ?", (part.number,)).fetchall():
                 self._count(values, -1)
-                self._db.execute("DELETE FROM twice WHERE run_id = ? AND namespace = ?", self._live_key(values))
+                self._db.execute("DELETE FROM duplicates WHERE run_id = ? AND namespace = ?", self._live_key(values))
             for table in ("runs", "members", "events", "parts"):
                 self._db.execute(f"DELETE FROM archive.{table} WHERE part = ?", (part.number,))  # noqa: S608 - ours
             for (number,) in others:
                 self._db.execute("UPDATE archive.parts SET state = ? WHERE part = ?", (self._state_of(number), number))
 
-    def _hand_over(self, number: int) -> None:
+    def _reassign_rows(self, number: int) -> None:
         """Reassign rows to other parts that have the same runs in the same versions."""
-        heirs = self._db.execute(
+        successors = self._db.execute(
             "SELECT max(other.part), runs.run_id, runs.namespace FROM archive.runs JOIN archive.members AS other "
             "ON other.run_id = runs.run_id AND other.version = runs.version AND other.part != runs.part "
             "JOIN archive.parts AS heir ON heir.part = other.part AND heir.state != :damaged "
@@ -204,7 +202,7 @@ class ArchiveTable:
             "WHERE runs.part = :part GROUP BY 2, 3",
             {"part": number, "damaged": PartState.DAMAGED},
         ).fetchall()
-        self._db.executemany("UPDATE archive.runs SET part = ? WHERE run_id = ? AND namespace = ?", heirs)
+        self._db.executemany("UPDATE archive.runs SET part = ? WHERE run_id = ? AND namespace = ?", successors)
         self._db.execute(
             "INSERT OR IGNORE INTO archive.events SELECT events.event_id, events.run_id, runs.part "
             "FROM archive.events JOIN archive.runs USING (run_id) WHERE events.part = :part AND runs.part != :part",
@@ -220,11 +218,10 @@ class ArchiveTable:
         ).fetchone()
         return PartState.LOADED if rows >= runs > 0 else PartState.WAITING
 
-
     def put(self, part: KnownPart, found: Iterable[ArchivedRow]) -> None:
         """Add rows of a part. For a run in several parts, the highest version is kept."""
         self._is_empty = False
-        with self._all_or_nothing():
+        with self._transaction():
             for each in found:
                 self._put(part, each)
 
@@ -245,19 +242,20 @@ class ArchiveTable:
             ((packed_id("evt", event), new.row[0], part.number) for event in new.events),
         )
         self._db.execute(
-            "INSERT OR IGNORE INTO twice SELECT run_id, namespace FROM main.runs WHERE run_id = ? AND namespace = ?",
+            "INSERT OR IGNORE INTO duplicates "
+            "SELECT run_id, namespace FROM main.runs WHERE run_id = ? AND namespace = ?",
             new.row[:2],
         )
 
     def note_live(self, run_id: str, namespace: str) -> None:
         """Mark a run as live: if it is archived, too, lists show the live one."""
         if not self._is_empty and self.has(run_id, namespace):
-            self._db.execute("INSERT OR IGNORE INTO twice VALUES (?, ?)", (run_id, namespace))
+            self._db.execute("INSERT OR IGNORE INTO duplicates VALUES (?, ?)", (run_id, namespace))
 
     def note_gone(self, run_id: str, namespace: str) -> None:
         """Mark a run as not live."""
         if not self._is_empty:
-            self._db.execute("DELETE FROM twice WHERE run_id = ? AND namespace = ?", (run_id, namespace))
+            self._db.execute("DELETE FROM duplicates WHERE run_id = ? AND namespace = ?", (run_id, namespace))
 
     def has(self, run_id: str, namespace: str) -> bool:
         """Whether the run's row is loaded."""
@@ -283,7 +281,6 @@ class ArchiveTable:
     def known_runs(self) -> int:
         """Count loaded rows."""
         return self._totals.total()
-
 
     def where(
         self,
@@ -343,16 +340,16 @@ class ArchiveTable:
         return found
 
     @property
-    def any_twice(self) -> bool:
-        return self._db.execute("SELECT 1 FROM twice LIMIT 1").fetchone() is not None
+    def has_duplicates(self) -> bool:
+        return self._db.execute("SELECT 1 FROM duplicates LIMIT 1").fetchone() is not None
 
     @property
-    def not_twice(self) -> str:
+    def no_duplicates(self) -> str:
         """Condition that excludes live runs."""
-        return "NOT EXISTS (SELECT 1 FROM twice WHERE twice.run_id = runs.run_id)"
+        return "NOT EXISTS (SELECT 1 FROM duplicates WHERE duplicates.run_id = runs.run_id)"
 
     @contextlib.contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
+    def _transaction(self) -> Iterator[None]:
         """Run a transaction; after a failure (disk full), recount the totals."""
         self._db.execute("BEGIN")
         try:

@@ -1,8 +1,8 @@
 """In-memory SQLite index of every event of every run, fed by two watches.
 
-Runs list their events and the result of those delivered at once; a WebhookDelivery adds all attempts of the others. Each
-row stores both sources, so that the delivery can be merged again when either changes. Ids are stored as 16-byte UUIDs
-and names as numbers, since there are several events for each run.
+Runs list their events and the result of those delivered at once; a WebhookDelivery adds all attempts of the others.
+Each row stores both sources, so that the delivery can be merged again when either changes. Ids are stored as 16-byte
+UUIDs and names as numbers, since there are several events for each run.
 """
 
 import logging
@@ -61,7 +61,7 @@ class DeliveryFilter:
     created_after: datetime | None = None
     created_before: datetime | None = None
 
-    def takes(self, delivery: Delivery) -> bool:
+    def matches(self, delivery: Delivery) -> bool:
         """Whether a delivery of an archived run matches."""
         event, last = delivery.event, delivery.last
         fields = (
@@ -86,19 +86,18 @@ class DeliveryIndex:
         self._db.executescript(_SCHEMA)
         self._names = InternedNames()
         self._totals: Counter[tuple[str, str, str]] = Counter()
-        self._told_news: list[Callable[[Event, str | None], None]] = []
+        self._listeners: list[Callable[[Event, str | None], None]] = []
         self._recorded: dict[tuple[bytes, int | None], tuple[int, int]] = {}
         """Length and hash of the indexed records of unsettled runs."""
         self.endpoints = EndpointFigures(clock)
         self.informer = Informer(watcher, WEBHOOK_DELIVERY, self._apply, page=_PAGE)
 
-    def tell_news(self, listener: Callable[[Event, str | None], None]) -> None:
+    def add_listener(self, listener: Callable[[Event, str | None], None]) -> None:
         """Call `listener` with each changed event and its delivery status (None: deleted)."""
-        self._told_news.append(listener)
+        self._listeners.append(listener)
 
     def close(self) -> None:
         self._db.close()
-
 
     def find(self, event_id: str, namespaces: Sequence[str], organization: str) -> Delivery | None:
         """Return the delivery of an event of the organization, if indexed."""
@@ -191,7 +190,6 @@ class DeliveryIndex:
                 values.append(milliseconds(moment))
         return " AND ".join(conditions), tuple(values)
 
-
     def learn_run(self, change: str, body: JsonObject) -> None:
         """Apply a change of a run ("UPSERT" or "DELETE")."""
         namespace, run_id = key_of(body)
@@ -277,7 +275,7 @@ class DeliveryIndex:
             if row is not None:
                 self._db.execute("DELETE FROM deliveries WHERE event_id = ? AND namespace = ?", (row[3], row[1]))
                 self._count(before, None)
-                self._tell(event, None)
+                self._notify(event, None)
             return
         delivery, number = merged(event, from_run, kept), self._names.intern
         last = delivery.last
@@ -300,10 +298,10 @@ class DeliveryIndex:
             ),
         )
         self._count(before, delivery)
-        self._tell(event, delivery.status)
+        self._notify(event, delivery.status)
 
-    def _tell(self, event: Event, status: str | None) -> None:
-        for listener in self._told_news:
+    def _notify(self, event: Event, status: str | None) -> None:
+        for listener in self._listeners:
             listener(event, status)
 
     def _count(self, before: Delivery | None, after: Delivery | None) -> None:
@@ -311,7 +309,6 @@ class DeliveryIndex:
         for delivery, sign in ((before, -1), (after, +1)):
             if delivery is not None:
                 self._totals[delivery.event.organization, delivery.event.namespace, delivery.status] += sign
-
 
     def _event(self, row: _Row) -> Event:
         text = self._names.text

@@ -22,8 +22,8 @@ def packed_id(prefix: str, text: str | None) -> bytes | None:
     return bytes.fromhex(text[len(prefix) + 1 :].replace("-", ""))
 
 
-def packed_run(told: FromRun) -> bytes:
-    return _packed((_number(_STATUSES, told.status), told.happened_at, told.attempts_made, _plain(told.last)))
+def packed_run(run: FromRun) -> bytes:
+    return _packed((_number(_STATUSES, run.status), run.happened_at, run.attempts_made, _plain(run.last)))
 
 
 def unpacked_run(packed: bytes | None) -> FromRun | None:

@@ -49,8 +49,8 @@ class RunEntry:
         """Changes when the run's data of the event changes; 0 in the outbox, where it never does."""
         if not self.recorded:
             return 0
-        said = self.entry if isinstance(self.entry, str) else orjson.dumps(self.entry)
-        return hash(said) & 0xFFFF_FFFF_FFFF or 1
+        serialized = self.entry if isinstance(self.entry, str) else orjson.dumps(self.entry)
+        return hash(serialized) & 0xFFFF_FFFF_FFFF or 1
 
     def read(self) -> tuple[Event, FromRun]:
         metadata, spec, status = self.run["metadata"], self.run["spec"], self.run["status"]

@@ -77,7 +77,7 @@ class Endpoint:
         if kind != _UNANSWERED:
             self.latencies[latency] += count
 
-    def take_in(self, other: "Endpoint") -> None:
+    def merge(self, other: "Endpoint") -> None:
         """Add the current counts of the same host in another namespace."""
         self.known += other.known
         self.pending += other.pending
@@ -109,7 +109,7 @@ class EndpointFigures:
     def page(
         self, organization: str, namespaces: Sequence[str], *, hours: int, offset: int, limit: int
     ) -> tuple[datetime, int, list[Endpoint]]:
-        """Return the start of the window (a full hour, at least `hours` ago), the total and one page, sorted by host."""
+        """Return the start of the window (a full hour, at least `hours` ago), the total and one page, by host."""
         since = (self._clock() - timedelta(hours=hours)).replace(minute=0, second=0, microsecond=0)
         hosts = sorted({host for namespace in namespaces for host in self._standing.get((organization, namespace), ())})
         shown = [self._endpoint(organization, namespaces, host, since) for host in hosts[offset : offset + limit]]
@@ -121,7 +121,7 @@ class EndpointFigures:
             standing = self._standing.get((organization, namespace), {}).get(host)
             if standing is None:
                 continue
-            found.take_in(standing)
+            found.merge(standing)
             for hour, counts in self._hours[organization, namespace, host].items():
                 if hour >= first_hour:
                     for what, count in counts.items():

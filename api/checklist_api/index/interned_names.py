@@ -4,7 +4,6 @@ from collections.abc import Iterable
 
 
 class InternedNames:
-
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
         self._texts: list[str] = []

@@ -3,8 +3,8 @@
 It stores what lists show and filter by, without answers, so that 100,000 runs need tens of megabytes. Own writes are
 applied at once; single runs are never read from it. Queries evaluate expiry, so that it takes effect on time.
 
-A finished run whose object is gone stays until the archive is refreshed (`left`), and is then listed from the archive or
-dropped: each run is listed exactly once at any time.
+A finished run whose object is gone stays until the archive is refreshed (`left`), and is then listed from the archive
+or dropped: each run is listed exactly once at any time.
 """
 
 import logging
@@ -47,7 +47,7 @@ class RunFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class RunNews:
+class RunChange:
     """A changed or deleted run, with its list row."""
 
     organization: str
@@ -77,16 +77,16 @@ class RunIndex:
         self._leaving: set[Key] = set()
         self._on_leaving: Callable[[str, Key], None] | None = None
         self._also: list[Handler] = []
-        self._told_news: list[Callable[[RunNews], None]] = []
+        self._listeners: list[Callable[[RunChange], None]] = []
         self.informer = Informer(watcher, RUN, self._apply)
 
     def add_handler(self, handler: Handler) -> None:
         """Call `handler` with each watch event, after the index is updated."""
         self._also.append(handler)
 
-    def tell_news(self, listener: Callable[[RunNews], None]) -> None:
+    def add_listener(self, listener: Callable[[RunChange], None]) -> None:
         """Call `listener` with each run whose list row has changed."""
-        self._told_news.append(listener)
+        self._listeners.append(listener)
 
     def observe(self, body: JsonObject) -> None:
         """Apply an own write."""
@@ -176,10 +176,10 @@ class RunIndex:
         else:
             query = f"SELECT COUNT(*) FROM archive.runs WHERE {where}"  # noqa: S608 - conditions are ours
             total += int(self._db.execute(query, more).fetchone()[0])
-        if self.archive.any_twice:
-            query = f"SELECT COUNT(*) FROM archive.runs AS runs WHERE {where} AND NOT ({self.archive.not_twice})"  # noqa: S608
+        if self.archive.has_duplicates:
+            query = f"SELECT COUNT(*) FROM archive.runs AS runs WHERE {where} AND NOT ({self.archive.no_duplicates})"  # noqa: S608
             total -= int(self._db.execute(query, more).fetchone()[0])
-            where = f"{where} AND {self.archive.not_twice}"
+            where = f"{where} AND {self.archive.no_duplicates}"
         if offset >= total:
             return total, []
         return total, self._page_through(live, where, values | more, offset, limit)
@@ -251,7 +251,7 @@ class RunIndex:
             self._leaving.discard(key)
             self._db.execute(_PUT, row)
             self.archive.note_live(row[0], row[1])
-            self._tell(RunNews(row[_ORGANIZATION], *key, row))
+            self._notify(RunChange(row[_ORGANIZATION], *key, row))
         elif change != "DELETE" or not self._may_be_archived(key):
             self._remove(key)
         for handler in self._also:
@@ -276,10 +276,10 @@ class RunIndex:
             return
         self.archive.note_gone(key[1], key[0])
         if not quietly:
-            self._tell(RunNews(owner[0], *key))
+            self._notify(RunChange(owner[0], *key))
 
-    def _tell(self, change: RunNews) -> None:
-        for listener in self._told_news:
+    def _notify(self, change: RunChange) -> None:
+        for listener in self._listeners:
             listener(change)
 
 

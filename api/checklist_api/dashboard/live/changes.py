@@ -15,7 +15,6 @@ KEPT: Final = 1_000
 
 
 class LiveKind(StrEnum):
-
     RUN = "run"
     DELIVERY = "delivery"
     REPLAY = "replay"

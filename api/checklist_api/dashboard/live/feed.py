@@ -18,7 +18,7 @@ from ...auth.members import MemberDirectory
 from ...deliveries.replays import ReplayDirectory
 from ...index.deliveries import DeliveryIndex
 from ...index.delivery_history import Event
-from ...index.runs import RunIndex, RunChange
+from ...index.runs import RunChange, RunIndex
 from ...templates.catalogue import TemplateCatalogue
 from .changes import LiveChange, LiveKind
 from .hub import LiveHub

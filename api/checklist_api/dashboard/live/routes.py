@@ -39,7 +39,7 @@ class EventRoutes:
         return (Route("GET", "/events", Role.VIEWER, self.stream),)
 
     async def stream(self, request: web.Request, caller: Caller) -> web.StreamResponse:
-        """Send events after `Last-Event-ID` (or `?last_event_id=`). 429 or 503 with Retry-After at the stream limits."""
+        """Send events after `Last-Event-ID` (or `?last_event_id=`). 429 or 503 at the limits of streams."""
         session = await self._gate.session_of(request)
         if session is None:
             raise SignInRequired()

@@ -19,7 +19,6 @@ logger = logging.getLogger(__name__)
 
 
 class Binding:
-
     def __init__(
         self, client: KubeClient, members: MemberDirectory, organizations: OrganizationDirectory, clock: Clock
     ) -> None:

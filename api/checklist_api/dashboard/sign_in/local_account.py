@@ -9,7 +9,6 @@ from checklist_crds.resources.base import ORGANIZATION_LABEL
 
 @dataclass(frozen=True, slots=True)
 class LocalAccount:
-
     name: str
     """metadata.name; the person's subject."""
     version: str

@@ -48,7 +48,6 @@ _FLAGS: Final = hb.SubsetFlags.DOWNGRADE_CFF2 | hb.SubsetFlags.NO_HINTING | hb.S
 
 @dataclass(slots=True)
 class Typeface:
-
     name: str
     face: "hb.Face"
     characters: frozenset[int]

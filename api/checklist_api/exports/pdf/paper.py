@@ -54,14 +54,12 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-
     title: str
     entries: list[Entry]
 
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-
     run_id: str
     title: str
     organization: str

@@ -42,9 +42,7 @@ class PdfPress:
     async def print(self, paper: Paper) -> bytes:
         """Return the PDF. Raises ServiceUnavailable: the queue is full, the store is unavailable, or drawing failed."""
         if self._waiting >= _WAITING:
-            raise ServiceUnavailable(
-                "Too many PDFs are being created. Try again.", retry_after_s=_BUSY_RETRY_AFTER_S
-            )
+            raise ServiceUnavailable("Too many PDFs are being created. Try again.", retry_after_s=_BUSY_RETRY_AFTER_S)
         self._waiting += 1
         try:
             async with self._free:

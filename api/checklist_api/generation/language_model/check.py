@@ -53,7 +53,7 @@ class Judgement:
     """Harms of a template, and the repaired template."""
 
     harms: tuple[Harm, ...]
-    mended: Definition | None
+    repaired: Definition | None
     """None if too many items are lost."""
 
 
@@ -68,7 +68,7 @@ def judgement(definition: Definition, prompt: str, locale: str | None) -> Judgem
         return Judgement((), definition)
     document = definition.to_tdl()
     for harm in reversed(harms):  # keeps the prompt's order of steps added at one place
-        harm.mend(document)
+        harm.repair(document)
     return Judgement(harms, parse_definition(document))
 
 

@@ -29,7 +29,7 @@ class LostItem:
     def problem(self) -> str:
         return f"The wish asks for {self.words!r}, and no step does: add one that says so."
 
-    def mend(self, document: dict[str, Any]) -> None:
+    def repair(self, document: dict[str, Any]) -> None:
         """Add an optional step with the prompt's words."""
         label = (label_of(self.words) or self.words)[:_LONGEST_LABEL]
         step = {"type": self.type.value, "label": label, "required": False}
@@ -63,7 +63,7 @@ class LimitAsBound:
             f"{fields} null, and say it in the hint."
         )
 
-    def mend(self, document: dict[str, Any]) -> None:
+    def repair(self, document: dict[str, Any]) -> None:
         """Move the limit into the hint."""
         step = _step(document, self.step)
         for name in self.fields:
@@ -88,7 +88,7 @@ class GroundlessCondition:
             return f"{self.path}.condition: the wish says {self.words!r}, and that is not about the step it looks at."
         return f"{self.path}.condition: the wish asks for this in any case: set the condition to null."
 
-    def mend(self, document: dict[str, Any]) -> None:
+    def repair(self, document: dict[str, Any]) -> None:
         """Remove the condition and make the step optional."""
         step = _step(document, self.step)
         step.pop("condition", None)

@@ -61,10 +61,10 @@ class _Conversation:
     organization: str
     harmful: list[_Judged] = field(default_factory=list)
 
-    def mended(self) -> Definition | None:
+    def repaired(self) -> Definition | None:
         """Repair the latest template with the fewest harms; None if none can be repaired."""
-        usable = [each.judgement for each in self.harmful if each.judgement.mended is not None]
-        return min(reversed(usable), key=lambda each: len(each.harms)).mended if usable else None
+        usable = [each.judgement for each in self.harmful if each.judgement.repaired is not None]
+        return min(reversed(usable), key=lambda each: len(each.harms)).repaired if usable else None
 
 
 class ModelProvider:
@@ -114,7 +114,7 @@ class ModelProvider:
             failure = ModelFailure(Reason.TIMEOUT, "deadline")
         except ModelFailure as error:
             failure = error
-        if (repaired := conversation.mended()) is None:
+        if (repaired := conversation.repaired()) is None:
             raise failure
         logger.info("model.repaired", extra={"reason": failure.reason.value, "organization": conversation.organization})
         return repaired
