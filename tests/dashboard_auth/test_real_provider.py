@@ -104,7 +104,7 @@ async def test_a_callback_works_once_and_in_its_own_browser_only(start_api: Star
 async def test_keys_may_change_while_the_service_runs(
     start_api: StartApi, own: RealProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(oidc_provider, "_KEYS_AGAIN_AFTER_S", 0.0)
+    monkeypatch.setattr(oidc_provider, "_KEYS_REFETCH_AFTER_S", 0.0)
     own.start()
     api = await start_api(**own.settings)
     assert (await sign_in_at(PersonAt(api.anonymous), "grace@example.com")).status_code == 303
