@@ -53,7 +53,7 @@ async def serve(settings: Settings) -> None:
             logger.warning("api.model_without_tls", extra={"setting": "CHECKLISTS_MODEL_URL"})
         await stopped.wait()
         logger.info("api.stopping")
-        await runner.let_go()
+        await runner.drain()
     finally:
         await runner.cleanup()
         logger.info("api.stopped")

@@ -138,10 +138,12 @@ class Idempotency:
             if record is not None and self._clock() < parse_timestamp(record["spec"]["expiresAt"]):
                 require_same_payload(record, claim)
                 # It may have been created and recorded since the lookup.
-                return await self.made_before(kind, place, archived)
+                return await self.get_existing(kind, place, archived)
         return None
 
-    async def made_before(self, kind: Kind, place: tuple[str, str], archived: Archived = _never_archived) -> JsonObject:
+    async def get_existing(
+        self, kind: Kind, place: tuple[str, str], archived: Archived = _never_archived
+    ) -> JsonObject:
         """Return an existing object by (name, namespace). Raises ResourceDeleted, KubeError, errors of `archived`."""
         body = await self._find(kind, *place) or await archived(place[0])
         if body is None:

@@ -170,7 +170,7 @@ async def test_redirects_floods_and_nonsense_are_no_answers(start_api: StartApi,
 async def test_a_slow_provider_is_not_waited_for_without_end(
     start_api: StartApi, provider: HostileProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(oidc_http, "ALL_S", 0.5)
+    monkeypatch.setattr(oidc_http, "TOTAL_TIMEOUT_S", 0.5)
     api = await start_api(**provider.settings)
 
     async def slowly(_: web.Request) -> web.Response:

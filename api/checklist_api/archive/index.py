@@ -272,7 +272,7 @@ class ArchiveIndex:
                     if part.state.is_unread:
                         await self._load(part)
                 if not parts or self._table.has(run_id, namespace):
-                    self._runs.left((namespace, run_id))
+                    self._runs.drop_leaving((namespace, run_id))
         except (StoreUnavailable, sqlite3.Error) as error:
             logger.debug("archive.not_asked", extra={"organization": organization, "reason": str(error)})
         except Exception:

@@ -44,7 +44,7 @@ class ArchivedRuns:
         self._metrics = metrics
         self._definitions: OrderedDict[tuple[str, str, str], Definition] = OrderedDict()
 
-    def knows(self, run_id: str, organization: Organization | None = None) -> bool:
+    def has(self, run_id: str, organization: Organization | None = None) -> bool:
         """Whether the run (of that organization) is known to be archived."""
         return bool(self._table.parts_of(run_id, None if organization is None else organization.id))
 

@@ -24,8 +24,8 @@ from ..organizations.directory import Organization
 
 logger = logging.getLogger(__name__)
 
-KEPT_OF_ONE: Final = 10_000
-KEPT_OF_ALL: Final = 50_000
+MAX_PER_ORGANIZATION: Final = 10_000
+MAX_TOTAL: Final = 50_000
 _COLUMNS: Final = ("name", "namespace", "organization", "at", "actor_id", "action", "target_id", "outcome", "entry")
 _SCHEMA: Final = f"""
 CREATE TABLE entries ({", ".join(_COLUMNS)}, PRIMARY KEY (name, namespace)) WITHOUT ROWID;
@@ -65,11 +65,13 @@ class AuditFilter:
 class AuditIndex:
     """Lists the newest entries of each organization."""
 
-    def __init__(self, watcher: KubeClient, *, kept_of_one: int = KEPT_OF_ONE, kept_of_all: int = KEPT_OF_ALL) -> None:
+    def __init__(
+        self, watcher: KubeClient, *, max_per_organization: int = MAX_PER_ORGANIZATION, max_total: int = MAX_TOTAL
+    ) -> None:
         self._db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self._db.executescript(_SCHEMA)
-        self._kept_of_one = kept_of_one
-        self._kept_of_all = kept_of_all
+        self._max_per_organization = max_per_organization
+        self._max_total = max_total
         self._counts: dict[str, int] = {}
         self._total = 0
         self._evicted: set[str] = set()
@@ -129,9 +131,9 @@ class AuditIndex:
         self._db.execute(_PUT, (*row, entry))
         self._counts[organization] = self._counts.get(organization, 0) + 1
         self._total += 1
-        if self._counts[organization] > self._kept_of_one:
+        if self._counts[organization] > self._max_per_organization:
             self._evict_oldest("WHERE organization = ?", (organization,))
-        elif self._total > self._kept_of_all:
+        elif self._total > self._max_total:
             self._evict_oldest("", ())
 
     def _evict_oldest(self, where: str, values: tuple[str, ...]) -> None:

@@ -79,7 +79,7 @@ class Gate:
         organization = await self._organizations.get(key.organization) if key is not None else None
         if key is None or organization is None or not organization.has(key.namespace):
             if sha256 is not None:
-                self._organizations.require_all_whole()
+                self._organizations.require_none_restoring()
             raise Unauthorized(headers={"WWW-Authenticate": "Bearer"})
         charge_to(organization.name)
         await self._count(f"key:{key.sha256}", organization.rate or self._rates.key)

@@ -78,7 +78,7 @@ class CallQueue:
         self._held_s = _FIRST_GUESS_S
         """Moving average of the time that a slot is held."""
         self._booked_until: dict[str, float] = {}
-        """By organization, the latest time at which a refused request was told to retry."""
+        """By organization, the latest time at which a refused request should retry."""
         self._last_refusal = -math.inf
 
     @property

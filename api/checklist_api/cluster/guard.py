@@ -63,9 +63,9 @@ class GuardedKubeClient(KubeClient):
         self._metrics = metrics
         self._queue = CallQueue(concurrency, metrics.overloaded.inc)
         metrics.calls_waiting.set_function(lambda: self._queue.waiting)
-        self._under_way: set[asyncio.Timeout] = set()
-        self._look_now = asyncio.Event()
-        self._heard = self._heard_well = 0
+        self._running: set[asyncio.Timeout] = set()
+        self._probe_now = asyncio.Event()
+        self._responses = self._successes = 0
         """Number of responses read from etcd: all, and those without a server error."""
         self.down: str | None = None
         """Why the cluster is down; None while it is up."""
@@ -84,36 +84,36 @@ class GuardedKubeClient(KubeClient):
         """Hold an object's lock: `async with client.turn(lock): ...`."""
         return self._queue.turn(lock)
 
-    async def watch_over(self) -> None:
+    async def keep_probing(self) -> None:
         """Probe the cluster until cancelled."""
         while True:
             pause_s = _PROBE_EVERY_S if self.down is None else _PROBE_WHILE_DOWN_EVERY_S
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._look_now.wait(), pause_s)
-            self._look_now.clear()
-            heard_well = self._heard_well
+                await asyncio.wait_for(self._probe_now.wait(), pause_s)
+            self._probe_now.clear()
+            successes = self._successes
             try:
                 reason = await self._probe()
-                if reason is not None and self.down is None and self._heard_well == heard_well:
+                if reason is not None and self.down is None and self._successes == successes:
                     # Probe again: a single failure may be a stale connection.
                     reason = await self._probe()
             except TimeoutError:
-                self._now_is(_TIMEOUT)
+                self._set_down(_TIMEOUT)
             else:
-                self._now_is(reason if self._heard_well == heard_well else None)
+                self._set_down(reason if self._successes == successes else None)
 
     async def _probe(self) -> str | None:
         """Return the error; None for any response (usually 404). Raises TimeoutError after too long a silence."""
         answer = asyncio.create_task(self._read_through("GET", ORGANIZATION.path(None, _PROBE_NAME)))
-        now, silent_s, heard = asyncio.get_running_loop().time, 0.0, self._heard
+        now, silent_s, responses = asyncio.get_running_loop().time, 0.0, self._responses
         try:
             while not answer.done():
                 began = now()
                 await asyncio.wait({answer}, timeout=_TICK_S)
                 # Bounded, so that time in which this process was stalled does not count.
                 silent_s += min(now() - began, 2 * _TICK_S)
-                if self._heard != heard:
-                    silent_s, heard = 0.0, self._heard
+                if self._responses != responses:
+                    silent_s, responses = 0.0, self._responses
                 elif silent_s >= _SILENT_S:
                     raise TimeoutError
             await answer
@@ -125,12 +125,12 @@ class GuardedKubeClient(KubeClient):
             answer.cancel()
         return None
 
-    def _now_is(self, reason: str | None) -> None:
+    def _set_down(self, reason: str | None) -> None:
         self._metrics.kube_up.set(0 if reason else 1)
         if reason is not None and self.down is None:
             logger.warning("cluster.down", extra={"reason": reason})
             now = asyncio.get_running_loop().time()
-            for call in self._under_way:
+            for call in self._running:
                 call.reschedule(now)
         if reason is None and self.down is not None:
             logger.info("cluster.up")
@@ -153,13 +153,13 @@ class GuardedKubeClient(KubeClient):
             deadline = asyncio.timeout(None)
             try:
                 async with deadline:
-                    self._under_way.add(deadline)
+                    self._running.add(deadline)
                     try:
                         return await self._read_through(
                             method, path, body=body, params=params, content_type=content_type, accept=accept
                         )
                     finally:
-                        self._under_way.discard(deadline)
+                        self._running.discard(deadline)
             except TimeoutError:
                 self._metrics.kube_failures.inc()
                 failure = KubeUnavailable if method == "GET" else KubeOutcomeUnknown
@@ -167,7 +167,7 @@ class GuardedKubeClient(KubeClient):
             except KubeUnavailable as error:
                 self._metrics.kube_failures.inc()
                 if error.status is None:
-                    self._look_now.set()
+                    self._probe_now.set()
                 raise
             finally:
                 self._metrics.count_kube_call(method, time.perf_counter() - started)
@@ -178,12 +178,12 @@ class GuardedKubeClient(KubeClient):
             answer = await super()._call(method, path, **given)
         except KubeError as error:
             if error.status is not None:
-                self._hear(given, well=not isinstance(error, KubeUnavailable) or error.status == _TOO_MANY)
+                self._count_response(given, success=not isinstance(error, KubeUnavailable) or error.status == _TOO_MANY)
             raise
-        self._hear(given, well=True)
+        self._count_response(given, success=True)
         return answer
 
-    def _hear(self, given: Mapping[str, Any], *, well: bool) -> None:
+    def _count_response(self, given: Mapping[str, Any], *, success: bool) -> None:
         if "resourceVersion" not in (given.get("params") or {}):
-            self._heard += 1
-            self._heard_well += well
+            self._responses += 1
+            self._successes += success

@@ -25,7 +25,7 @@ from ..auth.gate import Caller, Gate, Handler, OwnerHandler
 from ..auth.members import Member, MemberDirectory
 from ..cluster.call_queue import charge_to
 from ..cluster.guard import GuardedKubeClient
-from ..organizations.directory import Organization, OrganizationDirectory, require_whole
+from ..organizations.directory import Organization, OrganizationDirectory, require_not_restoring
 from .sessions.store import Session, SessionStore
 from .sign_in.accounts import LOCAL_ISSUER, LocalAccounts
 
@@ -164,7 +164,7 @@ class DashboardGate:
         organization_id = request.match_info[ORGANIZATION]
         for organization, member in await self.memberships(session):
             if organization.id == organization_id:
-                require_whole(organization)
+                require_not_restoring(organization)
                 charge_to(organization.name)
                 return Caller(organization, member)
         raise NotFound()

@@ -31,7 +31,7 @@ from ..auth.member_names import MemberNames
 from ..idempotency import Claim, Idempotency
 from ..index.deliveries import DeliveryIndex
 from ..index.delivery_history import Delivery, merged
-from ..index.delivery_sources import events_of_run, kept_delivery
+from ..index.delivery_sources import events_of_run, parse_delivery
 from ..index.runs import RunIndex
 from ..organizations.directory import Organization
 from .models import ReplayFilterShown, ReplayRequest
@@ -88,26 +88,26 @@ class DeliveryAccess:
         )
         entry = events_of_run(run).get(event_id) if run is not None else None
         _, from_run = entry.read() if entry is not None else (None, None)
-        _, history = kept_delivery(kept) if kept is not None else (None, None)
-        if run is None and self._archived.knows(event.run_id):
+        _, history = parse_delivery(kept) if kept is not None else (None, None)
+        if run is None and self._archived.has(event.run_id):
             return None  # being deleted; the archive has the complete record
         if from_run is None and history is None:
             return None
         delivery = merged(event, from_run, history)
-        return Found(self._as_asked(delivery, organization, run_is_gone=run is None), kept)
+        return Found(self._with_refusal(delivery, organization, run_is_gone=run is None), kept)
 
     def listed(self, delivery: Delivery, organization: Organization) -> Delivery:
         """Complete a delivery of the index with the state of its run and replays."""
         event = delivery.event
         run_is_gone = not self._runs.has(event.run_id, event.namespace)
-        return self._as_asked(delivery, organization, run_is_gone=run_is_gone)
+        return self._with_refusal(delivery, organization, run_is_gone=run_is_gone)
 
-    def _as_asked(self, delivery: Delivery, organization: Organization, *, run_is_gone: bool) -> Delivery:
+    def _with_refusal(self, delivery: Delivery, organization: Organization, *, run_is_gone: bool) -> Delivery:
         """Add the refusal of replays. A WebhookDelivery outlives its run for a while, its signing secret does not."""
         if delivery.refusal is not None:
             return delivery
         if run_is_gone:
-            archived = self._archived.knows(delivery.event.run_id)
+            archived = self._archived.has(delivery.event.run_id)
             return delivery._replace(refusal=ReplayRefusal.RUN_ARCHIVED if archived else ReplayRefusal.RUN_DELETED)
         if self._replays.is_under_way(delivery.event.event_id, organization):
             return delivery._replace(refusal=ReplayRefusal.REPLAY_UNDER_WAY)
@@ -135,7 +135,7 @@ class DeliveryAccess:
             if found.kept is not None and claim is None:
                 await self._annotate(found.kept, requested_by)
             else:
-                replayed = await self._ask_for(delivery, organization, requested_by, claim)
+                replayed = await self._request_replay(delivery, organization, requested_by, claim)
             if replayed:
                 await act.failed("requested_before")
             logger.info("delivery.replay_requested", extra={"event_id": event_id, "organization": organization.name})
@@ -189,7 +189,7 @@ class DeliveryAccess:
         )
         self._index.informer.observe(body)
 
-    async def _ask_for(
+    async def _request_replay(
         self, delivery: Delivery, organization: Organization, requested_by: str, claim: Claim | None
     ) -> bool:
         event = delivery.event
@@ -210,13 +210,13 @@ class DeliveryAccess:
             body = await self._get(WEBHOOK_DELIVERY, event_id, namespace)
             if body is None:
                 continue
-            event, kept = kept_delivery(body)
+            event, kept = parse_delivery(body)
             if event.organization == organization.name:
                 run = await self._get(RUN, event.run_id, namespace)
-                if run is None and self._archived.knows(event.run_id):
+                if run is None and self._archived.has(event.run_id):
                     return None
                 delivery = merged(event, None, kept)
-                return Found(self._as_asked(delivery, organization, run_is_gone=run is None), body)
+                return Found(self._with_refusal(delivery, organization, run_is_gone=run is None), body)
         return None
 
     async def _get(self, kind: Any, name: str, namespace: str) -> JsonObject | None:

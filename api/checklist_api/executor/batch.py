@@ -30,7 +30,7 @@ from ..runs.access import RunAccess
 from . import commands
 from .access import BASE, ExecutorGate, organization_of
 from .member import ExecutorMembers
-from .models import MAX_BATCH, BatchResult, OperationDone, OperationRefused, answer_kept
+from .models import MAX_BATCH, BatchResult, OperationDone, OperationRefused, stored_answer
 
 _OF_STEP: Final[Mapping[str, Callable[[str, dict[str, Any], str | None], Command]]] = {
     "answer": commands.answer_step,
@@ -132,7 +132,7 @@ class ExecutorBatch:
             return member
 
         asked = [each.command for each in operations if isinstance(each.command, Command)]
-        batch = await self._runs.change_in_turn_by_link(run_id, organization_of(request), asked, who)
+        batch = await self._runs.change_batch_by_link(run_id, organization_of(request), asked, who)
         # In this case all were refused; the response must not disclose the run.
         require_assignee(batch.change.run, member)
         return json_response(self._view(operations, batch))
@@ -154,7 +154,7 @@ class ExecutorBatch:
             if isinstance(outcome, Unprocessable) and outcome is operation.command and body["type"] == "answer":
                 outcome = with_value_problems(outcome, definition, body["step_id"], body.get("value"))
             return OperationRefused(op_id=body["op_id"], status=outcome.status, **outcome.as_body())
-        answer = answer_kept(run, body["step_id"], self._photo_url) if body["type"] == "answer" else None
+        answer = stored_answer(run, body["step_id"], self._photo_url) if body["type"] == "answer" else None
         return OperationDone(op_id=body["op_id"], status=200, replayed=outcome.replayed, answer=answer)
 
 

@@ -150,7 +150,7 @@ class PhotoChange(AnswerChange):
     photo: Photo | None = Field(description="The uploaded photo; null if a later operation removed it.")
 
 
-def answer_kept(run: Run, step_id: str, photo_url: PhotoUrl) -> Answer | None:
+def stored_answer(run: Run, step_id: str, photo_url: PhotoUrl) -> Answer | None:
     """Return the stored answer; None if a later operation removed it."""
     answer = run.status.answers.get(step_id)
     return None if answer is None else Answer.of(answer, photo_url)

@@ -88,7 +88,7 @@ class ExecutorApp:
     async def _run_page(self, request: web.Request) -> web.StreamResponse:
         texts = texts_for(request.headers.get("Accept-Language", ""))
         try:
-            run = await self._runs.of_anybody(request.match_info["run_id"])
+            run = await self._runs.by_id(request.match_info["run_id"])
             if run.phase_at(self._clock()) is RunPhase.EXPIRED:
                 raise RunExpired()
             return _html(self._page.of_run(await self._preview(run), texts), headers=_BY_LANGUAGE)

@@ -36,7 +36,7 @@ from ..runs.access import RunAccess
 from ..runs.models import Photo
 from .access import BASE, ExecutorGate, organization_of, requested_op_id
 from .member import ExecutorMembers
-from .models import PhotoChange, RunChange, answer_kept
+from .models import PhotoChange, RunChange, stored_answer
 
 PHOTOS: Final = f"{BASE}/answers/{{step_id}}/photos"
 SIGNATURE: Final = f"{BASE}/signature"
@@ -84,7 +84,7 @@ class PhotoRoutes:
             self._clock(),
             self._photo_url,
             replayed=made.decision.replayed,
-            answer=answer_kept(made.run, step_id, self._photo_url),
+            answer=stored_answer(made.run, step_id, self._photo_url),
             photo=None if photo is None else Photo(**photo_view(photo, geo, self._photo_url)),
         )
         return json_response(change, status=201 if is_new else 200)

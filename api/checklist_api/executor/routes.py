@@ -27,7 +27,7 @@ from . import commands
 from .access import BASE, ExecutorGate, Handler, organization_of, requested_op_id
 from .batch import with_value_problems
 from .member import ExecutorMembers
-from .models import AnswerChange, ExecutorRun, RunChange, answer_kept
+from .models import AnswerChange, ExecutorRun, RunChange, stored_answer
 from .photo_routes import requested_index
 
 Parse = Callable[[web.Request, str | None], Awaitable[Command]]
@@ -94,7 +94,7 @@ class ExecutorRoutes:
         if isinstance(command, Open) and run.phase_at(now) is RunPhase.EXPIRED:
             raise RunExpired()
         if isinstance(command, AnswerStep | RemovePhotos):
-            answer = answer_kept(run, command.step_id, photo_url)
+            answer = stored_answer(run, command.step_id, photo_url)
             return AnswerChange.of(run, definition, now, photo_url, replayed=replayed, answer=answer)
         return RunChange.of(run, definition, now, photo_url, replayed=replayed)
 

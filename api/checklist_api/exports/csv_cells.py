@@ -23,7 +23,7 @@ def csv_row(cells: Sequence[Cell]) -> bytes:
     return (",".join(map(_cell, cells)) + "\r\n").encode("utf-8", "replace")
 
 
-def harmless(text: str) -> str:
+def escape_formulas(text: str) -> str:
     """Escape each formula that could begin a cell with an apostrophe.
 
     Plain numbers are unchanged. White space and quotes before a formula are ignored, since spreadsheets strip them.
@@ -46,7 +46,7 @@ def _cell(value: Cell) -> str:
             # Format recognized by spreadsheets, in UTC (see the column names).
             return value.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S")
         case str():
-            text = harmless(value)
+            text = escape_formulas(value)
             return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) or text != text.strip() else text
         case int():
             return str(value)

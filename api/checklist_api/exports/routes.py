@@ -72,7 +72,7 @@ class ExportRoutes:
         kind, wanted = _requested_format(request, FORMATS), requested_filter(request)
         rows, bom = one_of(request, "rows", ROWS), one_of(request, "bom", _BOOLEANS)
         if kind != "csv" and (rows is not None or bom is not None):
-            raise invalid_parameter("rows" if rows is not None else "bom", "goes with format=csv")
+            raise invalid_parameter("rows" if rows is not None else "bom", "requires format=csv")
         if rows == "runs" and wanted.template_id is None:
             raise invalid_parameter("template_id", "is required with rows=runs: the columns are the template's steps")
         moment = self._clock()

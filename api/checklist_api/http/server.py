@@ -43,18 +43,18 @@ class ApiRunner(web.AppRunner):
         self._draining = False
         app.on_response_prepare.append(self._close_connection)
 
-    async def let_go(self, *, silent_for_s: float = _IDLE_S, within_s: float = _DRAIN_TIMEOUT_S) -> None:
+    async def drain(self, *, idle_for_s: float = _IDLE_S, within_s: float = _DRAIN_TIMEOUT_S) -> None:
         """Drain connections: `Connection: close` on each response, while requests are still served.
 
-        Returns when all connections have been idle for `silent_for_s` seconds, or after `within_s`.
+        Returns when all connections have been idle for `idle_for_s` seconds, or after `within_s`.
         """
         self._draining = True
         loop = asyncio.get_running_loop()
         latest = loop.time() + within_s
         while (now := loop.time()) < latest:
             connections = self.server.connections if self.server is not None else []
-            heard_at = [each.heard_at for each in connections if isinstance(each, _Connection)]
-            if all(now - at >= silent_for_s for at in heard_at):
+            received_at = [each.received_at for each in connections if isinstance(each, _Connection)]
+            if all(now - at >= idle_for_s for at in received_at):
                 return
             await asyncio.sleep(_POLL_INTERVAL_S)
 
@@ -96,15 +96,15 @@ class _Server(web.Server):
 
 
 class _Connection(web.RequestHandler):
-    __slots__ = ("heard_at",)
+    __slots__ = ("received_at",)
 
     def __init__(self, manager: _Server, *, loop: asyncio.AbstractEventLoop, **options: Any) -> None:
         super().__init__(manager, loop=loop, **options)
-        self.heard_at = loop.time()
+        self.received_at = loop.time()
         """Loop time of the last bytes received."""
 
     def data_received(self, data: bytes) -> None:
-        self.heard_at = self._loop.time()
+        self.received_at = self._loop.time()
         super().data_received(data)
 
     def handle_error(

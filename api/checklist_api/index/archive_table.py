@@ -98,7 +98,7 @@ class ArchiveTable:
         self._is_empty = True
         self._attach(":memory:")
 
-    def keep_below(self, folder: Path) -> None:
+    def store_in(self, folder: Path) -> None:
         """Store the table in an unlinked file in `folder`, which the OS removes with the process. Call before use."""
         descriptor, name = tempfile.mkstemp(prefix="archive-", suffix=".sqlite3", dir=folder)
         os.close(descriptor)

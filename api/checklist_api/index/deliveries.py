@@ -20,9 +20,9 @@ from checklist_crds.resources.event_names import EVENT_NAMES
 from checklist_crds.resources.kinds import WEBHOOK_DELIVERY
 from checklist_crds.times import Clock
 
-from .delivery_history import DELIVERED, OUTCOMES, STATUSES, Delivery, Event, FromRun, Kept, merged
-from .delivery_rows import packed_id, packed_kept, packed_run, unpacked_kept, unpacked_run
-from .delivery_sources import UNREADABLE, RunEntry, events_of_run, kept_delivery, milliseconds
+from .delivery_history import DELIVERED, OUTCOMES, STATUSES, Delivery, Event, FromDelivery, FromRun, merged
+from .delivery_rows import packed_delivery, packed_id, packed_run, unpacked_delivery, unpacked_run
+from .delivery_sources import UNREADABLE, RunEntry, events_of_run, milliseconds, parse_delivery
 from .endpoint_figures import EndpointFigures
 from .interned_names import InternedNames
 
@@ -190,7 +190,7 @@ class DeliveryIndex:
                 values.append(milliseconds(moment))
         return " AND ".join(conditions), tuple(values)
 
-    def learn_run(self, change: str, body: JsonObject) -> None:
+    def apply_run(self, change: str, body: JsonObject) -> None:
         """Apply a change of a run ("UPSERT" or "DELETE")."""
         namespace, run_id = key_of(body)
         run = packed_id("r", run_id)
@@ -198,7 +198,7 @@ class DeliveryIndex:
             return
         place = self._names.number(namespace)
         entries: dict[bytes | None, RunEntry] = {}
-        read_to = self._read_to(run, place, change, body)
+        read_to = self._indexed_length(run, place, change, body)
         if change != "DELETE":
             try:
                 events = events_of_run(body, recorded_from=read_to)
@@ -215,7 +215,7 @@ class DeliveryIndex:
             if event_id is not None and (event_id not in known or known[event_id] != digest):
                 self._put_of_run(self._row(event_id, place), entry, digest)
 
-    def _read_to(self, run: bytes, place: int | None, change: str, body: JsonObject) -> int:
+    def _indexed_length(self, run: bytes, place: int | None, change: str, body: JsonObject) -> int:
         """Return the length of the run's records that is indexed already: most changes only append."""
         status = body.get("status") or {}
         records = str(status.get("records") or "")
@@ -236,7 +236,7 @@ class DeliveryIndex:
                 logger.warning("event.unreadable", extra=extra)
                 return
         if row is not None:
-            self._put(row, event or self._event(row), from_run, unpacked_kept(row[_KEPT]), digest)
+            self._put(row, event or self._event(row), from_run, unpacked_delivery(row[_KEPT]), digest)
         elif event is not None:
             self._put(None, event, from_run, None, digest)
 
@@ -249,7 +249,7 @@ class DeliveryIndex:
         event, kept = None, None
         if change != "DELETE":
             try:
-                event, kept = kept_delivery(body)
+                event, kept = parse_delivery(body)
             except UNREADABLE as error:
                 logger.warning("delivery.unreadable", extra={"event_id": name, "reason": type(error).__name__})
         row = self._row(event_id, self._names.number(namespace))
@@ -267,7 +267,7 @@ class DeliveryIndex:
         return row
 
     def _put(
-        self, row: _Row | None, event: Event, from_run: FromRun | None, kept: Kept | None, digest: int | None
+        self, row: _Row | None, event: Event, from_run: FromRun | None, kept: FromDelivery | None, digest: int | None
     ) -> None:
         """Replace `row` by the merged state of `event`, or delete it if no source has the event."""
         before = self._delivery(row) if row is not None else None
@@ -294,7 +294,7 @@ class DeliveryIndex:
                 OUTCOMES.index(last.outcome) if last is not None and last.outcome is not None else None,
                 digest,
                 packed_run(from_run) if from_run is not None else None,
-                packed_kept(kept) if kept is not None else None,
+                packed_delivery(kept) if kept is not None else None,
             ),
         )
         self._count(before, delivery)
@@ -323,4 +323,4 @@ class DeliveryIndex:
         )
 
     def _delivery(self, row: _Row) -> Delivery:
-        return merged(self._event(row), unpacked_run(row[_FROM_RUN]), unpacked_kept(row[_KEPT]))
+        return merged(self._event(row), unpacked_run(row[_FROM_RUN]), unpacked_delivery(row[_KEPT]))

@@ -53,7 +53,7 @@ class FromRun(NamedTuple):
     last: Attempt | None = None
 
 
-class Kept(NamedTuple):
+class FromDelivery(NamedTuple):
     """A delivery as its WebhookDelivery has it. `replaying`: a requested replay has not ended."""
 
     status: str
@@ -105,7 +105,7 @@ class Delivery(NamedTuple):
         return self.last.started_at if self.last is not None else 0
 
 
-def merged(event: Event, run: FromRun | None, kept: Kept | None) -> Delivery:
+def merged(event: Event, run: FromRun | None, kept: FromDelivery | None) -> Delivery:
     """Merge the sources of a delivery, of which at least one is not None.
 
     A WebhookDelivery has precedence, unless it was just created and has no attempts while the event is in the outbox.
@@ -120,12 +120,12 @@ def merged(event: Event, run: FromRun | None, kept: Kept | None) -> Delivery:
         attempts=kept.attempts,
         next_attempt_at=kept.next_attempt_at,
         finished_at=kept.finished_at,
-        refusal=_refusal_of_kept(kept),
+        refusal=_refusal_of(kept),
         last_replay=kept.last_replay,
     )
 
 
-def _from_run(event: Event, run: FromRun, kept: Kept | None) -> Delivery:
+def _from_run(event: Event, run: FromRun, kept: FromDelivery | None) -> Delivery:
     status = run.status or PENDING
     ended = run.last is not None and status in {DELIVERED, FAILED}
     refusal = None
@@ -147,7 +147,7 @@ def _from_run(event: Event, run: FromRun, kept: Kept | None) -> Delivery:
     )
 
 
-def _refusal_of_kept(kept: Kept) -> ReplayRefusal | None:
+def _refusal_of(kept: FromDelivery) -> ReplayRefusal | None:
     """Same decision as `runs.replay_rules.refusal_of`."""
     if kept.replaying:
         return ReplayRefusal.REPLAY_UNDER_WAY

@@ -8,7 +8,7 @@ import orjson
 
 from checklist_crds.ids import is_id
 
-from .delivery_history import OUTCOMES, STATUSES, Attempt, FromRun, Kept, Replay
+from .delivery_history import OUTCOMES, STATUSES, Attempt, FromDelivery, FromRun, Replay
 
 _STATUSES: Final = {name: number for number, name in enumerate(STATUSES)}
 _OUTCOMES: Final = {name: number for number, name in enumerate(OUTCOMES)}
@@ -33,19 +33,19 @@ def unpacked_run(packed: bytes | None) -> FromRun | None:
     return FromRun(_name(_STATUSES, status), happened_at, made, _attempt(last))
 
 
-def packed_kept(kept: Kept) -> bytes:
+def packed_delivery(kept: FromDelivery) -> bytes:
     attempts = [_plain(attempt) for attempt in kept.attempts]
     replay = tuple(kept.last_replay) if kept.last_replay is not None else None
     return _packed((_number(_STATUSES, kept.status), *kept[1:3], attempts, *kept[4:-1], replay))
 
 
-def unpacked_kept(packed: bytes | None) -> Kept | None:
+def unpacked_delivery(packed: bytes | None) -> FromDelivery | None:
     if packed is None:
         return None
     status, happened_at, made, attempts, next_at, finished_at, settled, replaying, replay = _padded(
-        orjson.loads(packed), len(Kept._fields)
+        orjson.loads(packed), len(FromDelivery._fields)
     )
-    return Kept(
+    return FromDelivery(
         status=STATUSES[status],
         happened_at=happened_at,
         attempts_made=made,

@@ -19,7 +19,18 @@ from checklist_crds.resources.event_names import EventName
 from checklist_crds.resources.outcome import OutcomeClass
 from checklist_crds.times import parse_timestamp
 
-from .delivery_history import DELIVERED, FAILED, IN_FLIGHT, OUTCOMES, PENDING, Attempt, Event, FromRun, Kept, Replay
+from .delivery_history import (
+    DELIVERED,
+    FAILED,
+    IN_FLIGHT,
+    OUTCOMES,
+    PENDING,
+    Attempt,
+    Event,
+    FromDelivery,
+    FromRun,
+    Replay,
+)
 
 JsonObject = Mapping[str, Any]
 
@@ -83,7 +94,7 @@ def events_of_run(body: JsonObject, *, recorded_from: int = 0) -> dict[str, RunE
     return found | {event_id: RunEntry(body, record, True) for event_id, record in records.items()}
 
 
-def kept_delivery(body: JsonObject) -> tuple[Event, Kept]:
+def parse_delivery(body: JsonObject) -> tuple[Event, FromDelivery]:
     """Parse a WebhookDelivery."""
     metadata, spec, status = body["metadata"], body["spec"], body.get("status") or {}
     event = Event(
@@ -95,7 +106,7 @@ def kept_delivery(body: JsonObject) -> tuple[Event, Kept]:
         seq=spec["seq"],
         host=host_of(spec["url"]),
     )
-    kept = Kept(
+    kept = FromDelivery(
         status=_STATUS_OF[status.get("phase") or DeliveryPhase.PENDING.value],
         happened_at=milliseconds(spec["ts"]),
         attempts_made=status.get("attempt") or 0,

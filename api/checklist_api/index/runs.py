@@ -3,8 +3,8 @@
 It stores what lists show and filter by, without answers, so that 100,000 runs need tens of megabytes. Own writes are
 applied at once; single runs are never read from it. Queries evaluate expiry, so that it takes effect on time.
 
-A finished run whose object is gone stays until the archive is refreshed (`left`), and is then listed from the archive
-or dropped: each run is listed exactly once at any time.
+A finished run whose object is gone stays until the archive is refreshed (`drop_leaving`), and is then listed from the
+archive or not at all: each run is listed exactly once at any time.
 """
 
 import logging
@@ -222,14 +222,14 @@ class RunIndex:
         return found
 
     def on_leaving(self, handler: Callable[[str, Key], None]) -> None:
-        """Keep finished runs whose object is gone until `left`. `handler` gets the organization and key of each."""
+        """Keep finished runs whose object is gone until `drop_leaving`. `handler` gets organization and key of each."""
         self._on_leaving = handler
 
     def is_leaving(self, key: Key) -> bool:
         """Whether the run's object is gone and it is not yet known whether it was archived."""
         return key in self._leaving
 
-    def left(self, key: Key) -> None:
+    def drop_leaving(self, key: Key) -> None:
         """Drop a leaving run after the archive was refreshed; no effect if its object came back."""
         if key in self._leaving:
             self._leaving.discard(key)

@@ -62,7 +62,7 @@ class OrganizationDirectory:
         """Return the organization. Raises KubeError, and ServiceUnavailable while it is being restored."""
         found = await self.find(name)
         if found is not None:
-            require_whole(found)
+            require_not_restoring(found)
         return found
 
     async def find(self, name: str) -> Organization | None:
@@ -87,13 +87,13 @@ class OrganizationDirectory:
     def is_restoring(self, name: str) -> bool:
         return name in self._restoring
 
-    def require_all_whole(self) -> None:
+    def require_none_restoring(self) -> None:
         """Fail if missing objects may still appear. Raises ServiceUnavailable while any organization is being restored,
         and before the first list."""
         if not self.informer.synced.is_set():
             raise ServiceUnavailable("The service is starting. Try again.")
         for name in self._restoring:
-            require_whole(self._organizations[name])
+            require_not_restoring(self._organizations[name])
 
     def namespaces(self) -> list[str]:
         """Return all namespaces of organizations, the installation's first."""
@@ -130,7 +130,7 @@ class OrganizationDirectory:
         )
 
 
-def require_whole(organization: Organization) -> None:
+def require_not_restoring(organization: Organization) -> None:
     """Fail while a restore is in progress, since objects may be missing. Raises ServiceUnavailable."""
     if organization.restoring:
         raise ServiceUnavailable("A backup is being restored. Try again later.", retry_after_s=_RESTORE_RETRY_AFTER_S)

@@ -44,7 +44,9 @@ class WorkerProcess:
             raise WorkerFailed("ended")
         try:
             limits = (str(self._memory_mib), str(self._seconds), str(self._wall_seconds))
-            self._process = await started("checklist_api.photos.worker", *limits, str(os.getpid()), folder=self._folder)
+            self._process = await start_worker(
+                "checklist_api.photos.worker", *limits, str(os.getpid()), folder=self._folder
+            )
             if self._ended or await self._answer(_START_TIMEOUT_S) != READY:
                 raise WorkerFailed("did not start")
         except OSError as error:
@@ -75,7 +77,7 @@ class WorkerProcess:
         """Kill the process and its children. Idempotent."""
         process, self._process = self._process, None
         if process is not None:
-            await killed(process)
+            await kill_worker(process)
 
     async def _ask(self, line: bytes) -> bytes:
         process = self._process
@@ -104,7 +106,7 @@ class WorkerProcess:
         return line
 
 
-async def started(module: str, *arguments: str, folder: Path, stderr: int | None = DEVNULL) -> Process:
+async def start_worker(module: str, *arguments: str, folder: Path, stderr: int | None = DEVNULL) -> Process:
     """Start a worker in `folder`, in a new session. Raises OSError.
 
     `stderr`: discarded by default, since decoders print file content.
@@ -125,7 +127,7 @@ async def started(module: str, *arguments: str, folder: Path, stderr: int | None
     )
 
 
-async def killed(process: Process) -> None:
+async def kill_worker(process: Process) -> None:
     """Kill a process and its children."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)

@@ -56,7 +56,7 @@ class RunAccess:
         self._absences = expiring_keys()
         self._recent = RecentRuns()
         self._locks = KeyedLocks()
-        index.add_handler(self._recent.learn)
+        index.add_handler(self._recent.apply)
         self._runs = runs
         self._index = index
         self._organizations = organizations
@@ -73,7 +73,7 @@ class RunAccess:
             raise RunNotFound()
         return run
 
-    async def of_anybody(self, run_id: str) -> Run:
+    async def by_id(self, run_id: str) -> Run:
         """Return the run by its id only, for the preview; the oldest one if the id is ambiguous."""
         if not self._is_only_archived(run_id):
             for namespace in await self._namespaces_of(run_id):
@@ -82,7 +82,7 @@ class RunAccess:
                     return run
         archived = await self._archived.find(run_id)
         if archived is None or not await self._is_valid(archived):
-            self._organizations.require_all_whole()
+            self._organizations.require_none_restoring()
             raise RunNotFound()
         return archived
 
@@ -91,10 +91,10 @@ class RunAccess:
         return (await self._change(run, [command])).single()
 
     async def change_by_link(self, run_id: str, organization: Organization, command: Command, who: Who) -> Change:
-        """Apply one command like `change_in_turn_by_link`. Raises the errors of `decide` and `who`."""
-        return (await self.change_in_turn_by_link(run_id, organization, [command], who)).single()
+        """Apply one command like `change_batch_by_link`. Raises the errors of `decide` and `who`."""
+        return (await self.change_batch_by_link(run_id, organization, [command], who)).single()
 
-    async def change_in_turn_by_link(
+    async def change_batch_by_link(
         self, run_id: str, organization: Organization, commands: Sequence[Command], who: Who
     ) -> BatchChange:
         """Apply `commands` (at least one) in order, for the bearer of the run's link. Raises the errors of `who`.
@@ -179,7 +179,7 @@ class RunAccess:
         """Whether only the archive has the run (of that organization), so that the cluster need not be read."""
         owners = self._index.owners_of(run_id).values()
         is_live = bool(owners) if organization is None else organization.name in owners
-        return self._archived.knows(run_id, organization) and not is_live and self._index.informer.connected
+        return self._archived.has(run_id, organization) and not is_live and self._index.informer.connected
 
     async def _read(
         self, run_id: str, namespaces: Sequence[str], fits: Callable[[Run], bool] = lambda _: True

@@ -106,7 +106,7 @@ class Dispatcher:
         body = self._object(caller, wanted, run_id=run_id, snapshot=snapshot, sender=sender, claim=claim, now=now)
         made = await self._create(caller, body, snapshot, reservation)
         if made is None:
-            made = await self._idempotency.made_before(RUN, (run_id, organization.home))
+            made = await self._idempotency.get_existing(RUN, (run_id, organization.home))
             if claim is not None:
                 require_same_payload(made, claim)
             return self._replayed(made)
@@ -128,7 +128,7 @@ class Dispatcher:
 
     def _replayed(self, run: JsonObject) -> Dispatched:
         """Add the run to lists of this replica, since another one may have created it."""
-        if not self._archived.knows(run["metadata"]["name"]):
+        if not self._archived.has(run["metadata"]["name"]):
             self._index.observe(run)
         return Dispatched(run, replayed=True)
 

@@ -38,13 +38,13 @@ class LinkOwners:
         return None if owners else await self._of_unknown(run_id, token)
 
     async def _of_unbound(self, run_id: str) -> Organization | None:
-        run = await self._runs.of_anybody(run_id)
+        run = await self._runs.by_id(run_id)
         return None if run.admitted_as.bound else await self._organizations.get(run.admitted_as.organization)
 
     async def _of_unknown(self, run_id: str, token: str) -> Organization | None:
         """Look the run up, in case another process has just created it or its organization."""
         try:
-            run = await self._runs.of_anybody(run_id)
+            run = await self._runs.by_id(run_id)
         except RunNotFound:
             return None
         organization = await self._organizations.get(run.admitted_as.organization)

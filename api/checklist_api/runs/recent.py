@@ -42,7 +42,7 @@ class RecentRuns:
         while len(self._runs) > self._remembered:
             self._runs.popitem(last=False)
 
-    def learn(self, change: str, body: JsonObject) -> None:
+    def apply(self, change: str, body: JsonObject) -> None:
         """Apply a watch event ("UPSERT" or "DELETE") to a cached run."""
         key = key_of(body)
         known = self._runs.get(key)

@@ -96,7 +96,7 @@ class RunRoutes:
         return models.Run.of(run, self._clock(), self._photo_url)
 
     async def preview(self, request: web.Request) -> web.Response:
-        run = await self._runs.of_anybody(request.match_info["run_id"])
+        run = await self._runs.by_id(request.match_info["run_id"])
         now = self._clock()
         if run.phase_at(now) is RunPhase.EXPIRED:
             raise RunExpired()

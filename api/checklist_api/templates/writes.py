@@ -100,7 +100,7 @@ class TemplateWriter:
             if claim is None:
                 raise
             await act.failed("created_before")
-            first = await self._idempotency.made_before(TEMPLATE, (name, organization.home))
+            first = await self._idempotency.get_existing(TEMPLATE, (name, organization.home))
             require_same_payload(first, claim)
             return self._replayed(first, definition)
         self._catalogue.observe(stored)

@@ -140,7 +140,7 @@ class Services:
         self.archive = ArchiveIndex(parts, self.index, self.metrics)
         self.archived = ArchivedRuns(self.archive, parts, self.index, self.metrics)
         self.deliveries = DeliveryIndex(watcher, clock)
-        self.index.add_handler(self.deliveries.learn_run)
+        self.index.add_handler(self.deliveries.apply_run)
         self.replays = ReplayDirectory(client, watcher)
         self.templates = TemplateCatalogue(client, watcher)
         self.template_versions = TemplateVersions(client, self.settings.caps.limits)
@@ -314,12 +314,12 @@ class Services:
         if self.shared_limits is not None:
             self.shared_limits.start()
         await self.photo_intake.start()
-        self.index.archive.keep_below(self.uploads.path)
+        self.index.archive.store_in(self.uploads.path)
         for name, informer in self.informers.items():
             watching = self._watch_runs() if informer is self.index.informer else informer.run()
             self._tasks.append(asyncio.create_task(watching, name=f"watch {name}"))
         self._tasks.append(asyncio.create_task(self.archive.run(), name="refresh the archive"))
-        self._tasks.append(asyncio.create_task(self.client.watch_over(), name="probe the cluster"))
+        self._tasks.append(asyncio.create_task(self.client.keep_probing(), name="probe the cluster"))
         self._tasks.append(asyncio.create_task(self.rotation.run(), name="read changed files of settings"))
         self._tasks.append(asyncio.create_task(self.generator.warm_up(), name="warm up the composer"))
         if not isinstance(self.sessions, ClusterSessions):

@@ -78,22 +78,22 @@ def version_of(runs: RecentRuns, name: str, namespace: str = "home") -> int | No
 
 def test_the_newest_state_is_remembered_in_whatever_order_it_comes() -> None:
     runs = RecentRuns()
-    runs.learn("UPSERT", body("r-1", 1))
+    runs.apply("UPSERT", body("r-1", 1))
     assert len(runs) == 0, "runs that were not changed here are not taken from the watch"
     runs.put(run("r-1", 5))
-    runs.learn("UPSERT", body("r-1", 4))
+    runs.apply("UPSERT", body("r-1", 4))
     assert version_of(runs, "r-1") == 5
-    runs.learn("UPSERT", body("r-1", 9, last_step="s-2"))
+    runs.apply("UPSERT", body("r-1", 9, last_step="s-2"))
     known = runs.get(("home", "r-1"))
     assert known is not None
     assert known.status.last_step_id == "s-2"
     runs.put(run("r-1", 8))
     assert version_of(runs, "r-1") == 9
-    runs.learn("UPSERT", body("r-1", 10))
+    runs.apply("UPSERT", body("r-1", 10))
     assert version_of(runs, "r-1") == 10, "versions are compared as numbers"
-    runs.learn("UPSERT", body("r-1", 11, namespace="elsewhere"))
+    runs.apply("UPSERT", body("r-1", 11, namespace="elsewhere"))
     assert (version_of(runs, "r-1"), version_of(runs, "r-1", "elsewhere")) == (10, None)
-    runs.learn("DELETE", {"metadata": {"name": "r-1", "namespace": "home"}})
+    runs.apply("DELETE", {"metadata": {"name": "r-1", "namespace": "home"}})
     assert version_of(runs, "r-1") is None
 
 

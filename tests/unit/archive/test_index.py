@@ -67,7 +67,7 @@ Body = dict[str, Any]
 @pytest.fixture
 def index(tmp_path: Path) -> Iterator[RunIndex]:
     index = RunIndex(NO_CLUSTER)
-    index.archive.keep_below(tmp_path)
+    index.archive.store_in(tmp_path)
     yield index
     index.close()
 
@@ -171,10 +171,10 @@ def test_a_run_whose_object_goes_stays_listed_until_the_archive_was_looked_at(in
     a_part(index, "p", over(1))
     assert listed(index) == ["r-0002", "r-0001", "r-0000"]
     for number in range(2):
-        index.left(("main", f"r-000{number}"))
+        index.drop_leaving(("main", f"r-000{number}"))
     assert (listed(index), news) == (["r-0002", "r-0001"], ["r-0003", "r-0000"])
     index.observe(over(2, version=9))
-    index.left(("main", "r-0002"))
+    index.drop_leaving(("main", "r-0002"))
     assert listed(index) == ["r-0002", "r-0001"]
 
 

@@ -19,7 +19,7 @@ class ProviderUntrusted(OidcFailed):
     """An invalid response: wrong issuer, signature or audience, too large, or a redirect."""
 
 
-class SignInNotBegun(OidcFailed):
+class SignInNotPending(OidcFailed):
     """The browser has no pending sign-in for this response."""
 
     status = 400

@@ -18,11 +18,11 @@ from checklist_crds.times import Clock
 
 from ...settings.sign_in import OidcSettings
 from ..sign_in.flow import Identity
-from .errors import EmailMissing, ProviderUnavailable, ProviderUntrusted, SignInDenied, SignInNotBegun
+from .errors import EmailMissing, ProviderUnavailable, ProviderUntrusted, SignInDenied, SignInNotPending
 from .http import ProviderHttp
 from .pending import Pending
 from .provider import Metadata, Provider
-from .tokens import SignatureNotGood, verified_claims
+from .tokens import InvalidSignature, verified_claims
 
 logger = logging.getLogger(__name__)
 
@@ -68,11 +68,11 @@ class Oidc:
         if "error" in answer:
             raise _refusal(answer["error"])
         if not answer.get("code"):
-            raise ProviderUntrusted("it sent the browser back without a code")
+            raise ProviderUntrusted("the response has no code")
         tokens = await self._exchange(answer["code"], pending, metadata)
         id_token, access_token = tokens.get("id_token"), tokens.get("access_token")
         if not isinstance(id_token, str):
-            raise ProviderUntrusted("it gave no ID token")
+            raise ProviderUntrusted("the response has no ID token")
         access_token = access_token if isinstance(access_token, str) else None
         claims = await self._verified(id_token, access_token, pending)
         return await self._identity(claims, access_token, metadata), id_token
@@ -97,7 +97,7 @@ class Oidc:
         if named is None and not metadata.sends_issuer:
             return
         if named is None or not hmac.compare_digest(named.encode(), self._settings.issuer.encode()):
-            raise ProviderUntrusted("the answer is of another issuer")
+            raise ProviderUntrusted("the response has another issuer")
 
     async def _exchange(self, code: str, pending: Pending, metadata: Metadata) -> dict[str, Any]:
         form = {
@@ -117,7 +117,7 @@ class Oidc:
         if status != 200:
             error = str(tokens.get("error"))
             if error == "invalid_grant":
-                raise SignInNotBegun("the code was used, has expired, or is not ours")
+                raise SignInNotPending("the code is used, expired or invalid")
             raise ProviderUntrusted(f"the token endpoint answered {status} {error if _CODE.fullmatch(error) else ''}")
         return tokens
 
@@ -134,7 +134,7 @@ class Oidc:
                     access_token=access_token,
                     now=self._clock(),
                 )
-            except SignatureNotGood:
+            except InvalidSignature:
                 newer = await self._provider.newer_keys()
                 if newer is None:
                     raise
@@ -165,5 +165,5 @@ class Oidc:
 def _refusal(error: str) -> ProviderUnavailable | SignInDenied:
     code = error if _CODE.fullmatch(error) else "an error"
     if code in _BUSY:
-        return ProviderUnavailable(f"it answered {code}")
-    return SignInDenied(f"it answered {code}")
+        return ProviderUnavailable(f"the provider responded with {code}")
+    return SignInDenied(f"the provider responded with {code}")

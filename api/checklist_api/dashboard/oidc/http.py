@@ -13,9 +13,9 @@ from checklist_crds.settings.held import Certificates
 
 from .errors import ProviderUnavailable, ProviderUntrusted
 
-ALL_S: Final = 10.0
+TOTAL_TIMEOUT_S: Final = 10.0
 _CONNECT_S: Final = 3.0
-_LARGEST: Final = 256 * 1024
+_MAX_BYTES: Final = 256 * 1024
 
 
 class ProviderHttp:
@@ -26,7 +26,7 @@ class ProviderHttp:
         self._trusted = trusted
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=16),
-            timeout=aiohttp.ClientTimeout(total=ALL_S, sock_connect=_CONNECT_S),
+            timeout=aiohttp.ClientTimeout(total=TOTAL_TIMEOUT_S, sock_connect=_CONNECT_S),
             headers={"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "checklist-dispatch"},
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
@@ -64,7 +64,7 @@ class ProviderHttp:
                 if response.status >= 500 or response.status == 429:
                     raise ProviderUnavailable(f"{method} {url} answered {response.status}")
                 if 300 <= response.status < 400:
-                    raise ProviderUntrusted(f"{method} {url} was redirected, which is not followed")
+                    raise ProviderUntrusted(f"{method} {url} was redirected")
                 return response.status, _parsed(await _read(response), url)
         except (aiohttp.ClientError, TimeoutError, asyncio.IncompleteReadError, OSError) as error:
             raise ProviderUnavailable(f"{method} {url}: {error or type(error).__name__}") from None
@@ -74,8 +74,8 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
     body = bytearray()
     async for chunk in response.content.iter_chunked(16 * 1024):
         body += chunk
-        if len(body) > _LARGEST:
-            raise ProviderUntrusted(f"{response.url} answered more than {_LARGEST} bytes")
+        if len(body) > _MAX_BYTES:
+            raise ProviderUntrusted(f"{response.url} is larger than {_MAX_BYTES} bytes")
     return bytes(body)
 
 
@@ -83,7 +83,7 @@ def _parsed(body: bytes, url: str) -> dict[str, Any]:
     try:
         parsed = json.loads(body)
     except (ValueError, RecursionError):
-        raise ProviderUntrusted(f"{url} answered no JSON") from None
+        raise ProviderUntrusted(f"{url} is not JSON") from None
     if not isinstance(parsed, dict):
-        raise ProviderUntrusted(f"{url} answered no JSON object")
+        raise ProviderUntrusted(f"{url} is not a JSON object")
     return parsed

@@ -16,7 +16,7 @@ from checklist_crds.secrets.sealing import KeyRing, SealBroken
 from ..access import cookie_of
 
 COOKIE: Final = "__Host-checklists-sign-in"
-LASTS: Final = timedelta(minutes=10)
+LIFETIME: Final = timedelta(minutes=10)
 HOME: Final = "/dashboard"
 _OWNER: Final = "dashboard/sign-in"
 _LONGEST_RETURN: Final = 1000
@@ -41,7 +41,7 @@ class Pending:
     def put(self, response: web.StreamResponse, sealing: KeyRing) -> None:
         sealed = sealing.seal(json.dumps(asdict(self)), owner=_OWNER)
         text = base64.urlsafe_b64encode(sealed.encode()).decode().rstrip("=")
-        age = int(LASTS.total_seconds())
+        age = int(LIFETIME.total_seconds())
         response.set_cookie(COOKIE, text, max_age=age, path="/", secure=True, httponly=True, samesite="Lax")
 
     @classmethod
@@ -55,7 +55,7 @@ class Pending:
             pending = cls(**json.loads(sealing.open(sealed, owner=_OWNER)))
         except (SealBroken, ValueError, TypeError, binascii.Error):
             return None
-        return pending if 0 <= now.timestamp() - pending.at + 1 < LASTS.total_seconds() + 1 else None
+        return pending if 0 <= now.timestamp() - pending.at + 1 < LIFETIME.total_seconds() + 1 else None
 
 
 def forget_pending(response: web.StreamResponse) -> None:

@@ -21,10 +21,10 @@ from .http import ProviderHttp
 
 logger = logging.getLogger(__name__)
 
-_KEPT_S: Final = 3600.0
+_CACHE_TTL_S: Final = 3600.0
 _KEYS_REFETCH_AFTER_S: Final = 5.0
 _DOWN_FOR_S: Final = 1.0
-_MOST_KEYS: Final = 50
+_MAX_KEYS: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Provider:
 
     async def metadata(self) -> Metadata:
         async with self._lock:
-            if self._metadata is None or self._monotonic() - self._metadata_at > _KEPT_S:
+            if self._metadata is None or self._monotonic() - self._metadata_at > _CACHE_TTL_S:
                 url = self._settings.issuer.rstrip("/") + "/.well-known/openid-configuration"
                 self._metadata = _metadata(await self._fetch(url), self._settings.issuer)
                 self._metadata_at = self._monotonic()
@@ -70,7 +70,7 @@ class Provider:
         """Return the cached keys, fetched if needed."""
         metadata = await self.metadata()
         async with self._lock:
-            if self._keys is None or self._monotonic() - self._keys_at > _KEPT_S:
+            if self._keys is None or self._monotonic() - self._keys_at > _CACHE_TTL_S:
                 return await self._fetch_keys(metadata)
             return self._keys
 
@@ -86,7 +86,7 @@ class Provider:
     async def _fetch(self, url: str) -> dict[str, Any]:
         """Fetch, but fail fast for a second after a failure: queued callers do not each wait for a timeout."""
         if self._monotonic() - self._down_at < _DOWN_FOR_S:
-            raise ProviderUnavailable("it did not answer a moment ago")
+            raise ProviderUnavailable("unavailable a moment ago")
         try:
             return await self._http.get(url)
         except ProviderUnavailable:
@@ -96,8 +96,8 @@ class Provider:
     async def _fetch_keys(self, metadata: Metadata) -> KeySet:
         document = await self._fetch(metadata.jwks_uri)
         found = document.get("keys")
-        if not isinstance(found, list) or len(found) > _MOST_KEYS:
-            raise ProviderUntrusted("its key set is no list of keys")
+        if not isinstance(found, list) or len(found) > _MAX_KEYS:
+            raise ProviderUntrusted("its key set is not a list, or too long")
         # Skip encryption keys and symmetric keys.
         good = [key for key in found if isinstance(key, dict) and key.get("use") != "enc" and key.get("kty") != "oct"]
         try:
@@ -110,7 +110,7 @@ class Provider:
 
 def _metadata(document: dict[str, Any], issuer: str) -> Metadata:
     if document.get("issuer") != issuer:
-        raise ProviderUntrusted("its metadata names another issuer than CHECKLISTS_OIDC_ISSUER")
+        raise ProviderUntrusted("its metadata has another issuer than CHECKLISTS_OIDC_ISSUER")
 
     def address(name: str) -> str | None:
         url = document.get(name)
@@ -120,7 +120,7 @@ def _metadata(document: dict[str, Any], issuer: str) -> Metadata:
         if not secure and not (
             isinstance(url, str) and url.startswith("http://") and is_loopback(issuer) and is_loopback(url)
         ):
-            raise ProviderUntrusted(f"its {name} is no https address")
+            raise ProviderUntrusted(f"its {name} is not an https URL")
         return str(url)
 
     def required(name: str) -> str:

@@ -21,7 +21,7 @@ from ...pages.markup import inline, page, page_response
 from ..access import set_session_cookie
 from ..sessions.store import Session
 from ..sign_in.flow import SignIn
-from .errors import OidcFailed, ProviderUnavailable, SignInNotBegun
+from .errors import OidcFailed, ProviderUnavailable, SignInNotPending
 from .pending import Pending, forget_pending, safe_return
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_SIGN_OUT_WITHIN_S: Final = 3.0
+_SIGN_OUT_TIMEOUT_S: Final = 3.0
 
 
 class OidcRoutes:
@@ -62,12 +62,12 @@ class OidcRoutes:
         pending = Pending.of(request, self._sealing, self._clock())
         answer = {name: request.query[name] for name in request.query if len(request.query.getall(name)) == 1}
         if pending is None:
-            raise SignInNotBegun("no pending sign-in in the browser")
+            raise SignInNotPending("no pending sign-in in the browser")
         if not hmac.compare_digest(answer.get("state", "").encode(), pending.state.encode()):
-            raise SignInNotBegun("the state does not match")
+            raise SignInNotPending("the state does not match")
         await self._sign_in.require_sessions()
         if not await self._sign_in.throttle.is_first(pending.state):
-            raise SignInNotBegun("the answer was used already")
+            raise SignInNotPending("the answer was used already")
         identity, id_token = await self._oidc.finish(pending, answer)
         _, secret = await self._sign_in.begin(request, identity, SignInMethod.OIDC, id_token=id_token)
         response = _redirect(pending.return_to)
@@ -85,7 +85,7 @@ async def sign_out_address(oidc: "Oidc | None", sign_in: SignIn, session: Sessio
     except SealBroken:
         id_token = None
     try:
-        async with asyncio.timeout(_SIGN_OUT_WITHIN_S):
+        async with asyncio.timeout(_SIGN_OUT_TIMEOUT_S):
             return await oidc.sign_out_address(id_token)
     except (OidcFailed, TimeoutError) as error:
         logger.warning("oidc.sign_out_failed", extra={"reason": str(error) or "no answer in time"})

@@ -32,7 +32,7 @@ _OLDEST_S: Final = 600
 _LONGEST_SUBJECT: Final = 255
 
 
-class SignatureNotGood(ProviderUntrusted):
+class InvalidSignature(ProviderUntrusted):
     """Invalid signature, or the provider has rotated its keys."""
 
 
@@ -50,7 +50,7 @@ def verified_claims(
     try:
         token = jwt.decode(id_token, keys, algorithms=list(ALGORITHMS))
     except (JoseError, ValueError, TypeError, KeyError) as error:
-        raise SignatureNotGood(f"the ID token's signature: {type(error).__name__}") from None
+        raise InvalidSignature(f"the ID token's signature: {type(error).__name__}") from None
     claims = token.claims
     _require_types(claims)
     at = int(now.timestamp())
@@ -66,14 +66,14 @@ def verified_claims(
             f"the ID token's claims: {type(error).__name__} {getattr(error, 'claim', '')}"
         ) from None
     if claims["iss"] != issuer or not hmac.compare_digest(str(claims["nonce"]).encode(), nonce.encode()):
-        raise ProviderUntrusted("the ID token is of another issuer or another sign-in")
+        raise ProviderUntrusted("the ID token has another issuer or nonce")
     audiences = [claims["aud"]] if isinstance(claims["aud"], str) else claims["aud"]
     if client_id not in audiences or (len(audiences) > 1 and claims.get("azp") != client_id):
-        raise ProviderUntrusted("the ID token is not for us")
+        raise ProviderUntrusted("the ID token has another audience")
     if claims["exp"] + LEEWAY_S <= at:
         raise ProviderUntrusted("the ID token has expired")
     if not at - _OLDEST_S - LEEWAY_S <= claims["iat"] <= at + LEEWAY_S:
-        raise ProviderUntrusted("the ID token was not made just now")
+        raise ProviderUntrusted("the ID token is too old")
     return claims
 
 

@@ -36,7 +36,7 @@ class SessionRoutes:
         router.add_delete("/dashboard/api/sessions/{session_id}", signed_in(self.end_one))
 
     async def show(self, _: web.Request, who: SignedIn) -> web.Response:
-        await self._sign_in.bind_again(who.session)
+        await self._sign_in.bind_new_members(who.session)
         memberships = await self._gate.memberships(who.session)
         return session_response(self._gate, SignedIn(who.session, memberships))
 

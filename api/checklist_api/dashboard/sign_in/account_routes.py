@@ -43,7 +43,7 @@ class AccountRoutes:
         body = await strings(request, _NEW)
         account = await self._account(session)
         await sign_in.throttle.count_account(request, account.name)
-        if account.has_password and not self._came_by_fresh_link(session):
+        if account.has_password and not self._is_password_reset(session):
             given = body.get(_CURRENT)
             if not isinstance(given, str) or not await sign_in.accounts.is_password(account, given):
                 raise ValidationFailed(details=[Problem(_CURRENT, "wrong", "This is not your present password.")])
@@ -69,7 +69,7 @@ class AccountRoutes:
         set_session_cookie(response, secret)
         return response
 
-    def _came_by_fresh_link(self, session: Session) -> bool:
+    def _is_password_reset(self, session: Session) -> bool:
         return session.method is SignInMethod.LINK and self._clock() - session.created_at < FRESH_LINK
 
     async def _account(self, session: Session) -> LocalAccount:

@@ -32,7 +32,7 @@ from .throttle import SignInThrottle
 
 logger = logging.getLogger(__name__)
 
-MOST_SESSIONS: Final = 20
+MAX_SESSIONS: Final = 20
 """Per person; a further sign-in ends the oldest session."""
 _LONGEST_ID_TOKEN: Final = 10_000
 """Longer tokens are not stored; the provider's logout then has no `id_token_hint`."""
@@ -125,7 +125,7 @@ class SignIn:
         await self._sessions.create(session)
         if previous is not None:
             await self._sessions.end(previous.sha256)
-        for oldest in (await self._sessions.of_person(session.person, now))[MOST_SESSIONS:]:
+        for oldest in (await self._sessions.of_person(session.person, now))[MAX_SESSIONS:]:
             await self._sessions.end(oldest.sha256)
         logger.info("sign_in.done", extra={"method": method.value, "session": object_name(sha256)})
         return session, secret
@@ -134,7 +134,7 @@ class SignIn:
         """Fail if no session could be created. Raises ServiceUnavailable."""
         await self._sessions.require_up()
 
-    async def bind_again(self, session: Session) -> None:
+    async def bind_new_members(self, session: Session) -> None:
         """Bind members that were invited since the sign-in. Raises KubeError."""
         if session.email_verified:
             await self._binding.bind(session.person, session.email)

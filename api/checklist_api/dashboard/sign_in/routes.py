@@ -37,11 +37,11 @@ class SignInRoutes:
         self._clock = clock
 
     def add_to(self, router: web.UrlDispatcher, gate: Gate) -> None:
-        router.add_get("/dashboard/api/sign-in", gate.public(self.ways))
+        router.add_get("/dashboard/api/sign-in", gate.public(self.methods))
         router.add_post("/dashboard/api/sign-in/password", gate.public(self.with_password))
         router.add_post("/dashboard/api/sign-in/link", gate.public(self.with_link))
 
-    async def ways(self, _: web.Request) -> web.Response:
+    async def methods(self, _: web.Request) -> web.Response:
         """`{oidc: {name} | null, local}`"""
         settings = self._sign_in.settings
         oidc = {"name": settings.oidc.name} if settings.oidc is not None else None

@@ -56,7 +56,7 @@ class Typeface:
     def has(self, character: str) -> bool:
         return ord(character) in self.characters
 
-    def cut(self, weight: int) -> bytes:
+    def subset(self, weight: int) -> bytes:
         """Return a font with the used characters in one weight."""
         wanted = hb.SubsetInput()
         for character in self.used:
@@ -128,7 +128,7 @@ class FontCase:
                 typeface.used |= {chr(point) for point in range(0x20, 0x7F)}
             for style, weight in _WEIGHTS.items():
                 file = folder / f"{typeface.name}{style}.otf"
-                file.write_bytes(typeface.cut(weight))
+                file.write_bytes(typeface.subset(weight))
                 made.append((typeface.name, style, file))
         return made
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 from checklist_crds.errors import ServiceUnavailable
 from checklist_crds.photos.store import PhotoStore, StoreUnavailable
 
-from ...photos.worker_process import killed, started
+from ...photos.worker_process import kill_worker, start_worker
 from .paper import Paper
 
 logger = logging.getLogger(__name__)
@@ -72,7 +72,7 @@ class PdfPress:
                 return await asyncio.to_thread((folder / _PDF).read_bytes)
         finally:
             if process is not None:
-                await asyncio.shield(killed(process))
+                await asyncio.shield(kill_worker(process))
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
     async def _fetch(self, key: str, file: Path) -> bool:
@@ -93,7 +93,7 @@ class _WorkerDied(Exception):
 async def _started(folder: Path) -> Process:
     stderr = None if logger.isEnabledFor(logging.DEBUG) else DEVNULL
     try:
-        return await started(
+        return await start_worker(
             "checklist_api.exports.pdf.worker", str(os.getpid()), str(folder), folder=folder, stderr=stderr
         )
     except OSError as error:

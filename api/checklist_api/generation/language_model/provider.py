@@ -144,7 +144,7 @@ class ModelProvider:
         dialect, tried = self._dialect.current(), frozenset[Dialect]()
         for _ in range(MAX_STEPS + 1):
             try:
-                completion = await self._paid_for(dialect, messages, organization)
+                completion = await self._complete_within_budget(dialect, messages, organization)
             except RequestRefused as refused:
                 tried |= {dialect}
                 other = dialect.next_after(refused.complaint, tried)
@@ -156,7 +156,7 @@ class ModelProvider:
             return completion
         raise ModelFailure(Reason.ERROR, "every request is refused")
 
-    async def _paid_for(self, dialect: Dialect, messages: list[Message], organization: str) -> Completion:
+    async def _complete_within_budget(self, dialect: Dialect, messages: list[Message], organization: str) -> Completion:
         most_sent = sum(tokens_at_most(message["content"]) for message in messages)
         most_sent += _SCHEMA_TOKENS if dialect.form.has_schema else 0
         reservation = self._allowance.reserve(organization, most_sent, self._settings.max_tokens)
