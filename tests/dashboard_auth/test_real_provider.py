@@ -95,7 +95,7 @@ async def test_a_callback_works_once_and_in_its_own_browser_only(start_api: Star
     tries = [(stranger, callback), (PersonAt(api.anonymous), callback), *((person, address) for address in wrong)]
     for browser, address in tries:
         response = await browser.get(address)
-        assert (response.status_code, browser.secret, "Please begin again" in response.text) == (400, None, True)
+        assert (response.status_code, browser.secret, "Start again" in response.text) == (400, None, True)
     assert (await person.get(callback)).status_code == 303
     response = await before.get(callback)
     assert (response.status_code, before.secret) == (400, None)
