@@ -178,7 +178,7 @@ async def test_all_of_one_person_goes_and_everything_of_others_stays(api: Api, e
         rows = (await api.http.get("/v1/runs")).json()["data"]
         return {answer.status_code for answer in answers} == {404} and not {row["run_id"] for row in rows} & set(gone)
 
-    await api.services.archive.look(object_id("org", api.organization))
+    await api.services.archive.refresh(object_id("org", api.organization))
     await eventually(they_are_not_found)
     assert (await archived.call("GET")).status_code == (await live.call("GET")).status_code == 404
     listing.cancel()
