@@ -19,8 +19,7 @@ from checklist_crds.times import Clock
 from .answer_script import Answer, AnswerScript
 from .captured_request import CapturedRequest
 from .seen_deliveries import Novelty, SeenDeliveries
-from .verification import Expectation, envelope_of, verify
-from .verification import Report as VerificationReport
+from .verification import Expectation, Report, envelope_of, verify
 
 MAX_BODY: Final = 2 * 1024 * 1024
 _REFUSED: Final = Answer(401)
@@ -32,19 +31,19 @@ class Received:
     """A request and its result. `novelty` and `envelope` are None if it is not genuine."""
 
     request: CapturedRequest
-    report: VerificationReport
+    report: Report
     novelty: Novelty | None
     envelope: dict[str, Any] | None
     answer: Answer
 
 
-Report = Callable[[Received], None]
+Reporter = Callable[[Received], None]
 
 
 class Listener:
     """Verifies and answers requests; calls `report` with each before it is answered."""
 
-    def __init__(self, expected: Expectation, script: AnswerScript, *, report: Report, clock: Clock) -> None:
+    def __init__(self, expected: Expectation, script: AnswerScript, *, report: Reporter, clock: Clock) -> None:
         self._expected = expected
         self._script = script
         self._report = report
