@@ -1,4 +1,4 @@
-/** What the vectors cannot say: what is told to the person, and what a run of any size costs. */
+/** Cases outside the test vectors: messages, and the cost of large runs. */
 
 import { describe, expect, it } from "vitest";
 

@@ -1,4 +1,4 @@
-/** The core of the web surfaces: pure functions on plain data, the same verdicts as the service's. */
+/** The core of the web apps: pure functions on plain data, with the same results as the service. */
 
 export * from "./types";
 export { geoProblems } from "./location";

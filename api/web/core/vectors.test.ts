@@ -1,6 +1,6 @@
 /**
- * The service and this core say the same: the vectors are what the Python core says, and are run by its tests too.
- * `python -m checklist_dev.generate vectors` makes the file and describes its form.
+ * The service and this core give the same results: the vectors are results of the Python core, and its tests run them
+ * too. `python -m checklist_dev.generate vectors` makes the file and describes its format.
  */
 
 import { describe, expect, it } from "vitest";
@@ -51,7 +51,7 @@ function moment(text: string): string {
   return `${date} ${time.endsWith(":00") ? time.slice(0, 5) : time} UTC`;
 }
 
-/** The words of the service's own `display`, which goes into events in English. */
+/** The texts of the service's `display`, which goes into events in English. */
 const WORDS: DisplayWords = {
   yes: "Yes",
   no: "No",

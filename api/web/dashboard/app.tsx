@@ -70,7 +70,7 @@ function Content() {
   const found = own === null ? null : pageAt(rest.join("/"));
   if (found === null) return <NothingHere />;
   if (may(found.entry.role)) allowed.current = path.value;
-  // A role that is taken away while somebody works on a page does not take what they have typed along.
+  // A page stays open when the person loses their role, so that unsaved input is not lost.
   if (allowed.current !== path.value) {
     return (
       <>
@@ -108,7 +108,7 @@ function NoOrganization() {
   );
 }
 
-/** What was fetched once is there at once the next time. */
+/** Pages that are loaded already, shown without delay. */
 const loadedPages = new Map<PageEntry, ComponentType<PageProps>>();
 
 function LoadedPage({ entry, params }: { entry: PageEntry } & PageProps) {
@@ -125,7 +125,7 @@ function LoadedPage({ entry, params }: { entry: PageEntry } & PageProps) {
     );
   }, [entry]);
   if (failed) {
-    // After an update of the service, the parts of the page before are gone.
+    // The old page chunks no longer exist after an update of the service.
     const error = new ApiError(0, "unreachable", "This part of the dashboard could not be loaded. The service may have been updated.");
     return (
       <>
@@ -149,6 +149,6 @@ function keepOrganization(id: string): void {
   try {
     localStorage.setItem(LAST_ORGANIZATION, id);
   } catch {
-    // A browser that keeps nothing begins with the first one.
+    // Without storage, the first organization is shown.
   }
 }

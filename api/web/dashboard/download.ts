@@ -1,25 +1,25 @@
 /**
- * Files that the service makes while they are read: what has come so far is told, and a file that broke off is not kept.
- * A link to the file would show neither, and an error in its place.
+ * Downloads files that the service streams: shows the progress and discards incomplete files. A plain link would show
+ * neither progress nor errors.
  */
 import { ApiError, open } from "./client";
 
 const AT_MOST_MS = 3_600_000;
 const REVOKED_AFTER_MS = 60_000;
-/** The id of a run at the beginning of a row, or as a member of a document. */
+/** A run id at the beginning of a row, or as a member of a document. */
 const RUN_ID = /(?:^|\n|"run_id":")(r-[0-9a-f]{8}-[0-9a-f-]{27})/g;
-/** More than a match is long: one that is cut by the end of a chunk is found with the next. */
+/** Longer than a match: a match that is split between two chunks is found with the second one. */
 const CARRIED = 64;
 
 export interface Coming {
   readonly bytes: number;
-  /** Different runs in what has come. */
+  /** Number of different runs received. */
   readonly runs: number;
-  /** How many there will be; null: it is not a file of runs. */
+  /** Expected number of runs; null if the file does not contain runs. */
   readonly total: number | null;
 }
 
-/** Fetches the file and gives it to the browser to save, under the service's name for it. Throws ApiError. */
+/** Fetches the file and saves it under the name that the service gives. Throws ApiError. */
 export async function download(path: string, tell: (coming: Coming) => void, signal: AbortSignal): Promise<void> {
   const response = await open(path, { signal, within: AT_MOST_MS });
   const total = numberOf(response.headers.get("Export-Runs"));

@@ -1,7 +1,7 @@
 /**
- * One stream for all tabs of a browser that show the same organization: under HTTP/1.1 a browser opens six connections to
- * a host, and a stream keeps one. The tab that holds the lock has the stream and passes on what it hears; when it is
- * closed, the next one gets the lock and goes on from the last that was passed on. Without locks each tab has its own.
+ * Shares one stream between all tabs of a browser that show the same organization: under HTTP/1.1 a browser opens at
+ * most six connections per host. The tab that holds the lock has the stream and broadcasts its events; when it is
+ * closed, the next tab gets the lock and resumes after the last event. Without Web Locks each tab has its own stream.
  */
 import { LiveConnection, type Listener, type Told } from "./live_connection";
 
@@ -35,7 +35,7 @@ export class SharedStream {
       this.lead();
       return new Promise<void>((resolve) => this.stopped.signal.addEventListener("abort", () => resolve()));
     };
-    // Rejected when it is stopped before its turn: then there is nothing to do.
+    // Rejected if stopped before the lock is granted.
     navigator.locks.request(name, { signal: this.stopped.signal }, held).catch(() => undefined);
   }
 

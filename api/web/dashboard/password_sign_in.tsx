@@ -1,4 +1,4 @@
-/** E-mail address and password, on the sign-in page and above a page whose session has ended. */
+/** Sign-in with email address and password, on the sign-in page and in the dialog of an ended session. */
 import { useRef, useState } from "preact/hooks";
 
 import { ApiError } from "./client";
@@ -8,10 +8,10 @@ import { Refusal } from "./parts/refusal";
 import { type AccountChoice, signInWithPassword } from "./sign_in_ways";
 
 interface PasswordSignInProps {
-  /** The person who was signed in; only they can go on. */
+  /** The person who was signed in; only they can continue. */
   email?: string;
   primary: boolean;
-  /** There is a session, which the page does not know yet. */
+  /** A session exists that is not loaded yet. */
   onSignedIn(): Promise<void>;
 }
 

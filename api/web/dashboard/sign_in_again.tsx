@@ -1,4 +1,4 @@
-/** The session has ended in the midst of work: the page stays as it is below a dialog that asks to sign in again. */
+/** The session has ended: a dialog over the unchanged page asks to sign in again. */
 import { useEffect, useState } from "preact/hooks";
 
 import { Icon } from "../kit/controls/icon";
@@ -13,7 +13,7 @@ import { DONE } from "./sign_in";
 import { askWays, CLOSES, providerAddress } from "./sign_in_ways";
 
 export function SignInAgain() {
-  /** The refusals after which the person has put the dialog aside, to look at the page. */
+  /** The errors for which the person has closed the dialog. */
   const [aside, setAside] = useState(0);
   useEffect(() => {
     // They may have signed in in another tab.
@@ -71,7 +71,7 @@ function Ways() {
   );
 }
 
-/** A tab of its own, which closes itself at the end, and which the provider cannot come back through to this one. */
+/** A tab that closes itself at the end. It has no opener: the provider cannot access this page. */
 function openInTab(address: string): void {
   sessionStorage.setItem(CLOSES, "1");
   const tab = open("", "_blank");

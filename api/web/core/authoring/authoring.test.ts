@@ -203,7 +203,7 @@ describe("JSON", () => {
     const lines = text.split("\n");
     expect(lines[lineOf(read.lines, "sections[0].steps[1].type") - 1]).toContain('"type": "text"');
     expect(lines[lineOf(read.lines, "sections[1].title") - 1]).toContain("Bar");
-    // What is missing is told where it would be.
+    // A missing field is reported at its own path.
     expect(lineOf(read.lines, "sections[0].steps[2].config.options[1].label")).toBe(lineOf(read.lines, "sections[0].steps[2]"));
     expect(lineOf(read.lines, "")).toBe(1);
   });

@@ -4,7 +4,7 @@ import { promptPieces } from ".";
 
 const PROMPT = "Hi 🚚👋🏽! Tyres left and right ok 🧊 bye";
 
-/** As the service counts: in code points. */
+/** Counts code points, as the service does. */
 function part(text: string) {
   const start = Array.from(PROMPT.slice(0, PROMPT.indexOf(text))).length;
   return { start, end: start + Array.from(text).length, text };

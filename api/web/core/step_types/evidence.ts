@@ -1,4 +1,4 @@
-/** Photos and signatures; and instructions, which take no answer at all. */
+/** Step types photo, signature and instruction. */
 
 import { MAX_NAME } from "../bounds";
 import { canBeStored, hasVisibleText, lengthOf, strip } from "../text";

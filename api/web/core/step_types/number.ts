@@ -1,4 +1,4 @@
-/** Numbers: with a unit, bounds and decimals; and grades on a scale. */
+/** Step types number and rating. */
 
 import { roundedTo } from "../decimals";
 import type { Step } from "../types";

@@ -1,4 +1,4 @@
-/** What is typed as text, or read from a code: text itself, days, times of day, moments. */
+/** Step types text, scan, date, time and datetime. */
 
 import { normalDate, normalDateTime, normalTime } from "../dates";
 import { canBeStored, hasVisibleText, lengthOf } from "../text";
@@ -41,7 +41,7 @@ export const scanAuthoring: Authoring = {
   fields: [{ kind: "text", name: "placeholder" }],
 };
 
-/** Most characters of a text or scan step. */
+/** Maximum characters of a text or scan step. */
 export function textLimit(step: Step): number {
   return step.type === "text" && step.config.multiline ? MAX_LONG_TEXT : MAX_TEXT;
 }

@@ -1,4 +1,4 @@
-/** The person's own account: their memberships, the browsers that are signed in, the password. */
+/** The person's account: memberships, signed-in browsers, password. */
 import { useState } from "preact/hooks";
 
 import { call } from "../client";
@@ -68,7 +68,7 @@ export function AccountPage() {
 }
 
 function Sessions() {
-  // A new session of this very browser (a password was changed) is another list.
+  // A new session of this browser (after a password change) is a new list.
   const sessions = useResource<{ readonly sessions: readonly OwnSession[] }>(session.value?.csrf_token ?? "", (signal) => call("sessions", { signal }));
   const [ending, setEnding] = useState(false);
   const end = async (one: OwnSession) => {

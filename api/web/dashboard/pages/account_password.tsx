@@ -1,4 +1,4 @@
-/** The password of a local account: chosen after an invitation, changed at any time. */
+/** The password of a local account: set after an invitation, or changed. */
 import { useRef, useState } from "preact/hooks";
 
 import { ApiError, call } from "../client";
@@ -22,10 +22,10 @@ export function PasswordForm({ method }: { method: Session["method"] }) {
   const [tried, setTried] = useState(false);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<ApiError | null>(null);
-  /** The run's page that asked who one is, and waits. */
+  /** The run's page to return to. */
   const away = returnPath(query.value);
   const choosing = query.value.get("password") === "choose";
-  // Shortly after signing in by a link it is not asked for; the service says when that time is over.
+  // Shortly after signing in by a link, the current password is not required; the service says when that ends.
   const asksCurrent = method !== "link" || problemOf(error, CURRENT) !== undefined || current !== "";
   const submit = async (event: Event) => {
     event.preventDefault();

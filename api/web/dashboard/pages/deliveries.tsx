@@ -1,4 +1,4 @@
-/** All deliveries of the organization, newest first: what was sent, what failed and why. */
+/** All deliveries of the organization, newest first. */
 import "../styles/deliveries.css";
 import { Icon } from "../../kit/controls/icon";
 import { call } from "../client";
@@ -115,7 +115,7 @@ function lastOutcome(delivery: Delivery) {
   return last === undefined ? <span class="quiet">–</span> : outcomeWords(last.outcome, last.http_status);
 }
 
-/** The filters of the address as the service takes them. */
+/** The filters in the address as query parameters of the API. */
 function filtersOf(given: URLSearchParams): string {
   const parts = new URLSearchParams();
   const put = (name: string, value: string | null) => value && parts.set(name, value);
@@ -127,7 +127,7 @@ function filtersOf(given: URLSearchParams): string {
   return parts.toString();
 }
 
-/** What is filtered by here is also what a replay begins with; its days are others. */
+/** A new replay starts with the current filters, except the days, which have another meaning there. */
 function replayQuery(): string {
   const parts = new URLSearchParams();
   for (const name of ["event", "host", "outcome", "run"]) {

@@ -1,4 +1,4 @@
-/** One delivery with all its attempts, and its replay in place. */
+/** One delivery with all its attempts and its replay. */
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { Icon } from "../../kit/controls/icon";
@@ -40,7 +40,7 @@ const ATTEMPTS: readonly Column<Attempt>[] = [
 interface DeliveryProps {
   delivery: Delivery;
   organizationId: string;
-  /** Asks for the delivery again. */
+  /** Reloads the delivery. */
   onChanged(): void;
 }
 
@@ -56,7 +56,7 @@ export function Attempts({ delivery }: { delivery: Delivery }) {
   );
 }
 
-/** In a line: where it stands. */
+/** The status in one line. */
 export function Standing({ delivery }: { delivery: Delivery }) {
   return (
     <>
@@ -70,10 +70,10 @@ export function Standing({ delivery }: { delivery: Delivery }) {
   );
 }
 
-/** The button, its question, and what became of it. Nothing for whoever may not replay. */
+/** The replay button with its confirmation and result. Empty for members who may not replay. */
 export function ReplayOne({ delivery, organizationId, onChanged }: DeliveryProps) {
   const [asking, setAsking] = useState(false);
-  /** The replay before the one that was asked for here; undefined: none was. */
+  /** The replay before the one requested here; undefined if none was requested. */
   const before = useRef<string | null | undefined>(undefined);
   const underWay = delivery.replay_refusal === "replay_under_way";
 

@@ -1,4 +1,4 @@
-/** One delivery: which event of which run, and each attempt. */
+/** One delivery: its event, its run, and each attempt. */
 import "../styles/deliveries.css";
 import { call } from "../client";
 import { useLiveReload } from "../live";

@@ -1,4 +1,4 @@
-/** Replaying many: choose by filter, have them counted, then confirm a number and an endpoint. */
+/** Replaying many events: choose a filter, count the matches, then confirm number and endpoint. */
 import { useEffect, useState } from "preact/hooks";
 
 import "../styles/deliveries.css";
@@ -21,7 +21,7 @@ const LOOK_EVERY_MS = 400;
 type Filter = Readonly<Record<string, string>>;
 
 interface Counted {
-  /** The filter that was counted with. */
+  /** The filter of the count. */
   readonly filter: Filter;
   readonly replay: Replay;
 }
@@ -42,7 +42,7 @@ export function ReplayManyPage() {
     setCounting(true);
     setError(null);
     try {
-      // What fails from now on is not meant.
+      // Events that fail after the count are excluded.
       const bounded = { finished_before: new Date(serverNow()).toISOString(), ...filter };
       setFound({ key, counted: { filter: bounded, replay: await count(id, bounded) } });
     } catch (problem) {
@@ -126,7 +126,7 @@ export function ReplayManyPage() {
   );
 }
 
-/** A replay that only counts, until it has. Throws ApiError. */
+/** Runs a dry-run replay to its end. Throws ApiError. */
 async function count(id: string, filter: Filter): Promise<Replay> {
   let replay = await call<Replay>(`${id}/deliveries/replay`, { method: "POST", json: { filter, dry_run: true } });
   while (replay.status === "pending" || replay.status === "running") {

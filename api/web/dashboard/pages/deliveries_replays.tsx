@@ -1,4 +1,4 @@
-/** Replays of many: the list of them, and one while it runs. */
+/** The list of replays of many events, and the progress of one. */
 import { useEffect, useState } from "preact/hooks";
 
 import "../styles/deliveries.css";

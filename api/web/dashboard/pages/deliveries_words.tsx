@@ -1,4 +1,4 @@
-/** What the service says of deliveries by codes, in words. */
+/** Texts for the service's codes about deliveries. */
 import { Badge, type BadgeTone } from "../parts/badge";
 import type { IconName } from "../../kit/controls/icon";
 import { localTime } from "../parts/time";
@@ -84,7 +84,7 @@ export function refusalWords(reason: string): string {
   return REFUSALS[reason] ?? reason;
 }
 
-/** "failed run.cancelled events to hooks.example.com that were given up since 21 Nov 2026, 14:00" */
+/** "failed run.cancelled events to hooks.example.com that failed since 21 Nov 2026, 14:00" */
 export function filterWords(filter: ReplayFilter): string {
   const which = filter.event_ids.length > 0 ? `${filter.event_ids.length} chosen` : filter.status === "delivered" ? "delivered" : "failed";
   const parts = [`${which} ${filter.event === null ? "deliveries" : `deliveries of ${filter.event}`}`, `to ${filter.host ?? "every endpoint"}`];

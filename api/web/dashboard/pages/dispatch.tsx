@@ -1,4 +1,4 @@
-/** Dispatching a run: which checklist, until when, for whom, and who is told. The answer is a link to give away. */
+/** Dispatches a run: template, expiry, executor and webhook. The result is a link to send to the executor. */
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import "../styles/runs.css";
@@ -24,10 +24,10 @@ import type { RunLink } from "./runs_types";
 
 const BESIDE = ["template_id", "expires_in_hours", "executor_ref", "webhook.url", "webhook.secret", "webhook.events"] as const;
 
-/** What is typed, as it is typed. */
+/** The form's values as typed. */
 export interface Draft {
   readonly templateId: string;
-  /** Hours, as text; empty: the link never expires. */
+  /** Hours, as text; empty if the link never expires. */
   readonly hours: string;
   readonly reference: string;
   readonly hasWebhook: boolean;
@@ -65,7 +65,7 @@ export function DispatchPage() {
   const [error, setError] = useState<ApiError | null>(null);
   const [made, setMade] = useState<Dispatched | null>(null);
   const form = useRef<HTMLFormElement>(null);
-  /** Of what the form says now: the same form sent twice makes one run. */
+  /** Idempotency key of the form's current values: submitting the same form twice creates one run. */
   const key = useRef(newKey());
   const dirty = made === null && (draft.reference !== "" || draft.url !== "" || draft.secret !== "");
   useUnsaved(dirty, "what you have filled in for this run");
@@ -99,7 +99,7 @@ export function DispatchPage() {
     usage.reload();
   };
 
-  // What had the focus is gone when the form gives way to the link, and back.
+  // The focused element disappears when the form is replaced by the link, and back.
   const shown = useRef(made);
   useEffect(() => {
     if (shown.current !== made) document.querySelector<HTMLElement>("main h1")?.focus();
@@ -212,14 +212,17 @@ function bodyOf(draft: Draft): Record<string, unknown> {
   const events = draft.allEvents ? ["*"] : draft.events;
   return {
     ...(draft.templateId === "" ? {} : { template_id: draft.templateId }),
-    // What is no number goes to the service as it is: it says what is wrong with it.
+    // Text that is not a number is sent unchanged: the service reports the problem.
     ...(draft.hours === "" ? {} : { expires_in_hours: Number.isNaN(Number(draft.hours)) ? draft.hours : Number(draft.hours) }),
     ...(draft.reference.trim() === "" ? {} : { executor_ref: draft.reference.trim() }),
     ...(draft.hasWebhook ? { webhook: { url: draft.url.trim(), secret: draft.secret, events } } : {}),
   };
 }
 
-/** A template that is gone or cannot be dispatched is a problem of that field; items of a list are problems of the list. */
+/**
+ * A missing template or one that cannot be dispatched is a problem of that field; problems of list items are problems
+ * of the list.
+ */
 function asBeside(error: ApiError): ApiError {
   const problems = error.problems.map((problem) => ({ ...problem, path: problem.path.startsWith("webhook.events") ? "webhook.events" : problem.path, message: sentence(problem.message) }));
   const ofTemplate = error.code === "template_not_found" || error.code === "template_not_runnable";
@@ -227,7 +230,7 @@ function asBeside(error: ApiError): ApiError {
   return new ApiError(error.status, error.code, error.message, found, error.requestId, error.details, error.retryAfter);
 }
 
-/** The service says "must be a number"; in a form it stands alone. */
+/** Turns the service's "must be a number" into a sentence. */
 function sentence(message: string): string {
   const first = message.charAt(0).toUpperCase() + message.slice(1);
   return /[.!?]$/.test(first) ? first : `${first}.`;

@@ -1,4 +1,4 @@
-/** Until when the link works: never, one of a few spans, or so many hours. The moment itself is told. */
+/** The expiry of the link: never, a preset, or a number of hours. Shows the resulting time. */
 import { useState } from "preact/hooks";
 
 import { now } from "../clock";

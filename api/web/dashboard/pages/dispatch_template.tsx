@@ -1,4 +1,4 @@
-/** Choosing one template of many: search, then one of the best matches. */
+/** Chooses one template of many: search, then one of the best matches. */
 import { useId, useRef, useState } from "preact/hooks";
 
 import { FieldError } from "../../kit/controls/messages";

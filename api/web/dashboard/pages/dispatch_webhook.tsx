@@ -1,4 +1,4 @@
-/** Where events go, what signs them, and which ones. */
+/** The webhook: URL, secret and events. */
 import { FieldError } from "../../kit/controls/messages";
 import type { ApiError } from "../client";
 import { CopyButton } from "../parts/copy";

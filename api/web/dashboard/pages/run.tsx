@@ -1,4 +1,4 @@
-/** One run, told as a story: how it was dispatched, what was answered, what was delivered, and how it ended. */
+/** One run: how it was dispatched, answered and delivered, and how it ended. */
 import { useState } from "preact/hooks";
 
 import "../styles/runs.css";
@@ -130,7 +130,7 @@ function CancelRun({ story, organizationId, onDone, onClose }: CancelProps) {
   );
 }
 
-/** Whether the run's webhook is told of `event`. */
+/** Whether the run's webhook receives `event`. */
 function hears(story: RunStory, event: string): boolean {
   return story.webhook !== null && (story.webhook.events.includes("*") || story.webhook.events.includes(event));
 }
@@ -287,7 +287,7 @@ function leftUntil(moment: string): string {
   return `for ${counted(Math.round(hours / 24), "more day")}`;
 }
 
-/** Of a member; the id of one who is gone. */
+/** The name of a member; the id of a removed one. */
 export function nameOf(story: RunStory, person: string): string {
   return story.people[person] ?? person;
 }

@@ -1,4 +1,4 @@
-/** What was answered, in the order of the checklist. Steps that do not apply are folded away. */
+/** The answers in the order of the checklist. Steps that do not apply are collapsed. */
 import { useState } from "preact/hooks";
 
 import { Icon } from "../../kit/controls/icon";
@@ -141,7 +141,7 @@ function Drawing({ value, label }: { value: unknown; label: string }) {
   return typeof url === "string" ? <img class="signature-drawing" src={url} alt={`Drawn signature: ${label}`} loading="lazy" /> : null;
 }
 
-/** No map is loaded from elsewhere: that would tell others where this organization's people are. */
+/** Shows coordinates only: a map from another server would disclose where people are. */
 function Place({ geo }: { geo: Geo }) {
   const coordinates = `${geo.lat.toFixed(5)}, ${geo.lng.toFixed(5)}`;
   return (
@@ -154,7 +154,7 @@ function Place({ geo }: { geo: Geo }) {
   );
 }
 
-/** All photos, in the order in which the page shows them. */
+/** All photos, in page order. */
 function photosOf(story: RunStory): readonly ShownPhoto[] {
   return story.sections.flatMap((section) =>
     section.steps.flatMap((step) =>

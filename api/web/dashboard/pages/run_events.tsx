@@ -1,4 +1,4 @@
-/** What the run's webhook was told, event by event, with each attempt. */
+/** The events of the run with their attempts. */
 import { call } from "../client";
 import { useLiveReload } from "../live";
 import { Section } from "../parts/page_head";

@@ -1,4 +1,4 @@
-/** The link of a run, to be copied or photographed. */
+/** The link of a run, as text and QR code. */
 import { useState } from "preact/hooks";
 
 import { Dialog } from "../../kit/controls/dialog";
@@ -10,7 +10,7 @@ const QUIET_ZONE = 4;
 interface LinkProps {
   link: string;
   qr: RunLink["qr"];
-  /** What the link leads to. */
+  /** What the link opens. */
   about: string;
 }
 
@@ -34,7 +34,7 @@ export function LinkToGive({ link, qr, about }: LinkProps) {
   );
 }
 
-/** Always dark on white, with the quiet zone that readers need. */
+/** Always dark on white with a quiet zone, for QR readers. */
 function QrCode({ qr, label }: { qr: RunLink["qr"]; label: string }) {
   const whole = qr.size + 2 * QUIET_ZONE;
   return (

@@ -1,4 +1,4 @@
-/** Settings, audit: who did what, when. The same filters choose what is listed and what is exported. */
+/** Settings, audit log. The same filters apply to the list and the export. */
 import { Icon } from "../../kit/controls/icon";
 import { call } from "../client";
 import { type LiveChange, useLiveReload } from "../live";
@@ -33,7 +33,7 @@ interface Entry {
 interface Entries {
   readonly data: readonly Entry[];
   readonly pagination: PageInfo;
-  /** false: there are older ones, which only the export has. */
+  /** false: older entries exist, which only the export contains. */
   readonly complete: boolean;
 }
 
@@ -82,7 +82,7 @@ export function AuditPage() {
   const page = query.value.get("page") ?? "1";
   const entries = useResource<Entries>(`${own}?${asked}&${page}`, (signal) => call(`${own}/audit?${asked}&per_page=50&page=${encodeURIComponent(page)}`, { signal }));
   const members = useResource<{ readonly data: readonly Member[] }>(own, (signal) => call(`${own}/members?per_page=100`, { signal }));
-  // An entry is written before its act: whoever hears of the act finds the entry.
+  // An entry is written before its action, so it is there when the change is received.
   useLiveReload(["key", "member", "template", "replay", "run"], entries.reload, isListed);
   useLiveReload(["member"], members.reload);
   const { data } = entries;
@@ -132,12 +132,12 @@ export function AuditPage() {
   );
 }
 
-/** Of what becomes of a run, only that it was cancelled. */
+/** Of run changes, only cancellation is audited. */
 function isListed(change: LiveChange): boolean {
   return change.kind !== "run" || change.status === "cancelled";
 }
 
-/** The filters of the address as the service takes them: local days become moments. */
+/** The filters in the address as query parameters of the API: local days become timestamps. */
 function parametersOf(filters: URLSearchParams): string {
   const asked = new URLSearchParams();
   for (const name of ["actor", "action", "target", "outcome"]) {

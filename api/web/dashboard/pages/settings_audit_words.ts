@@ -1,4 +1,4 @@
-/** What the audit's actions are called. One that is not known yet is shown as it is. */
+/** Titles of the audit actions. An unknown action is shown as it is. */
 const WORDS: Readonly<Record<string, string>> = {
   "api_key.created": "Made an API key",
   "api_key.revoked": "Revoked an API key",
@@ -37,5 +37,5 @@ const GROUPS = [
   { value: "account", title: "Accounts: all" },
 ];
 
-/** For the filter: a whole group, or one action. */
+/** For the filter: a group, or one action. */
 export const ACTIONS: readonly { value: string; title: string }[] = [...GROUPS, ...Object.entries(WORDS).map(([value, title]) => ({ value, title }))];

@@ -1,4 +1,4 @@
-/** Settings, API keys: what programs open the REST API with. A new key is shown once. */
+/** Settings, API keys. A new key is shown once. */
 import { useRef, useState } from "preact/hooks";
 
 import { Dialog } from "../../kit/controls/dialog";
@@ -193,7 +193,7 @@ function MakeKey({ organizationId, onMade, onClose }: MakeKeyProps) {
   );
 }
 
-/** Closed by its button only: what is here cannot be seen again. */
+/** Closed by its button only: the key cannot be shown again. */
 function ShowKey({ made, onClose }: { made: NewKey; onClose: () => void }) {
   const [asked, setAsked] = useState(false);
   return (

@@ -1,4 +1,4 @@
-/** The dialogs that invite a member and change one. */
+/** Dialogs to invite a member and to change one. */
 import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 
@@ -91,7 +91,7 @@ export function ChangeMember({ organizationId, member, onChanged, onClose }: Cha
 interface FormProps {
   title: string;
   act: string;
-  /** What is wrong before anything is asked, by path. */
+  /** Client-side problems by path. */
   missing(): Readonly<Record<string, string>>;
   paths: readonly string[];
   send(): Promise<void>;

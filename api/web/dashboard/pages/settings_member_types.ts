@@ -1,6 +1,6 @@
 import type { Role } from "../session";
 
-/** As `GET members` gives it; what a viewer may not see is null. */
+/** As `GET members` returns it; fields that a viewer may not see are null. */
 export interface Member {
   readonly id: string;
   readonly name: string;

@@ -1,4 +1,4 @@
-/** Settings, members: who belongs to the organization and what they may do. Admins invite, change and remove. */
+/** Settings, members. Admins invite, change and remove members. */
 import { useState } from "preact/hooks";
 
 import { Dialog } from "../../kit/controls/dialog";
@@ -45,7 +45,7 @@ export function MembersPage() {
     setDoing(null);
     toast(`${member.name} is ${roleTitle(member.role)} now.`);
     members.reload();
-    // What one may do oneself may have changed.
+    // The person's own role may have changed.
     if (member.you) void loadSession();
   };
   const reset = async (member: Member) => {
@@ -177,7 +177,7 @@ function SignInState({ member }: { member: Member }) {
 interface ActionsProps {
   member: Member;
   onDo(doing: Doing): void;
-  /** null: nobody signs in by a link here. */
+  /** null: sign-in by link is not available. */
   onInvite: ((member: Member) => void) | null;
 }
 

@@ -1,4 +1,4 @@
-/** Settings, usage: the month's runs against the plan's limit, and by day. */
+/** Settings, usage: runs of the month against the plan's limit, and runs per day. */
 import { useState } from "preact/hooks";
 
 import { Icon } from "../../kit/controls/icon";
@@ -109,7 +109,7 @@ function Month({ usage: { used, limit, period, plan, resets_at } }: { usage: Usa
   );
 }
 
-/** Bars for the eye; the same numbers as a table for whoever wants them exactly, or hears the page. */
+/** A bar chart, and the same numbers as a table for exact values and screen readers. */
 function ByDay({ days }: { days: readonly Day[] }) {
   const [asTable, setAsTable] = useState(false);
   const most = Math.max(1, ...days.map((day) => day.used));
@@ -162,7 +162,7 @@ function named(day: string): string {
   return DAY.format(new Date(`${day}T00:00:00Z`));
 }
 
-/** 1, 2, 5, 10, 20, 50 ...: the end of the scale. */
+/** The end of the scale: 1, 2, 5, 10, 20, 50 ... */
 function niceCeiling(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));
   const step = [1, 2, 5, 10].find((one) => one * power >= value) ?? 10;

@@ -7,21 +7,21 @@ import { TextField } from "./fields";
 import { Failure } from "./states";
 
 interface ConfirmProps {
-  /** A question that names what it is about: "Revoke the key “Billing”?" */
+  /** A question that names the object: "Revoke the key “Billing”?" */
   title: string;
-  /** What will be, in words: what is destroyed, what stays. */
+  /** The consequences: what is deleted, what is kept. */
   children: ComponentChildren;
-  /** The act, as the button says it: "Revoke the key". */
+  /** The label of the button: "Revoke the key". */
   act: string;
-  /** For what cannot be undone or is large: this must be typed first. */
+  /** For irreversible or large actions: text that must be typed first. */
   typed?: string;
   harmless?: boolean;
-  /** The dialog stays, and says why, when this throws an ApiError. */
+  /** If it throws an ApiError, the dialog stays open and shows it. */
   onConfirm(): Promise<void>;
   onClose(): void;
 }
 
-/** Asks before something is done. Unmount it in `onClose`; `onClose` is also called when the act is done. */
+/** Asks for confirmation. Unmount it in `onClose`, which is also called after the action. */
 export function Confirm({ title, children, act, typed, harmless = false, onConfirm, onClose }: ConfirmProps) {
   const [text, setText] = useState("");
   const [busy, setBusy] = useState(false);

@@ -1,4 +1,4 @@
-/** A download beside what it is of: what has come, a way to stop it, and what went wrong. */
+/** A download: progress, stop button and error. */
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { Icon } from "../../kit/controls/icon";
@@ -12,7 +12,7 @@ const KILO = 1000;
 const UNITS = ["bytes", "kB", "MB", "GB"];
 
 export interface Download {
-  /** What it is of, in words: "Exporting runs as CSV". */
+  /** A description: "Exporting runs as CSV". */
   readonly title: string;
   readonly path: string;
   readonly coming: Coming | null;

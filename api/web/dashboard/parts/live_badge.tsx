@@ -1,4 +1,4 @@
-/** Whether what is on the screen keeps itself up to date. Says nothing while all is well for those who listen. */
+/** Whether the page receives live updates. Silent for screen readers while it does. */
 import "../styles/live.css";
 
 import { useEffect, useState } from "preact/hooks";
@@ -10,7 +10,7 @@ const WORDS: Readonly<Record<Exclude<LiveState, "off">, readonly [word: string, 
   reconnecting: ["Reconnecting …", "Changes are not shown at this moment. The page catches up by itself."],
   paused: ["Paused", "The page was out of sight for a while, and catches up when it is seen."],
 };
-/** A short break is nobody's business. */
+/** Short interruptions are not shown. */
 const TOLD_AFTER_MS = 2_000;
 
 export function LiveBadge() {

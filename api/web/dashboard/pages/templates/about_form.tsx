@@ -1,4 +1,4 @@
-/** The template itself: its name and what it is for, how it is run, and who may run it. */
+/** Name, description and settings of the template. */
 import { useState } from "preact/hooks";
 
 import { DEFAULT_EXECUTION, DEFAULT_SETTINGS, LIMITS, type Draft } from "../../../core/authoring";
@@ -28,7 +28,7 @@ export function AboutForm({ workshop }: { workshop: Workshop }) {
   const set = (change: Partial<typeof settings>, key: string) => put({ settings: { ...draft.settings, ...change } }, key);
   const let_ = (change: Partial<Execution>) => {
     const next = { ...execution, ...change };
-    // Nobody would know which member it was.
+    // Without identification, the answers would not name the member.
     put({ execution: { ...draft.execution, ...next, ...(next.scope === "member" ? { identity_required: "member" as const } : {}) } }, "");
   };
   return (

@@ -1,4 +1,4 @@
-/** Differences in words. */
+/** A list of differences in words. */
 import type { Change } from "../../../core/authoring";
 import { Icon, type IconName } from "../../../kit/controls/icon";
 

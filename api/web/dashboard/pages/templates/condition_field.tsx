@@ -1,4 +1,4 @@
-/** When a step is shown, written as a sentence. Only earlier steps are offered, and only what fits their type. */
+/** The condition of a step, as a sentence. Only earlier steps and operators that fit their type are offered. */
 import type { Comparison, Operator } from "../../../core";
 import {
   LIMITS,
@@ -124,7 +124,7 @@ interface ComparisonProps {
   onChange(next: Comparison | null): void;
 }
 
-/** `exists` with true and with false are two ways to say something. */
+/** `exists` with true and with false are two operators in the user interface. */
 const NOT_ANSWERED = "exists:false";
 
 function ComparisonField({ comparison, sources, source, onChange }: ComparisonProps) {
@@ -207,7 +207,7 @@ function ValueField({ comparison: { op, value }, source, onChange }: ValueProps)
   return <input class="input" type={compared as "text"} aria-label={label} value={String(value)} onInput={(event) => (compared === "text" || event.currentTarget.value !== "") && onChange(event.currentTarget.value)} />;
 }
 
-/** Numbers with spaces or semicolons between them. */
+/** Numbers separated by spaces or semicolons. */
 function NumberList({ value, onChange }: { value: readonly number[]; onChange(value: number[]): void }) {
   const take = (text: string) => {
     const numbers = text.split(/[\s;]+/).filter((one) => one !== "").map((one) => Number(one.replace(",", ".")));

@@ -1,4 +1,4 @@
-/** Somebody else has changed the template meanwhile: what both did, and what is to become of it. Nothing is overwritten in silence. */
+/** Resolves an edit conflict with another person's version: both changes field by field. */
 import { useMemo, useState } from "preact/hooks";
 
 import { changesBetween, type Conflict as Both, type Side } from "../../../core/authoring";
@@ -10,7 +10,7 @@ import type { Conflict, Workshop } from "./workshop";
 interface Props {
   workshop: Workshop;
   conflict: Conflict;
-  /** After the person has decided to overwrite. */
+  /** Called when the person has chosen to overwrite. */
   onOverwrite(): void;
   onClose(): void;
 }

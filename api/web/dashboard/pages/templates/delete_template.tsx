@@ -12,7 +12,7 @@ interface Props {
   onClose(): void;
 }
 
-/** Says what goes and what stays before it is done. */
+/** Confirms the deletion and lists what is deleted and what is kept. */
 export function DeleteTemplate({ org, id, name, onDeleted, onClose }: Props) {
   const means = useResource(`deletion ${id}`, (signal) => deletionOf(org, id, signal)).data;
   const remove = async () => {

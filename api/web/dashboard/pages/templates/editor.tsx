@@ -1,4 +1,4 @@
-/** The editor: what is done with the template on top, below it the steps, the JSON or the versions, beside it the preview. */
+/** The template editor: actions on top, below them the steps, JSON or versions, with the preview at the side. */
 import { useEffect, useState } from "preact/hooks";
 import { signal } from "@preact/signals";
 
@@ -28,7 +28,7 @@ import type { Workshop } from "./workshop";
 
 interface EditorProps {
   workshop: Workshop;
-  /** What is to be said above: where the draft came from. */
+  /** A note above the editor: where the draft came from. */
   notice?: preact.ComponentChildren;
 }
 
@@ -63,7 +63,7 @@ export function Editor({ workshop, notice }: EditorProps) {
         event.preventDefault();
         if (!workshop.comparing.peek()) void save();
       }
-      // Within a text field the browser's own undo goes first.
+      // In a text field, the browser's own undo applies.
       const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement;
       if (key === "z" && !typing) {
         event.preventDefault();
@@ -156,7 +156,7 @@ export function Editor({ workshop, notice }: EditorProps) {
   );
 }
 
-/** There is nothing more to ask about. */
+/** Leaving without a confirmation. */
 function go(to: string, replace = false): void {
   leaving.value = null;
   navigate(to, { replace });
@@ -249,7 +249,7 @@ function PreviewButton({ preview, onPreview }: { preview: boolean; onPreview(): 
   );
 }
 
-/** What the service said of the whole, and the way to each thing that it said. */
+/** The service's error for the template, with links to each problem. */
 function Refusal({ workshop }: { workshop: Workshop }) {
   const error = workshop.error.value;
   const problems = workshop.problems.value;
@@ -289,7 +289,7 @@ function showFirst(workshop: Workshop): void {
   if (workshop.problems.peek().length > 0) show(workshop, 0);
 }
 
-/** To the field, as far as it is known which one it is. */
+/** Focuses the field, if it is known. */
 function show(workshop: Workshop, index: number): void {
   const problem = workshop.problems.peek()[index];
   if (problem === undefined || workshop.text.peek() !== null || new URLSearchParams(location.search).get("tab") === "json") return;
@@ -311,7 +311,7 @@ function Visual({ workshop }: { workshop: Workshop }) {
   );
 }
 
-/** The JSON that was typed is no template: it is neither thrown away nor guessed at. */
+/** The typed JSON is not a template: it is kept unchanged. */
 function Unreadable({ workshop, text }: { workshop: Workshop; text: string }) {
   const read = readJson(text);
   const fault = read.ok ? shapeFault(read.value) : null;

@@ -1,4 +1,4 @@
-/** Fields of the editor. They are small, say their limit before it is broken, and show what the service said of them. */
+/** Compact form fields of the editor, with limits and the service's problems. */
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
 
@@ -7,7 +7,7 @@ import { FieldError } from "../../../kit/controls/messages";
 
 interface Shared {
   label: string;
-  /** Of the input, so that the focus can be put on it. */
+  /** The id of the input, for focus. */
   id?: string;
   hint?: ComponentChildren;
   error?: string | undefined;
@@ -63,18 +63,18 @@ interface AmountProps extends Shared {
   min?: number;
   max?: number;
   whole?: boolean;
-  /** What holds while it is empty. */
+  /** The value that applies while the field is empty. */
   none?: string;
-  /** undefined: it was emptied. */
+  /** undefined: the field was emptied. */
   onChange(value: number | undefined): void;
 }
 
-/** A number; what is no number, or out of its bounds, is said and not taken. */
+/** A number. Text that is not a number or out of bounds is reported and not applied. */
 export function Amount({ value, min, max, whole = false, none, onChange, ...shared }: AmountProps) {
   const own = useId();
   const [typed, setTyped] = useState<string | null>(null);
   const said = useRef(value);
-  // Another value from outside (undo, JSON) counts more than what was typed.
+  // A new value from outside (undo, JSON) replaces the typed text.
   useEffect(() => {
     if (said.current !== value) setTyped(null);
     said.current = value;
@@ -106,7 +106,7 @@ function problemWith(text: string, { min, max, whole }: { min: number | undefine
 interface PickProps extends Shared {
   value: string;
   options: readonly { readonly value: string; readonly title: string }[];
-  /** The label is heard only: the sentence around it says the rest. */
+  /** The label is visually hidden: the surrounding sentence shows it. */
   silent?: boolean;
   onChange(value: string): void;
 }

@@ -19,12 +19,12 @@ const LANGUAGES = [
 
 interface GenerateFormProps {
   org: string;
-  /** What was generated before, whose prompt is to be changed. */
+  /** The previous result, whose prompt is to be changed. */
   last: Generated | null;
   onGenerated(made: Generated): void;
 }
 
-/** A description becomes a template; it is stored nowhere. */
+/** Generates a template from a description. Nothing is stored. */
 export function GenerateForm({ org, last, onGenerated }: GenerateFormProps) {
   const [prompt, setPrompt] = useState(last?.prompt ?? "");
   const [locale, setLocale] = useState(last?.locale ?? "");

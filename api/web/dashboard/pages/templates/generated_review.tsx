@@ -1,4 +1,4 @@
-/** What was generated, before it is used: the prompt and the steps side by side, and what belongs together. */
+/** Review of a generated template: the prompt and the steps side by side. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { promptPieces, type PromptPiece } from "../../../core/authoring";
@@ -67,7 +67,7 @@ export function GeneratedReview({ org, made, onUse, onChange }: ReviewProps) {
   );
 }
 
-/** A language model does not say where a step came from, nor how sure it is. */
+/** A language model does not report the origin or the confidence of a step. */
 function isExplained({ origins }: Generated): boolean {
   return origins.some(({ confidence }) => confidence !== null);
 }
@@ -145,7 +145,7 @@ function Prompt({ made, origins, lit, pointing }: SideProps & { made: Generated 
   );
 }
 
-/** What the marks mean that are there. */
+/** Legend of the marks that are used. */
 function Legend({ made }: { made: Generated }) {
   const sources = made.origins.filter(({ source }) => source !== null);
   const [used, unsure, unused] = [sources.length > 0, sources.some((origin) => origin.unsure), made.unused.length > 0];

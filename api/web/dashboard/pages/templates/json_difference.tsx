@@ -1,4 +1,4 @@
-/** The difference of two templates line by line, with a few lines around each. */
+/** The difference of two templates line by line, with context. */
 import { useMemo } from "preact/hooks";
 
 import { lineDifference } from "../../../core/authoring";

@@ -1,6 +1,6 @@
 /**
- * The template as JSON. What is a template becomes the draft as it is typed; what is not is kept as it is, and said where.
- * The service's errors stand at their lines.
+ * The template as JSON. Valid input becomes the draft as it is typed; invalid input is kept with its error position.
+ * The service's problems are shown at their lines.
  */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
@@ -20,7 +20,7 @@ const READ_AFTER_MS = 200;
 export function JsonView({ workshop }: { workshop: Workshop }) {
   const draft = workshop.draft.value;
   const [text, setText] = useState(() => workshop.text.peek() ?? written(draft));
-  /** The draft that the text is of; another one (undo, saving) brings its own text. */
+  /** The draft of the text; a new draft (undo, saving) replaces the text. */
   const own = useRef<Draft>(draft);
   const area = useRef<HTMLTextAreaElement>(null);
   const gutter = useRef<HTMLDivElement>(null);

@@ -1,4 +1,4 @@
-/** All templates of the organization; searched while one types. */
+/** All templates of the organization, filtered as the person types. */
 import "../../styles/templates.css";
 
 import { useMemo } from "preact/hooks";
@@ -155,7 +155,7 @@ const ORDERS: Readonly<Record<string, (one: TemplateRow, other: TemplateRow) => 
   changed: (one, other) => Date.parse(one.updated_at) - Date.parse(other.updated_at),
 };
 
-/** `?sort=name`, `?sort=-changed`; undefined: as the service lists them, the newest first. */
+/** `?sort=name`, `?sort=-changed`; undefined: the service's order, newest first. */
 function sortOf(filters: URLSearchParams): Sort | undefined {
   const wanted = filters.get("sort") ?? "";
   const by = wanted.replace(/^-/, "");

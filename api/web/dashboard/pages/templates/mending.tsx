@@ -1,4 +1,4 @@
-/** Conditions that a move, a deletion or another type has broken: what is the matter, and ways to mend it. */
+/** Conditions broken by a move, a deletion or a change of type, with ways to fix them. */
 import { moveBehind, stepName, withStep, withoutSource, type Broken } from "../../../core/authoring";
 import { Icon } from "../../../kit/controls/icon";
 import { counted } from "../../parts/progress";

@@ -1,4 +1,4 @@
-/** A new template: begun empty, or generated from a description and looked through. It opens in the editor, not saved yet. */
+/** A new template: empty, or generated from a description and reviewed. It opens in the editor, not saved yet. */
 import "../../../kit/controls/controls.css";
 import "../../../executor/styles/steps.css";
 import "../../styles/templates.css";
@@ -63,7 +63,7 @@ function Fresh({ org, draftKey: key, begun, restored }: { org: string; draftKey:
   return <Editor workshop={workshop} notice={restored ? <Restored workshop={workshop} /> : begun.by !== null && <Origin by={begun.by} draft={begun.draft} />} />;
 }
 
-/** Who made it, so that it is known how far to trust it. */
+/** What generated the template. */
 function Origin({ by, draft }: { by: string; draft: Draft }) {
   return (
     <div class="message is-good generated-by" role="status">

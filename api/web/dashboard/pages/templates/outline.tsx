@@ -1,4 +1,4 @@
-/** Sections and their steps. Hundreds of rows are drawn while the browser has nothing else to do. */
+/** Sections and their steps. Long lists are rendered in the browser's idle time. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 
 import {
@@ -169,7 +169,7 @@ function SectionBox({ workshop, section, index, count, problems, readOnly, child
   );
 }
 
-/** How many rows there are by now; those up to `wanted` at once. */
+/** The number of rendered rows; those up to `wanted` are rendered at once. */
 function useDrawn(total: number, wanted: number): number {
   const [drawn, setDrawn] = useState(FIRST_ROWS);
   useEffect(() => {

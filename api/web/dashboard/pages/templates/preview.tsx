@@ -1,6 +1,6 @@
 /**
- * The checklist as the person with the link sees it: the executor's own cards and controls on a store in memory. What is
- * typed here is an answer for trying out; conditions work.
+ * The checklist as the executor sees it: the executor app's components on an in-memory store. Answers are not stored;
+ * conditions work.
  */
 import { useComputed } from "@preact/signals";
 import { useEffect, useMemo, useState } from "preact/hooks";
@@ -15,7 +15,7 @@ import { organization } from "../../session";
 import { memo } from "./memo";
 import type { Workshop } from "./workshop";
 
-/** While somebody types, the preview waits: the typing goes first. */
+/** Debounces updates of the preview while the person types. */
 const AFTER_MS = 250;
 const Card = memo(({ step, position }: { step: Step; position: number }) => <StepCard step={step} position={position} />);
 
@@ -92,7 +92,7 @@ function Meter() {
   return <p class="small quiet tabular">{`${answered + skipped} of ${total} done`}</p>;
 }
 
-/** What has no label yet has one here, or there would be cards and buttons without a name. */
+/** Placeholders for missing labels: cards and buttons need a name. */
 function named(template: Template): Template {
   return { ...template, sections: template.sections.map((section) => ({ ...section, steps: section.steps.map(shown) })) };
 }

@@ -1,4 +1,4 @@
-/** Everything that can be said of one step. */
+/** The form of one step. */
 import { useState } from "preact/hooks";
 
 import { kindOf, takesAnswer, type StepType } from "../../../core";
@@ -15,7 +15,7 @@ export interface StepFormProps {
   problems: readonly Anchored[];
 }
 
-/** What the service said of a field, or of something within it. */
+/** Problems of a field or of anything within it. */
 export function said(problems: readonly Anchored[], field: string): string | undefined {
   return problems.find((problem) => problem.field === field || problem.field.startsWith(`${field}.`) || problem.field.startsWith(`${field}[`))?.message;
 }
@@ -83,7 +83,7 @@ function PhotoField({ workshop, step, problems }: StepFormProps) {
   );
 }
 
-/** The fields that the step's type has. */
+/** The fields of the step's type. */
 function ConfigFields({ workshop, step, problems }: StepFormProps) {
   const fields = AUTHORING[step.type].fields ?? [];
   const single = fields.flatMap((field) => (field.kind !== "options" && field.label !== undefined ? [{ ...field, label: field.label }] : []));
@@ -96,7 +96,7 @@ function ConfigFields({ workshop, step, problems }: StepFormProps) {
         <div class={single.length > 2 ? "four" : "two"}>
           {single.map((field) => {
             const { name, label } = field;
-            // What is wrong with the bounds as a whole is said at the first of them.
+            // A problem of the bounds as a whole is shown at the first of them.
             const common = { label, error: said(problems, `config.${name}`) ?? (name === "min" ? whole : undefined) };
             if (field.kind === "flag") return <Tick key={name} {...common} hint={field.hint} checked={step.config?.[field.name] ?? false} onChange={(value) => put(name, value || undefined)} />;
             if (field.kind === "text") {

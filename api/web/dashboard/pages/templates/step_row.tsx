@@ -1,4 +1,4 @@
-/** One step in the outline: a line that opens its form. */
+/** One step in the outline: a row that expands to its form. */
 import {
   AUTHORING,
   duplicateStep,
@@ -27,7 +27,7 @@ interface RowProps {
   isLast: boolean;
   isOpen: boolean;
   readOnly: boolean;
-  /** In words; "" is always. */
+  /** The condition as text; "" means always. */
   shownWhen: string;
   problems: readonly Anchored[];
   isBroken: boolean;
@@ -116,7 +116,7 @@ function nudge(workshop: Workshop, step: DraftStep, by: 1 | -1, focus: string): 
   if (next === null) return workshop.say(`${name} is ${by < 0 ? "the first step" : "the last step"} already.`);
   workshop.change(next);
   workshop.say(`Moved ${name} to ${placeWords(next, step.id)}.`);
-  // The button of a step at the end of its way is off; the row is not.
+  // At the first or last position the pressed button is disabled, so the row gets the focus.
   const button = document.getElementById(focus);
   focusSoon(button instanceof HTMLButtonElement && nudgeStep(next, step.id, by) === null ? rowId(step.id) : focus);
 }

@@ -1,4 +1,4 @@
-/** One template: read, then given to the editor. */
+/** Loads one template and opens it in the editor. */
 import "../../../kit/controls/controls.css";
 import "../../../executor/styles/steps.css";
 import "../../styles/templates.css";
@@ -49,7 +49,7 @@ function Opened({ org, stored }: { org: string; stored: Stored }) {
   return <Editor workshop={workshop.made} notice={workshop.restored && <Restored workshop={workshop.made} />} />;
 }
 
-/** After a reload: what was not saved is there again, and may be given up. */
+/** Shown after a reload with restored edits, which can be discarded. */
 export function Restored({ workshop }: { workshop: Workshop }) {
   const [told, setTold] = useState(true);
   if (!told || !workshop.dirty.value) return null;

@@ -1,4 +1,4 @@
-/** The types of steps, as the person who chooses one sees them. */
+/** Chooses the type of a new step. */
 import type { StepType } from "../../../core";
 import { AUTHORING } from "../../../core/authoring";
 import { Dialog } from "../../../kit/controls/dialog";

@@ -1,4 +1,4 @@
-/** The versions that are kept, what is different between two of them, and the way back to an earlier one. */
+/** The stored versions, the differences between two of them, and restoring one. */
 import { useMemo, useState } from "preact/hooks";
 
 import { changesBetween, type Draft } from "../../../core/authoring";

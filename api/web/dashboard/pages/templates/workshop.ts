@@ -1,6 +1,6 @@
 /**
- * One template while somebody works on it: the draft and its history, what the service said of it, and how it is saved.
- * Everything that is typed goes through `change`; nothing of it is lost by a refusal, a conflict or a reload.
+ * State of the template editor: the draft with its undo history, the service's problems, and saving. All edits go
+ * through `change`; a rejection, a conflict or a reload does not lose any.
  */
 import { batch, computed, effect, signal } from "@preact/signals";
 
@@ -23,7 +23,7 @@ import { ApiError } from "../../client";
 import { keep, type KeptDraft } from "./kept_draft";
 import { createTemplate, readTemplate, restoreVersion, saveTemplate, storedOf, type ManagedBy, type Stored } from "./templates_api";
 
-/** Changes of the same field within this time are undone together. */
+/** Changes of the same field within this time are one undo step. */
 const ONE_CHANGE_MS = 1_500;
 const HISTORY = 200;
 const KEEP_AFTER_MS = 300;
@@ -31,7 +31,7 @@ const KEEP_AFTER_MS = 300;
 export interface Start {
   readonly org: string;
   readonly key: string;
-  /** null: it is not stored yet. */
+  /** null: not stored yet. */
   readonly stored: Stored | null;
   readonly draft: Draft;
   readonly kept: KeptDraft | null;
@@ -48,24 +48,24 @@ export type SaveOutcome = { readonly kind: "saved"; readonly stored: Stored; rea
 
 export class Workshop {
   readonly draft = signal<Draft>({ name: "", sections: [] });
-  /** The JSON view's text, where it is not a template that can be shown. */
+  /** The JSON view's text, if it cannot be shown as a template. */
   readonly text = signal<string | null>(null);
   readonly stored = signal<Stored | null>(null);
   readonly problems = signal<readonly Anchored[]>([]);
-  /** Why saving failed, as a whole. */
+  /** Why saving failed. */
   readonly error = signal<ApiError | null>(null);
   readonly saving = signal(false);
   readonly conflict = signal<Conflict | null>(null);
-  /** Whether the conflict is being looked at; otherwise it is only told of. */
+  /** Whether the conflict dialog is open; otherwise a message is shown. */
   readonly comparing = signal(false);
-  /** Somebody has deleted it while it is open here. */
+  /** Another person has deleted the template. */
   readonly gone = signal(false);
   readonly managedBy = signal<ManagedBy | null>(null);
-  /** The step that is open. */
+  /** The expanded step. */
   readonly open = signal<string | null>(null);
-  /** What is read out next. */
+  /** The next announcement for screen readers. */
   readonly voice = signal("");
-  /** Whether the browser has room for the draft. */
+  /** Whether the browser can store the draft. */
   readonly keeps = signal(true);
   readonly steps = computed(() => stepMap(this.draft.value));
   readonly broken = computed(() => brokenConditions(this.draft.value));
@@ -74,7 +74,7 @@ export class Workshop {
   readonly canRedo = computed(() => this.future.value.length > 0);
   readonly readOnly = computed(() => this.mayNot || this.managedBy.value !== null);
 
-  /** What the draft is compared with, and merged on; null while it is not stored. */
+  /** The base of comparison and merge; null while not stored. */
   private readonly base = signal<Draft | null>(null);
   private readonly past = signal<readonly Draft[]>([]);
   private readonly future = signal<readonly Draft[]>([]);
@@ -91,7 +91,7 @@ export class Workshop {
     this.draft.value = kept?.draft ?? start.draft;
     this.text.value = kept?.text ?? null;
     if (stored !== null && kept !== null && kept.v !== null && kept.base !== null && kept.v !== stored.v) {
-      // The work began with an earlier version: it is continued from there, and the difference is shown.
+      // The edit began with an earlier version: it is continued from there, as a conflict.
       this.base.value = kept.base;
       this.stored.value = { ...stored, v: kept.v, draft: kept.base };
       this.conflict.value = conflictWith(stored);
@@ -107,7 +107,7 @@ export class Workshop {
     return this.stored.peek()?.id ?? null;
   }
 
-  /** `key` names the field that is typed in: what is typed there in one go is undone in one go. */
+  /** `key` names the field: consecutive changes of one field are one undo step. */
   change(next: Draft, key = ""): void {
     const before = this.draft.peek();
     if (next === before || this.readOnly.peek()) return;
@@ -149,7 +149,7 @@ export class Workshop {
     if (this.open.peek() !== null && !this.steps.value.has(this.open.peek() ?? "")) this.open.value = null;
   }
 
-  /** What stands in the JSON view. Where it is a template, it becomes the draft; where not, it is kept as it is. */
+  /** Sets the JSON view's text. A valid template becomes the draft; anything else is kept as text. */
   write(text: string): void {
     if (this.readOnly.peek()) return;
     const read = readJson(text);
@@ -159,7 +159,7 @@ export class Workshop {
     else this.change(next, "json");
   }
 
-  /** Back to the last state that was a template. */
+  /** Returns to the last state that was a template. */
   giveUpText(): void {
     this.become(this.draft.peek());
   }
@@ -168,7 +168,7 @@ export class Workshop {
     this.voice.value = text === this.voice.peek() ? `${text}\u00a0` : text;
   }
 
-  /** Keeps what is not saved for a reload; the function ends that, and forgets it. */
+  /** Stores unsaved edits for a reload; the returned function stops that and removes them. */
   keepWhileOpen(): () => void {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const write = () => {
@@ -210,7 +210,7 @@ export class Workshop {
     }
   }
 
-  /** null: it cannot be sent, and the page says why. */
+  /** null: the draft cannot be sent, and the page shows why. */
   private toBeSaved(): Draft | null {
     const text = this.text.peek();
     if (text !== null) {
@@ -243,7 +243,7 @@ export class Workshop {
       this.base.value = stored.draft;
       this.settle();
       this.problems.value = [];
-      // What was typed while the answer was under way stays, and is not saved yet.
+      // Edits made during the request stay unsaved.
       if (this.draft.peek() === sent || this.text.peek() !== null) this.become(stored.draft);
     });
   }
@@ -271,7 +271,7 @@ export class Workshop {
     }
   }
 
-  /** What each side changed, and where both did. */
+  /** What each side changed, and the conflicts. */
   merged(choices: ReadonlyMap<string, Side>) {
     const { theirs } = this.conflict.value ?? { theirs: NOTHING };
     return merge(this.base.value ?? NOTHING, this.draft.value, theirs, choices);
@@ -281,13 +281,13 @@ export class Workshop {
     return this.base.value ?? NOTHING;
   }
 
-  /** Goes on with both: theirs with one's own changes on top; not saved yet. */
+  /** Continues with the merged changes; not saved yet. */
   continueOnTop(choices: ReadonlyMap<string, Side>): void {
     this.takeTheirs(this.merged(choices).draft);
     this.say("Your changes are on top of the newer version now. They are not saved yet.");
   }
 
-  /** From now on, saving replaces what they did. */
+  /** Makes the next save replace the other version. */
   standOnTheirs(): void {
     this.takeTheirs(this.draft.peek());
   }
@@ -319,13 +319,13 @@ export class Workshop {
   }
 
   /**
-   * After somebody has changed it, perhaps: where nothing is typed, the newer version is shown, and returned; where something
-   * is, the conflict is told of before anybody tries to save.
+   * Called after a possible change by another person: without unsaved edits, the newer version is shown and returned;
+   * otherwise the conflict is shown before saving.
    */
   async lookAgain(): Promise<number | null> {
     const found = await this.readAgain();
     const own = this.stored.peek();
-    // What one saves oneself comes with its own answer.
+    // The response to the person's own save shows its result.
     if (found === null || own === null || this.saving.peek() || found.v < own.v) return null;
     if (this.dirty.peek()) {
       if (found.v > own.v && !this.comparing.peek()) this.conflict.value = conflictWith(found);
@@ -342,13 +342,13 @@ export class Workshop {
       return this.id === null ? null : await readTemplate(this.org, this.id);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      // Whatever else is wrong, saving will say it.
+      // Other errors are shown when saving.
       if (error.status === 404) this.gone.value = true;
       return null;
     }
   }
 
-  /** Makes an earlier version the current one. Throws ApiError. */
+  /** Restores an earlier version. Throws ApiError. */
   async restore(v: number): Promise<Stored> {
     const own = this.stored.peek();
     if (own === null) throw new Error("what is not stored has no versions");
