@@ -14,7 +14,7 @@ import { PreviewOnly } from "./views/preview";
 import { Queued } from "./views/queued";
 import { Review } from "./views/review";
 
-/** The whole page: one view for each phase of the run, and one voice for all that is to be read out. */
+/** The page: one view per phase of the run, and one live region for all announcements. */
 export function App({ store, page }: AppValue) {
   useSignalEffect(() => {
     const name = store.run.value?.template.name ?? store.preview.value?.template_name;
@@ -76,7 +76,7 @@ function Voice({ page }: Pick<AppValue, "page">) {
   );
 }
 
-/** The browser's buttons lead from the review back to the checklist, and there again. The address does not change. */
+/** Browser history between checklist and review. The address does not change. */
 function useBackFromReview({ store }: AppValue): void {
   useEffect(() => {
     const onMove = () => store.review(isMarked());

@@ -1,18 +1,18 @@
-/** What browsers have to offer, or not: locks and channels between tabs, storage that lasts. */
+/** Browser features that may be missing: Web Locks, BroadcastChannel, persistent storage. */
 import type { Channel } from "./tabs";
 import { StorageFull } from "./types";
 
 export interface Reasons {
-  /** To look and to send again at once. */
+  /** Read and send again at once. */
   readonly again: () => void;
-  /** Somebody looks at this tab. */
+  /** The tab became visible. */
   readonly seen: () => void;
   readonly offline: () => void;
-  /** Whether to close the page now would lose something. */
+  /** Whether closing the page now would lose data. */
   readonly wouldLose: () => boolean;
 }
 
-/** The network or the person gives a reason to look again. */
+/** Listens for reasons to retry: network, focus, sign-in. */
 export function listen(ended: AbortSignal, { again, seen, offline, wouldLose }: Reasons): void {
   if (typeof window !== "object") return;
   const looked = () => {
@@ -20,7 +20,7 @@ export function listen(ended: AbortSignal, { again, seen, offline, wouldLose }: 
     seen();
     again();
   };
-  // The notice has told it; whoever only asked for something to be kept need not say it again.
+  // A notice is shown already; an unhandled StorageFull is no error.
   const told = (event: PromiseRejectionEvent) => event.reason instanceof StorageFull && event.preventDefault();
   window.addEventListener("unhandledrejection", told, { signal: ended });
   window.addEventListener("online", again, { signal: ended });
@@ -28,7 +28,7 @@ export function listen(ended: AbortSignal, { again, seen, offline, wouldLose }: 
   window.addEventListener("beforeunload", (event) => wouldLose() && event.preventDefault(), { signal: ended });
   window.addEventListener("pageshow", (event) => event.persisted && again(), { signal: ended });
   document.addEventListener("visibilitychange", looked, { signal: ended });
-  // The dashboard's pages say there that somebody has signed in.
+  // The dashboard's pages announce a sign-in on this channel.
   const signIns = ambientChannel()?.("checklists-session") ?? null;
   if (signIns !== null) {
     signIns.onmessage = again;
@@ -46,7 +46,7 @@ export function ambientChannel(): ((name: string) => Channel | null) | null {
     try {
       return new BroadcastChannel(name);
     } catch {
-      // Not where site data are blocked.
+      // Not available if site data are blocked.
       return null;
     }
   };
@@ -55,8 +55,8 @@ export function ambientChannel(): ((name: string) => Channel | null) | null {
 let asked = false;
 
 /**
- * Asks the browser not to throw away what was answered when the device runs out of room. Once, and only when something
- * has to wait: some browsers put the question to the person.
+ * Asks the browser to make storage persistent. Called once, and only when something has to wait: some browsers show a
+ * prompt.
  */
 export async function persistStorage(): Promise<void> {
   if (asked || typeof navigator !== "object") return;

@@ -14,11 +14,11 @@ beforeEach(() => {
 });
 afterEach(() => rig.close());
 
-/** The requests that changed something, or were meant to. */
+/** The requests that write. */
 const writes = () => rig.service.calls.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path.replace(/\?.*/, "")}`);
 const BATCH = "POST /operations";
 
-/** What is given while there is no network is sent when there is one, the calls of before forgotten. */
+/** Answers given offline are sent when online; clears the earlier calls. */
 async function afterOffline(store: RunStore, give: () => Promise<unknown>): Promise<void> {
   rig.service.fate = always("lost_request");
   await give();
@@ -26,7 +26,7 @@ async function afterOffline(store: RunStore, give: () => Promise<unknown>): Prom
   rig.service.calls.length = 0;
   rig.service.fate = always("ok");
   store.retry();
-  // Without time, as far as that goes: the stand-in for IndexedDB takes a turn for each row.
+  // Runs without virtual time: fake-indexeddb takes one turn per row.
   for (let turns = 0; turns < 100 && store.sync.value.waiting > 0; turns += 1) await settle();
   await rig.time.pass(1_000);
 }
@@ -203,7 +203,7 @@ describe("a service that takes no batches", () => {
     store.retry();
     await rig.time.pass(100);
     expect(writes().slice(-2)).toEqual([BATCH, "PUT /answers/s-0"]);
-    // Not yet sent, it gives way to the newer answer.
+    // An unsent answer is replaced by the newer one.
     await store.answer("s-2", "newer");
     rig.service.noBatches = null;
     rig.service.fate = always("ok");

@@ -1,4 +1,4 @@
-/** The store of the executor app; the views need nothing else of this folder. */
+/** The store of the executor app; the views import nothing else from this folder. */
 export { ambientLocks } from "./ambient";
 export { lastRun, rememberRun } from "./last_run";
 export { createStore, type StoreOptions } from "./store";

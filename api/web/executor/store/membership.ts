@@ -1,6 +1,6 @@
 /**
- * A run for members: who may answer it, as the service has told last. The session is the browser's own, in a cookie that
- * no script sees; it is sent for such runs only, so nobody is named by surprise.
+ * Access to a run for members, as last reported by the service. The session is the browser's cookie, which scripts
+ * cannot read; it is sent for such runs only, so that no other request identifies the person.
  */
 import { signal, type ReadonlySignal } from "@preact/signals";
 
@@ -14,14 +14,14 @@ import type { Reply } from "./verdict";
 
 type HttpReply = Extract<Reply, { kind: "http" }>;
 
-/** What it needs of the store. */
+/** Dependencies on the store. */
 export interface Hall {
   readonly addresses: RunAddresses;
   readonly send: Send;
   records(): Records;
-  /** The service has taken the link's token. */
+  /** The service accepted the link's token. */
   tokenTaken(): void;
-  /** The door has opened: what waits may be sent. */
+  /** Access was granted: pending operations may be sent. */
   opened(): void;
 }
 
@@ -36,8 +36,8 @@ export class MemberDoor {
   }
 
   /**
-   * Goes on from the answer to a read of the run: shows the session where it is asked for, opens a run that is nobody's
-   * yet. Resolves to the answer that counts, or to null when it is the door that is closed.
+   * Processes the response to a read of the run: requests it with the session if required, and opens an unassigned run.
+   * Resolves to the final response, or to null if access is denied.
    */
   async passed(reply: Reply): Promise<Reply | null> {
     const last = await this.answered(reply);
@@ -65,12 +65,12 @@ export class MemberDoor {
       last = await send(addresses.run());
     }
     if (!isNobodysYet(last)) return last;
-    // Looking is not opening: the member who sees the checklist is the one who answers it.
+    // Reading does not assign the run: the member who sees the checklist opens it.
     const opened = await send(addresses.open());
     return opened.kind === "http" && opened.status === 200 ? send(addresses.run()) : opened;
   }
 
-  /** No such run, or not for this person: without the session, the service says which. */
+  /** Run not found, or not assigned to this person: without the session, the service tells which. */
   private async missing(told: HttpReply): Promise<Reply | null> {
     const { addresses, send } = this.hall;
     const reply = await send({ ...addresses.run(), session: false });
@@ -78,7 +78,7 @@ export class MemberDoor {
     return this.close("not_member", askingIn(reply), await this.email());
   }
 
-  /** Answers that somebody else gave on this device must not become this person's. */
+  /** Answers of another member on this device must not be sent as this person's. */
   private othersWait(own: string | null): boolean {
     return this.hall.records().queue.some((operation) => operation.member !== undefined && operation.member !== own);
   }
@@ -105,7 +105,7 @@ function codeOf(reply: Reply): string | null {
   return typeof code === "string" ? code : null;
 }
 
-/** Of the run that was read; null where nothing was, as from a network that answers everything with a page of its own. */
+/** Execution settings of the read run; null if the response was not a run, e.g. from a captive portal. */
 function identityIn(reply: Reply): ExecutorIdentity | null {
   if (reply.kind !== "http" || reply.status !== 200) return null;
   return (reply.body as unknown as Partial<ServerRun> | null)?.executor_identity ?? null;

@@ -1,8 +1,8 @@
-/** What is on screen, and what the pill says: decided from what is known, by nothing but functions. */
+/** Derives the phase of the page and the sync state with pure functions. */
 import type { ExecutorIdentity, RunStatus } from "../../core/types";
 import type { Door, Phase, SyncState } from "./types";
 
-/** Why there is nothing to show, when there is nothing to show. */
+/** Why nothing can be shown. */
 export type Failure = "none" | "offline" | "unreachable" | "not_found" | "expired";
 
 export interface Situation {
@@ -19,7 +19,7 @@ export interface Situation {
 
 export function phaseOf(situation: Situation): Phase {
   const { status, identity, failure, door } = situation;
-  // Whoever opened it here before: this person sees nothing of it.
+  // Without access, cached data of an earlier person are not shown.
   if (door === "not_member") return "not_member";
   if (door === "assigned" || door === "others") return "assigned";
   if (status === "completed") return "done";
@@ -41,17 +41,17 @@ export function phaseOf(situation: Situation): Phase {
 export interface Traffic {
   readonly waiting: number;
   readonly refusals: number;
-  /** Whether the last try reached the service. */
+  /** Whether the last request reached the service. */
   readonly reached: boolean;
-  /** The token is not taken any more. */
+  /** The token is no longer accepted. */
   readonly barred: boolean;
   /** The session of a run for members has ended. */
   readonly signedOut: boolean;
-  /** How often in a row the service, though reached, could not take the operation that has failed most often. */
+  /** Consecutive failures, with the service reachable, of the operation that failed most often. */
   readonly failures: number;
 }
 
-/** From here on trying again is not all that can be said about it. */
+/** From this number on, the state is "needs attention". */
 export const FAILURES_TO_TELL = 5;
 
 export function syncOf({ waiting, refusals, reached, barred, signedOut, failures }: Traffic): SyncState {

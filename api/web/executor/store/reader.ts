@@ -1,4 +1,4 @@
-/** Reads the run, or its preview, from the server; tells why when there is nothing to show. */
+/** Reads the run, or its preview, from the server, and reports failures. */
 import type { Preview, ServerRun, Template } from "../../core/types";
 import { backoffMs, retryAfterMs } from "./backoff";
 import type { MemberDoor } from "./membership";
@@ -11,7 +11,7 @@ import { closedTo } from "./transitions";
 import type { Send } from "./transport";
 import type { Reply } from "./verdict";
 
-/** What the reader needs of the store. */
+/** Dependencies on the store. */
 export interface Shelf {
   readonly runId: string;
   readonly addresses: RunAddresses;
@@ -24,18 +24,18 @@ export interface Shelf {
   remember(template: Template): Promise<void>;
   isOffline(): boolean;
   heard(reply: Reply): void;
-  /** Milliseconds that the server's clock is ahead. */
+  /** Server clock minus device clock, in milliseconds. */
   clockOffsetMs(): number;
   show(preview: Preview): void;
   failed(failure: Failure): void;
-  /** Whether the last try reached the service. */
+  /** Whether the last request reached the service. */
   reached(reached: boolean): void;
   barred(): void;
-  /** The token is not taken: whether there is another one, which is in use from now on. */
+  /** The token was rejected: returns whether another one is available, which is used from now on. */
   retreat(): boolean;
 }
 
-/** While the page is looked at, what other devices do is seen after this long. */
+/** Poll interval for changes of other devices while the page is visible. */
 const POLL_MS = 30_000;
 const STALE_MS = 30_000;
 
@@ -51,19 +51,19 @@ export class Reader {
   constructor(private readonly shelf: Shelf) {}
 
   /**
-   * Whether to read before anything is sent: to see what other devices did, and because a read that is lost leaves no
-   * doubt behind, while a change that is lost may have arrived.
+   * Whether to read before sending: to see changes of other devices, and because losing a read is harmless, while a
+   * lost write may have arrived.
    */
   isStale(): boolean {
     return this.doubtful || this.shelf.isOffline() || this.now() - this.lastRead > STALE_MS;
   }
 
-  /** The network has failed since. */
+  /** The network has failed since the last read. */
   doubt(): void {
     this.doubtful = true;
   }
 
-  /** Resolves to whether the service was reached. Calls that come while one is on its way share it. */
+  /** Resolves to whether the service was reached. Concurrent calls share one request. */
   read(): Promise<boolean> {
     this.reading ??= this.readOnce().finally(() => {
       this.reading = null;
@@ -130,7 +130,7 @@ export class Reader {
     await remembered;
   }
 
-  /** Again after a while: soon while there is nothing to show, and to see what other devices do. */
+  /** Schedules the next read: soon while there is nothing to show, else at the poll interval. */
   private schedule(): void {
     const { timers } = this.shelf;
     timers.clear(this.timer);
@@ -155,7 +155,7 @@ export class Reader {
   }
 }
 
-/** Whether the service itself has spoken, and said something final: not a proxy, and not a "later". */
+/** Whether the response is the service's own and final: not from a proxy, and not temporary. */
 function isOurs(reply: Extract<Reply, { kind: "http" }>, runId: string): boolean {
   if (reply.status === 200) return reply.body?.["run_id"] === runId;
   return [401, 404, 410].includes(reply.status) && typeof reply.body?.["error"] === "string";

@@ -1,6 +1,6 @@
 /**
- * Whatever a person does, in whatever order networks, servers and tabs fail: nothing shown as kept is lost, nothing
- * counts twice, and the answers of a step arrive in the order in which they were given. Seeds make failures repeatable.
+ * Random schedules of network, server and tab failures: nothing shown as stored is lost, nothing is applied twice, and
+ * the answers of a step arrive in order. Seeds make failures repeatable.
  */
 import "fake-indexeddb/auto";
 
@@ -25,7 +25,7 @@ const CHECKLIST = template([
 const BOOLEANS = new Set(["s-gate", "s-inner"]);
 const FATES: readonly Fate[] = ["ok", "ok", "ok", "late", "lost_request", "lost_reply", "hangs", "busy", "limited", "broken", "login_page"];
 
-/** mulberry32: a small generator with a seed. */
+/** mulberry32: a small seeded generator. */
 function generator(seed: number): () => number {
   let state = seed;
   return () => {
@@ -37,7 +37,7 @@ function generator(seed: number): () => number {
 }
 
 class Person {
-  /** What was shown as kept, by step, in order; null for a cleared or skipped one. */
+  /** What was shown as stored, by step, in order; null for a cleared or skipped one. */
   readonly given = new Map<string, JsonValue[]>();
   private count = 0;
 
@@ -94,12 +94,12 @@ async function live(seed: number): Promise<void> {
     await person.act(store);
     const photosShown = store.answers.value.get("s-photo")?.photos.length ?? 0;
     const roll = chance();
-    // Replicas of the version before answer, too, while a service is upgraded.
+    // During an upgrade, replicas of the earlier version respond, too.
     service.noBatches = chance() < 0.2 ? 404 : null;
     service.roomInBatch = chance() < 0.1 ? 1 : Number.POSITIVE_INFINITY;
     if (roll < 0.25) await time.pass(Math.floor(chance() * 20_000));
     if (roll > 0.9) {
-      // The tab dies where it stands; requests of its own may still be travelling.
+      // The tab is killed; its requests may still be in flight.
       store.close();
       store = await visit();
       expect(store.answers.value.get("s-photo")?.photos.length ?? 0, `seed ${seed}: photos after a reload`).toBe(photosShown);

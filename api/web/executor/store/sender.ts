@@ -1,9 +1,9 @@
 /**
- * Sends what waits: small changes, together where several wait, and one upload at a time, each until the server has said
- * what becomes of it.
+ * Sends queued operations: small ones in batches, and one upload at a time, each until the server has confirmed or
+ * rejected it.
  *
- * Whatever happens between two lines here - the tab is killed, the reply is lost, another tab takes over - the
- * operation is still in the queue and is sent again under the same id, which the server recognises.
+ * At any point the tab may be killed, the response lost, or another tab take over: the operation is still in the queue
+ * and is sent again with the same id, which makes it idempotent.
  */
 import type { Change } from "../../core/types";
 import { backoffMs } from "./backoff";
@@ -17,7 +17,7 @@ import type { Send } from "./transport";
 import { StorageFull } from "./types";
 import { type Reply, type Verdict, verdictOf, verdictsOf } from "./verdict";
 
-/** What the sender needs of the store. */
+/** Dependencies on the store. */
 export interface Counter {
   readonly runId: string;
   readonly addresses: RunAddresses;
@@ -27,39 +27,41 @@ export interface Counter {
   links(): Links;
   change(decide: (before: Records) => Records): Promise<Records>;
   blob(id: string): Promise<Blob | null>;
-  /** Reads the run from the server; resolves to whether the service was reached. */
+  /** Reads the run; resolves to whether the service was reached. */
   refresh(): Promise<boolean>;
-  /** Whether the state is too old to see what other devices did meanwhile. */
+  /** Whether the state is too old to contain changes of other devices. */
   isStale(): boolean;
-  /** The network has failed: the state is to be read before anything else is sent. */
+  /** The network has failed: read the state before sending. */
   doubt(): void;
   heard(reply: Reply): void;
   uploading(opId: string, share: number | null): void;
   arrived(operation: Operation, change: Change): void;
-  /** Whether the run is gone for everybody, and not only for who is signed in. */
+  /** Whether the run is gone for everyone, not only for this member. */
   gone(): Promise<boolean>;
-  /** Whether the person may answer at all. */
+  /** Whether the person may answer. */
   mayAnswer(): boolean;
   traffic(traffic: { reached?: boolean; barred?: boolean; failures: number }): void;
 }
 
-/** An operation and what the server has said of it. */
+/** An operation with the server's verdict. */
 type Told<Kind extends Verdict["kind"] = Verdict["kind"]> = readonly [Operation, Extract<Verdict, { kind: Kind }>];
 
 const BARRED_MS = 60_000;
-/** How long no batch is tried where one was not let through: while a service is upgraded, an old replica may have answered. */
+/**
+ * How long batches are avoided after one was rejected as a whole: during an upgrade, an old replica may have responded.
+ */
 const SINGLY_MS = 600_000;
-/** Answers that say nothing about what was sent: of proxies, and of a service that has too much to do. */
+/** Status codes that do not concern the operation: from proxies, and from an overloaded service. */
 const BUSY = new Set([408, 425, 429, 502, 503, 504]);
 const LANES: readonly Lane[] = ["changes", "uploads"];
 
 export class Sender {
   private running = false;
   private timer: unknown = null;
-  /** Operations that this tab has sent, also where that could not be noted down. */
+  /** Operations that this tab has sent, even if that could not be stored. */
   readonly touched = new Set<string>();
   private readonly busy = new Set<Lane>();
-  /** Each of these may be the one that a batch failed of: alone it holds up no other. */
+  /** Operations that may have made a batch fail: sent one by one, they block no other. */
   private readonly alone = new Set<string>();
   private readonly failures = new Map<string, number>();
   private readonly heldUntil = new Map<string, number>();
@@ -80,7 +82,7 @@ export class Sender {
     this.counter.timers.clear(this.timer);
   }
 
-  /** Something to send, or a reason to try at once: `again` forgets the waits that only guess. */
+  /** Starts sending; `again` resets all backoffs. */
   wake(again = false): void {
     if (again) {
       this.pausedUntil = 0;
@@ -99,7 +101,7 @@ export class Sender {
           this.networkFailed();
           break;
         }
-        // What was read may have changed what there is to send.
+        // The read may have changed the queue.
         const operation = this.next(lane);
         if (operation === null) continue;
         const batch = this.batchFrom(operation);
@@ -125,7 +127,7 @@ export class Sender {
       laneOf(operation) === lane && (this.heldUntil.get(operation.opId) ?? 0) <= now && this.mayArrive(operation, records);
   }
 
-  /** `first` and those that would follow it one by one, as far as one request may carry them. */
+  /** `first` and its successors that fit into one batch. */
   private batchFrom(first: Operation): readonly Batched[] {
     const fits = (operation: Operation): operation is Batched => isBatched(operation) && !this.alone.has(operation.opId);
     if (this.singlyUntil > this.now() || !fits(first)) return [];
@@ -138,7 +140,7 @@ export class Sender {
     return batchOf(batch);
   }
 
-  /** A closed run is asked only about what it may have taken before it was closed. */
+  /** For a closed run, only operations are sent that may have arrived before it was closed. */
   private mayArrive(operation: Operation, { run }: Records): boolean {
     return run === null || isOpen(run.run) || operation.attempts > 0 || this.touched.has(operation.opId);
   }
@@ -158,7 +160,7 @@ export class Sender {
       this.counter.heard(reply);
       await this.settle([[operation, verdictOf(reply, this.counter.runId, this.counter.timers.now())]]);
     } catch {
-      // Nothing could be noted down; the server knows the operation's id when it comes again.
+      // The attempt could not be stored; the server recognises the operation's id when it is sent again.
       this.hold([chosen], null);
     } finally {
       this.counter.uploading(chosen.opId, null);
@@ -185,7 +187,7 @@ export class Sender {
     }
   }
 
-  /** The operations as they are kept now, marked as such that may have reached the server; without those kept no more. */
+  /** Returns the stored operations, marked as attempted; removed ones are omitted. */
   private async noted(chosen: readonly Operation[]): Promise<readonly Operation[]> {
     const opIds = chosen.map((operation) => operation.opId);
     for (const opId of opIds) this.touched.add(opId);
@@ -193,13 +195,13 @@ export class Sender {
       const after = await this.counter.change((before) => opIds.reduce(attempted, before));
       return after.queue.filter((operation) => opIds.includes(operation.opId));
     } catch (error) {
-      // A full device gets room again by sending, so that must go on.
+      // Sending frees space on a full device, so it must continue.
       if (error instanceof StorageFull) return chosen;
       throw error;
     }
   }
 
-  /** The server has not taken them, and that attempt does not count: a submit, say, can still be taken back. */
+  /** Not applied by the server: the attempt does not count, so that e.g. a submit can still be withdrawn. */
   private async takeBack(operations: readonly Operation[]): Promise<void> {
     for (const operation of operations) if (operation.attempts === 1) this.touched.delete(operation.opId);
     await this.counter.change((before) => operations.reduce((records, { opId }) => notTaken(records, opId), before));
@@ -236,7 +238,7 @@ export class Sender {
     else this.hold(names(again), first[1].afterMs);
   }
 
-  /** In one step, so that a queue of hundreds is not gone through once for each. */
+  /** In one transaction, so that a long queue is processed once. */
   private async conclude(answered: readonly Told<"confirmed" | "refused">[]): Promise<void> {
     for (const [operation, verdict] of answered) if (verdict.kind === "confirmed") this.counter.arrived(operation, verdict.change);
     const after = (before: Records) =>
@@ -249,7 +251,7 @@ export class Sender {
     } catch (error) {
       const done = new Set(answered.flatMap(([{ opId }, { kind }]) => (kind === "confirmed" ? [opId] : [])));
       if (!(error instanceof StorageFull) || done.size === 0) throw error;
-      // Letting go needs no room; the state is read anew, and what was refused is refused again.
+      // Deleting needs no space; the state is read again, and rejected operations are rejected again.
       await this.counter.change((before) => ({ ...before, queue: before.queue.filter(({ opId }) => !done.has(opId)) }));
       await this.counter.refresh();
     }
@@ -272,7 +274,7 @@ export class Sender {
     this.over(closed.map(([operation]) => operation));
   }
 
-  /** Nothing more is to be sent of them. */
+  /** Removes their retry state. */
   private over(operations: readonly Operation[]): void {
     for (const { opId } of operations) {
       this.failures.delete(opId);
@@ -280,11 +282,11 @@ export class Sender {
       this.heldUntil.delete(opId);
     }
     this.counter.traffic({ failures: this.worst() });
-    // What waited for them may be in the other lane.
+    // Operations in the other lane may have waited for them.
     this.wake();
   }
 
-  /** All for the same time, so that they go together again. */
+  /** The same delay for all, so that they stay one batch. */
   private hold(operations: readonly Operation[], afterMs: number | null): void {
     const failures = 1 + Math.max(...operations.map(({ opId }) => this.failures.get(opId) ?? 0));
     const until = this.now() + (afterMs ?? backoffMs(failures, this.counter.timers.chance()));
@@ -322,7 +324,7 @@ export class Sender {
     return this.counter.timers.now().getTime();
   }
 
-  /** Wakes up when the first wait is over. */
+  /** Schedules the end of the first delay. */
   private schedule(): void {
     const { timers } = this.counter;
     timers.clear(this.timer);
@@ -337,7 +339,7 @@ export class Sender {
   }
 }
 
-/** Another tab may have heard of it before. */
+/** Another tab may have received the result earlier. */
 function isQueued(records: Records, { opId }: Operation): boolean {
   return records.queue.some((operation) => operation.opId === opId);
 }

@@ -1,11 +1,14 @@
-/** What a state that was read from the server does to what is kept: it never undoes, and tells what others did. */
+/**
+ * Applies a state read from the server to the records: it never undoes newer changes, and reports changes of other
+ * devices.
+ */
 import type { Answer, JsonValue, ServerRun } from "../../core/types";
 import { essenceOf, type Operation, type Records, type RunRecord, stepOf } from "./records";
 import { closedTo, withNotice } from "./transitions";
 
 type Run = RunRecord["run"];
 
-/** A state that was read from the server while the epoch was `epoch` (-1: there was none); `now` by its clock. */
+/** A state that was requested at `epoch` (-1: there was none); `now` is the server's time. */
 export function refreshed(before: Records, read: Run, epoch: number, clockOffsetMs: number, now: Date): Records {
   const record = before.run;
   if ((record?.epoch ?? -1) !== epoch) return before;
@@ -20,7 +23,7 @@ export function refreshed(before: Records, read: Run, epoch: number, clockOffset
   return settled(closedMeanwhile ? withNotice(told, "closed_elsewhere", []) : told);
 }
 
-/** The server said that the run is over, without telling its state. */
+/** The server reported that the run is over, without its state. */
 export function expired(before: Records): Records {
   if (before.run === null) return before;
   const { run, epoch } = before.run;
@@ -43,12 +46,12 @@ function settled(before: Records): Records {
 }
 
 /**
- * The steps whose answer another device has changed. What looks like the effect of something that this device has sent
- * without hearing of it is its own doing.
+ * The steps whose answer another device has changed. A change that matches a sent operation without a response is not
+ * counted.
  */
 function changedElsewhere(old: Run, now: Run, queue: readonly Operation[]): string[] {
   const own = new Set(queue.filter((operation) => operation.attempts > 0 && hasHappened(operation, now)).map(stepOf));
-  // Answers of steps that do not apply leave a run when it is completed.
+  // When a run is completed, answers of steps that do not apply are removed.
   if (!isOpen(now)) return [];
   const steps = new Set([...Object.keys(old.answers), ...Object.keys(now.answers), ...old.skipped_steps, ...now.skipped_steps]);
   return [...steps].filter((stepId) => {
@@ -66,13 +69,13 @@ function hasHappened(operation: Operation, now: Run): boolean {
   }
   if (operation.kind === "clear") return now.answers[stepId] === undefined;
   if (operation.kind === "skip") return now.skipped_steps.includes(stepId);
-  // Whose photo it is cannot be told.
+  // The origin of a photo is not known.
   return true;
 }
 
 const ADDRESS_LASTS_MS = 10 * 60_000;
 
-/** Signed addresses are made anew at each read; the old ones are kept while they last, so that no picture is loaded twice. */
+/** URLs are signed again at each read; the earlier ones are kept while valid, so that no picture is loaded twice. */
 function withFreshAddresses(old: Run, read: Run, now: Date): Run {
   const answers = Object.entries(read.answers).map(([stepId, answer]): [string, Answer] => {
     const photos = answer.photos.map((photo) => {
@@ -86,7 +89,7 @@ function withFreshAddresses(old: Run, read: Run, now: Date): Run {
   return { ...read, answers: Object.fromEntries(answers) };
 }
 
-/** A signature has the address of its drawing in its value. */
+/** The value of a signature contains the URL of its drawing. */
 function withFreshAddress(old: JsonValue | undefined, read: JsonValue, now: Date): JsonValue {
   const [was, is] = [addressIn(old), addressIn(read)];
   const usable = was !== null && is !== null && essenceOf(old) === essenceOf(read) && lasts(was, now);
@@ -103,7 +106,7 @@ function lasts(url: string, now: Date): boolean {
   return end !== undefined && Number(end) * 1000 - now.getTime() > ADDRESS_LASTS_MS;
 }
 
-/** Tells one state of an answer from another; signed addresses are made anew at each read and say nothing. */
+/** A key to compare answers, without signed URLs. */
 function mark(answer: Answer | undefined): string {
   if (answer === undefined) return "";
   return JSON.stringify([answer.at, essenceOf(answer.value), answer.photos.map((photo) => photo.photo_index)]);

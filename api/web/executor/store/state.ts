@@ -15,7 +15,7 @@ const NOTHING: Projection = {
   progress: { total: 0, answered: 0, skipped: 0 },
 };
 
-/** What is known, as signals, and what the views see of it. Who changes it is `store.ts`. */
+/** Stored and derived signals; `store.ts` changes them. */
 export abstract class RunState {
   abstract readonly membership: ReadonlySignal<Membership>;
 
@@ -97,7 +97,7 @@ export abstract class RunState {
     }).length;
   }
 
-  /** The same object as long as nothing of it has changed, however often the queue does. */
+  /** The same object while its content is unchanged. */
   private lastRun: { readonly run: ServerRun; readonly of: unknown; readonly who: string } | null = null;
   private currentRun(): ServerRun | null {
     const [records, template] = [this.records.value, this.template.value];

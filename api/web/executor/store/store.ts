@@ -1,4 +1,4 @@
-/** One run in one tab: what the person does goes to the database, what the reader and the sender hear goes into the state. */
+/** One run in one tab: writes the person's actions to the database, and results of reader and sender to the state. */
 import { batch, type ReadonlySignal } from "@preact/signals";
 import { takesDrawing } from "../../core";
 import type { Change, Geo, JsonValue } from "../../core/types";
@@ -23,7 +23,7 @@ import type { Reply } from "./verdict";
 
 export interface StoreOptions {
   readonly runId: string;
-  /** From the link; null when the page was opened without it. What an earlier visit kept is used then. */
+  /** From the link; null if the page was opened without it. The stored token is used then. */
   readonly token: string | null;
   /** The service's base, e.g. `https://host/prefix/v1/`. */
   readonly api: URL;
@@ -55,9 +55,9 @@ class LocalRun extends RunState implements RunStore {
   private readonly ended = new AbortController();
   private readonly loaded: Promise<void>;
   private readonly updates: { apply(): void };
-  /** The link's token as the device has it; another one is tried first, and remembered once the service has taken it. */
+  /** The stored token. A new token of the link is tried first, and stored once the service has accepted it. */
   private keptToken: string | null = null;
-  /** The first read, on its way while storage is still being opened. */
+  /** The first read, started while storage is being opened. */
   private early: Promise<Reply> | null = null;
 
   constructor(private readonly options: StoreOptions) {
@@ -163,7 +163,7 @@ class LocalRun extends RunState implements RunStore {
     const token = this.token.peek();
     try {
       if (!this.keeps.peek() || token === null) throw new StorageFull("Nothing is kept.");
-      // The way back has no token in it, and no other site may see it: it waits here.
+      // The return address must not contain the token: it stays in storage.
       await this.database.remember({ token });
     } catch {
       window.open(this.addresses.signIn(null, asSomebodyElse), "_blank", "noopener");
@@ -198,7 +198,7 @@ class LocalRun extends RunState implements RunStore {
       seen: () => this.takeOver(),
       offline: () => (this.reached.value = false),
     });
-    // Tabs that share nothing send for themselves.
+    // Without a channel, each tab sends for itself.
     if (!this.keeps.peek()) this.sender.start();
     else {
       this.tabs.whenSender(
@@ -220,7 +220,7 @@ class LocalRun extends RunState implements RunStore {
     const { token } = this.options;
     if (token !== null) this.useToken(token);
     const found = await this.database.load();
-    // What was read before storage was open may be older than what another tab has sent since.
+    // A read from before storage was open may be older than writes of another tab.
     if (found.records.run !== null) this.early = null;
     this.keptToken = found.token;
     if (token !== null && found.token === null) this.rememberToken();
@@ -246,7 +246,7 @@ class LocalRun extends RunState implements RunStore {
     void this.database.remember({ token }).catch(() => undefined);
   }
 
-  /** A link that was mistyped must not take away what the right one opened. */
+  /** A mistyped link must not replace the stored token. */
   private retreat(): boolean {
     if (this.keptToken === null || this.keptToken === this.token.peek()) return false;
     this.useToken(this.keptToken);
@@ -261,7 +261,7 @@ class LocalRun extends RunState implements RunStore {
     );
   }
 
-  /** `first` is done in the same transaction, before the wish. */
+  /** `first` runs in the same transaction, before the command. */
   private async enqueue(wish: Wish, content?: Blob, first: readonly ((before: Records) => Records)[] = []): Promise<void> {
     await this.loaded;
     const stamp = this.stamp();
@@ -273,7 +273,7 @@ class LocalRun extends RunState implements RunStore {
     await this.keep(decide, blob);
   }
 
-  /** Takes a photo away, wherever it is by now. */
+  /** Removes a photo, whether it was sent or not. */
   private removal(stepId: string, key: string): (before: Records) => Records {
     if (this.records.peek().refused.some((entry) => entry.operation.opId === key)) {
       return (before) => refusedPhotoRemoved(before, key);
@@ -285,7 +285,7 @@ class LocalRun extends RunState implements RunStore {
     return (before) => kept(this.withTouched(before), wish, stamp, this.links.peek());
   }
 
-  /** For what the person is told to be kept. Rejects with StorageFull, and tells so, when it is not. */
+  /** For changes that the page shows as stored. If storage is full, adds a notice and rejects with StorageFull. */
   private async keep(decide: (before: Records) => Records, blob?: { id: string; content: Blob }): Promise<void> {
     await this.orTellThatItIsFull(async () => {
       const after = await this.database.change({ decide, durable: true, ...(blob === undefined ? {} : { blob }) });
@@ -314,9 +314,9 @@ class LocalRun extends RunState implements RunStore {
     return after;
   }
 
-  /** For what is only shown: where nothing can be kept, it is shown all the same. */
+  /** For data that is only displayed: without storage, it is displayed all the same. */
   private async changeOrShow(decide: (before: Records) => Records): Promise<Records> {
-    // At the first visit there is nothing that could be lost, and nobody waits for the disk to see the checklist.
+    // At the first visit there is nothing to lose, so the view does not wait for the disk.
     if (this.records.peek().run === null) this.take(decide(this.records.peek()));
     try {
       return await this.change(decide);
@@ -361,7 +361,7 @@ class LocalRun extends RunState implements RunStore {
   }
 
   private arrived(operation: Operation, change: Change): void {
-    // The run has it now.
+    // The run contains the identity now.
     if (operation.kind === "submit") void this.database.setBlob(DRAWING, null).catch(() => undefined);
     const steps = this.template.peek()?.sections.flatMap((section) => section.steps) ?? [];
     const stepId = stepOf(operation);
@@ -435,7 +435,7 @@ class LocalRun extends RunState implements RunStore {
       arrived: (operation, change) => this.arrived(operation, change),
       mayAnswer: () => this.door.isOpen,
       gone: async () => {
-        // Of a run for members it may be that only this person is none any more.
+        // In a run for members, only this person's membership may have ended.
         if (this.addresses.withSession) await this.reader.read();
         else this.failure.value = "not_found";
         return this.failure.peek() === "not_found";

@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import { type Channel, Tabs } from "./tabs";
 import { settle, VirtualTime } from "./testing/virtual_time";
 
-/** Web Locks for one name: one holder, a line, and stealing. */
+/** Web Locks for one name: one holder, a queue, and stealing. */
 class Locks {
   private holder: { readonly lose: (reason: Error) => void } | null = null;
   private readonly line: (() => void)[] = [];

@@ -1,7 +1,7 @@
 import type { DisplayWords } from "../../core";
 import { t, translator } from "../../kit/language";
 
-/** How answers read in the person's language. */
+/** Formatting of answers in the person's language. */
 export function words(): DisplayWords {
   const { number, list, date, time, moment } = translator.value;
   return {

@@ -3,7 +3,7 @@ import { useApp } from "../context";
 import { Screen } from "./screen";
 import { SignInButton } from "./sign_in_button";
 
-/** A run for members, and what stands between the person and it. */
+/** Views of a run for members without access. */
 
 export function SignIn() {
   const { store } = useApp();

@@ -4,7 +4,7 @@ import { t, translator } from "../../kit/language";
 import type { NotArrived } from "../store/types";
 import { words } from "./display_words";
 
-/** What was kept here when the checklist was closed elsewhere: it is not thrown away unseen. */
+/** Answers on this device that came after the checklist was closed elsewhere. */
 export function NotArrivedList({ items, template }: { items: readonly NotArrived[]; template: Template }) {
   const steps = new Map(stepsOf(template).map((step) => [step.id, step]));
   const answers = items.flatMap((item) => {

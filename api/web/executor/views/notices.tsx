@@ -15,10 +15,10 @@ interface Look {
   text: string;
 }
 
-/** What has happened that the person should know, newest last, until they have read it. */
+/** Notices, newest last, until they are dismissed. */
 export function Notices() {
   const { store } = useApp();
-  // What did not arrive has a list of its own, which says what it was.
+  // Late answers have their own list with their values.
   const notices = store.notices.value.filter((notice) => notice.kind !== "not_arrived");
   const run = store.run.value;
   const steps = run === null ? [] : stepsOf(run.template);
@@ -35,7 +35,7 @@ function NoticeMessage({ notice, steps }: { notice: Notice; steps: readonly Step
   const { store, page } = useApp();
   const { tone, icon, title, text } = look(notice, store.run.value?.status ?? null);
   const dismiss = () => {
-    // The button goes with its notice; the focus must not go with it.
+    // Dismissing removes the focused button, so the focus moves on.
     document.querySelector<HTMLElement>(".notices")?.focus();
     store.dismiss(notice.id);
   };

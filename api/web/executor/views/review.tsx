@@ -15,7 +15,7 @@ import { Notices } from "./notices";
 import { Footer, Heading } from "./screen";
 import { SyncNews, SyncPill } from "./sync_pill";
 
-/** All answers once more, the signature, and the end. */
+/** The review: all answers, the signature, and the submit button. */
 export function Review({ run }: { run: ServerRun }) {
   const { store, page } = useApp();
   const { template } = run;
@@ -40,7 +40,7 @@ export function Review({ run }: { run: ServerRun }) {
   const submit = async (event: Event) => {
     event.preventDefault();
     await settle.current();
-    // A photo that is still being made smaller belongs to what is submitted.
+    // A photo that is still being resized belongs to the submitted answers.
     await allTakenIn();
     const nameMissing = signs && !hasVisibleText(name);
     setUnsigned(nameMissing);

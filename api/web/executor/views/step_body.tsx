@@ -59,7 +59,7 @@ export function StepBody({ step }: { step: Step }) {
       <header>
         <h3 id={`${id}-label`} class="step-label" tabIndex={-1}>
           {field && !skipped ? (
-            // The control is one field, so a tap on the question goes there.
+            // The control is a single field, so a tap on the question focuses it.
             <label id={`${id}-text`} for={`${id}-input`} dir="auto">
               {step.label}
             </label>
@@ -163,7 +163,7 @@ interface StepActionsProps {
   onCleared(): void;
 }
 
-/** To skip, to come back to what was skipped, to take an answer back: one button, which stays the same element. */
+/** One button for skip, undo skip and clear, which stays the same element. */
 function StepActions({ step, answer, skippable, hasHeld, onDrop, onCleared }: StepActionsProps) {
   const { store } = useApp();
   const [asking, setAsking] = useState(false);

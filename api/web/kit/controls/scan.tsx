@@ -21,7 +21,7 @@ declare global {
 
 const LOOK_EVERY_MS = 200;
 
-/** A code: read by the camera where the browser can, typed everywhere. */
+/** A code: scanned by the camera if the browser supports it, or typed. */
 export function ScanControl(props: AnswerProps) {
   const { id, disabled, onChange } = props;
   const value = typeof props.value === "string" ? props.value : "";

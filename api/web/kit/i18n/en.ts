@@ -1,8 +1,8 @@
 /**
- * English, which defines the keys and their parameters. Written for a stranger on a phone: short, plain, friendly.
+ * English, which defines the keys and their parameters. Texts are short, plain and friendly.
  *
  * `{name}` is a parameter; a key with `one` and `other` chooses by `{count}`. Keys are grouped by where they are shown;
- * new ones go to the end of their group, in all five languages.
+ * add new ones at the end of their group, in all five languages.
  */
 
 export const english = {

@@ -1,4 +1,4 @@
-/** Whatever is wrong is said in the person's language, with the bound that was broken. */
+/** Every problem has a translated text, with the violated limit. */
 
 import { describe, expect, it } from "vitest";
 
@@ -20,7 +20,7 @@ const refused = (vectors.cases as unknown as readonly { kind: string; step: stri
     return its === undefined || problem === null ? [] : [{ type: its.type, problem }];
   });
 
-/** What the service refuses and the core does not look at: the run, the photos, what a stale page does. */
+/** Codes of the service that the core does not produce: of runs, photos, and outdated pages. */
 const OF_THE_SERVICE: readonly Problem[] = [
   { path: "s-1", code: "not_applicable" },
   { path: "s-1", code: "skip_not_allowed" },

@@ -1,4 +1,4 @@
-/** What a person reads: words, plural forms, numbers and dates of their language and region. */
+/** Texts, plural forms, numbers and dates in the person's language and region. */
 
 import { describe, expect, it } from "vitest";
 

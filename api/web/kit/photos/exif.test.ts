@@ -1,4 +1,4 @@
-/** The metadata of a photo in its smaller copy. */
+/** Metadata of a resized photo. */
 
 import { describe, expect, test } from "vitest";
 

@@ -1,4 +1,4 @@
-/** Which photos are left alone, which are made smaller, and which cannot be taken. */
+/** Which photos are unchanged, which are resized, and which are rejected. */
 
 import { describe, expect, test } from "vitest";
 
@@ -18,7 +18,7 @@ function large(bytes: BlobPart, type: string): Blob {
   return new Blob([bytes, padding], { type });
 }
 
-/** A PNG that claims to have so many pixels. */
+/** A PNG whose header has these dimensions. */
 function claiming(width: number, height: number): Blob {
   const bytes = PNG.slice();
   const view = new DataView(bytes.buffer);

@@ -1,4 +1,4 @@
-/** Kind and size of a photo, by its bytes. */
+/** Kind and size of a photo from its header. */
 
 import { describe, expect, test } from "vitest";
 
@@ -32,7 +32,7 @@ describe("a photo tells what it is", () => {
     const said = new Set<string>();
     for (let end = 0; end < bytes.length; end += 1) said.add(JSON.stringify(headerOf(bytes.slice(0, end))));
     const whole = JSON.stringify({ kind, size: { width, height } });
-    // Of a HEIC the tiles may come first.
+    // The tiles of a HEIC may come first.
     const tile = JSON.stringify({ kind, size: { width: 64, height: 64 } });
     const allowed = ["null", JSON.stringify({ kind, size: null }), whole, ...(kind === "heic" ? [tile] : [])];
     expect(allowed).toEqual(expect.arrayContaining([...said]));

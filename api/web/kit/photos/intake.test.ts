@@ -1,4 +1,4 @@
-/** Photos on their way to what is kept. */
+/** Photos between selection and storage. */
 
 import { describe, expect, test } from "vitest";
 
@@ -7,7 +7,7 @@ import { allTakenIn, intakeOf, takeIn } from "./intake";
 
 type Fate = "fits" | "shrinks" | "misfits";
 
-/** Photos whose text is their fate. */
+/** Photos whose content is their expected result. */
 async function fit(photo: Blob, { onShrinking }: { onShrinking(): void }): Promise<Fitted> {
   const fate = (await photo.text()) as Fate;
   if (fate === "misfits") return { misfit: "too_large" };

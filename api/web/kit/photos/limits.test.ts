@@ -1,4 +1,4 @@
-/** What is too large, and what it is made into. */
+/** Size limits, and the resize attempts. */
 
 import { describe, expect, test } from "vitest";
 
@@ -69,7 +69,7 @@ test("each attempt is smaller than the one before, and the last fits without any
     if (before === undefined) throw new Error("no attempt before");
     expect(attempt.longEdge * attempt.quality).toBeLessThan(before.longEdge * before.quality);
   }
-  // Three bytes a pixel is what the picture takes as it is; the rest is for the metadata, which may be 64 KiB.
+  // Three bytes per pixel is the size of the raw image; metadata take up to 64 KiB.
   const last = ATTEMPTS.at(-1)?.longEdge ?? Number.POSITIVE_INFINITY;
   expect(last * last * 3 + 65_537).toBeLessThan(MAX_BYTES);
 });

@@ -1,6 +1,6 @@
 /**
- * The executor API as far as the store can see it: idempotent by op_id, last write per step wins, conditions hold at the
- * moment of the write, closed runs take nothing. And a network in front of it that can be made to fail in every way.
+ * A fake executor API with a fake network that can fail in every way: idempotent by op_id, last write per step wins,
+ * conditions are evaluated at the time of the write, closed runs reject writes.
  */
 import { standing } from "../../../core";
 import type { Answer, ExecutorIdentity, JsonValue, Photo, RunStatus, Template } from "../../../core/types";
@@ -10,7 +10,10 @@ export const RUN_ID = "r-00000000-0000-4000-8000-000000000001";
 export const TOKEN = "t".repeat(43);
 export const API = new URL("https://checklists.example/prefix/v1/");
 
-/** What happens to one exchange. `lost_reply`: applied, but nobody hears of it. `late`: so, but some exchanges later. */
+/**
+ * The result of one exchange. `lost_reply`: applied, but the response is lost. `late`: the same, but applied some
+ * exchanges later.
+ */
 export type Fate = "ok" | "late" | "lost_request" | "lost_reply" | "hangs" | "busy" | "limited" | "broken" | "login_page";
 
 interface Call {
@@ -21,7 +24,7 @@ interface Call {
 }
 
 type Json = { readonly [name: string]: unknown };
-/** Status and body of an answer. */
+/** Status and body of a response. */
 type Said = readonly [number, Json];
 const ROUTES: { readonly [type: string]: (stepId: string) => readonly [string, string] } = {
   answer: (stepId) => ["PUT", `/answers/${stepId}`],
@@ -36,21 +39,21 @@ export class FakeService {
   identity: ExecutorIdentity;
   signatureName: string | null = null;
   drawn = false;
-  /** Ids of the operations in the order in which they took effect. */
+  /** Ids of the operations in the order of their application. */
   readonly applied: string[] = [];
-  /** Every value that a step ever had, in order. */
+  /** All values of each step, in order. */
   readonly history: [string, JsonValue][] = [];
   readonly calls: Call[] = [];
   fate: (call: Call) => Fate = () => "ok";
   expiresAt: string | null = null;
-  /** What a service from before there were batches answers to one. */
+  /** Simulates a service without batch support. */
   noBatches: 404 | 405 | null = null;
-  /** So many operations of a batch are taken; for the others the service has no room at the moment. */
+  /** The number of operations of a batch that are accepted; the others get a temporary error. */
   roomInBatch = Number.POSITIVE_INFINITY;
-  /** Of a run for members: who is signed in on the device, and who the members are. */
+  /** For a run for members: the signed-in person, and the members. */
   signedIn: string | null = null;
   readonly members = new Set<string>();
-  /** By whom each operation took effect. */
+  /** The member of each operation. */
   readonly by = new Map<string, string>();
   private photos = 0;
   private readonly travelling: { arrivesIn: number; readonly arrive: () => void }[] = [];
@@ -100,7 +103,7 @@ export class FakeService {
     }
   };
 
-  /** Another device, or the owner. */
+  /** A change by another device, or the owner. */
   write(stepId: string, value: JsonValue): void {
     this.answers.set(stepId, this.newAnswer(value, this.answers.get(stepId)?.photos ?? []));
     this.status = "in_progress";
@@ -159,7 +162,7 @@ export class FakeService {
     return [200, this.change(stepId, false, call.opId)];
   }
 
-  /** In the service's order: session, membership, to whom it is assigned. Opening assigns. */
+  /** Checks in the service's order: session, membership, assignment. Opening assigns. */
   private refusedToMember(call: Call, init: RequestInit | undefined): Said | null {
     const who = init?.credentials === "same-origin" ? this.signedIn : null;
     const details = { organization: "Bright Kitchens", template_name: this.template.name, created_by_name: "Ada" };
