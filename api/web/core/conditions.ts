@@ -15,7 +15,7 @@ import type { AnswerLike, Comparison, JsonValue, Problem, Progress, Scalar, Step
 
 export type Answers = ReadonlyMap<string, AnswerLike>;
 
-export interface Standing {
+export interface Evaluation {
   /** Ids of the steps whose condition holds now, including instructions. */
   readonly applicable: ReadonlySet<string>;
   /** Counts of the steps that apply now and take an answer; a skipped step is not answered. */
@@ -25,7 +25,7 @@ export interface Standing {
 }
 
 /** Evaluates a run with these answers. */
-export function standing(template: Template, answers: Answers, skipped: ReadonlySet<string>): Standing {
+export function evaluate(template: Template, answers: Answers, skipped: ReadonlySet<string>): Evaluation {
   const applicable = new Map<string, Step>();
   const missing: string[] = [];
   const progress = { total: 0, answered: 0, skipped: 0 };
@@ -82,7 +82,7 @@ export function gapOf(step: Step, answer: AnswerLike | undefined): Problem | nul
 }
 
 /** Whether the step can be skipped: the checklist allows it and the step is not required. */
-export function maySkip(template: Template, step: Step): boolean {
+export function canSkip(template: Template, step: Step): boolean {
   return template.settings.allow_skip && !step.required && takesAnswer(step);
 }
 

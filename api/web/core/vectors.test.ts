@@ -6,8 +6,8 @@
 import { describe, expect, it } from "vitest";
 
 import vectors from "../../../tests/vectors/executor.json";
-import { displayValue, emailProblem, gapOf, geoProblems, maySkip, nameProblem, standing, stepsOf, validateValue } from ".";
-import type { DisplayWords, JsonValue, Problem, Progress, Step, Template } from ".";
+import { displayValue, emailProblem, gapOf, geoProblems, canSkip, nameProblem, evaluate, stepsOf, validateValue } from ".";
+import type { DisplayText, JsonValue, Problem, Progress, Step, Template } from ".";
 
 interface Expected {
   readonly value?: JsonValue;
@@ -52,7 +52,7 @@ function moment(text: string): string {
 }
 
 /** The texts of the service's `display`, which goes into events in English. */
-const WORDS: DisplayWords = {
+const WORDS: DisplayText = {
   yes: "Yes",
   no: "No",
   none: "None",
@@ -84,14 +84,14 @@ function verdictOn(given: Case): Expected {
       const template = the(checklists[the(given.checklist)]);
       const entries = Object.entries(the(given.answers));
       const answers = new Map(entries.map(([id, answer]) => [id, { ...answer, photos: { length: answer.photos } }]));
-      const { applicable, progress, missing } = standing(template, answers, new Set(given.skipped));
+      const { applicable, progress, missing } = evaluate(template, answers, new Set(given.skipped));
       const answered = stepsOf(template).filter((step) => gapOf(step, answers.get(step.id)) === null);
       return { applicable: [...applicable], answered: answered.map((step) => step.id), progress, missing };
     }
     case "skip": {
       const template = the(checklists[the(given.checklist)]);
       const step = the(stepsOf(template).find(({ id }) => id === given.step));
-      return { allowed: standing(template, new Map(), new Set()).applicable.has(step.id) && maySkip(template, step) };
+      return { allowed: evaluate(template, new Map(), new Set()).applicable.has(step.id) && canSkip(template, step) };
     }
   }
 }

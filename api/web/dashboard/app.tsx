@@ -33,7 +33,7 @@ export function App() {
   if (now.kind === "failed") {
     return (
       <main id="content" class="alone">
-        <h1>The dashboard cannot be shown now</h1>
+        <h1>The dashboard cannot be loaded</h1>
         <Failure error={now.error} onRetry={() => void loadSession()} />
       </main>
     );
@@ -85,8 +85,8 @@ function Content() {
 function NothingHere() {
   return (
     <>
-      <PageHead title="There is nothing at this address" />
-      <p>The link may be cut, or what it led to may be gone or belong to an organization that you are not a member of.</p>
+      <PageHead title="Page not found" />
+      <p>The link may be incomplete, the page may have been removed, or it belongs to an organization that you are not a member of.</p>
     </>
   );
 }
@@ -94,7 +94,7 @@ function NothingHere() {
 function NoOrganization() {
   return (
     <>
-      <PageHead title="No organization has you as a member" />
+      <PageHead title="You are not a member of an organization" />
       <div class="prose-block">
         <p>You are signed in as {session.value?.email}. Ask an administrator to invite exactly this e-mail address:</p>
         <CommandToCopy command={session.value?.email ?? ""} label="Copy the e-mail address" />

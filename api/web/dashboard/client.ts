@@ -33,7 +33,7 @@ export class ApiError extends Error {
 
 /** Set by the session; sent with every write. */
 export const csrfToken = signal("");
-/** Whether a response said that the session has ended; the frame then asks to sign in again. */
+/** Whether a response failure that the session has ended; the frame then asks to sign in again. */
 export const signedOut = signal(false);
 
 /**
@@ -146,7 +146,7 @@ async function send(path: string, { method = "GET", json, headers = {}, signal: 
 }
 
 function errorOf(response: Response, body: unknown): ApiError {
-  const said = (typeof body === "object" && body !== null ? body : {}) as {
+  const failure = (typeof body === "object" && body !== null ? body : {}) as {
     error?: string;
     message?: string;
     details?: unknown;
@@ -154,11 +154,11 @@ function errorOf(response: Response, body: unknown): ApiError {
   };
   return new ApiError(
     response.status,
-    said.error ?? "unexpected",
-    said.message ?? `The service answered ${response.status}.`,
-    Array.isArray(said.details) ? (said.details as FieldProblem[]) : [],
-    said.request_id ?? response.headers.get("X-Request-Id"),
-    said.details ?? null,
+    failure.error ?? "unexpected",
+    failure.message ?? `The service answered ${response.status}.`,
+    Array.isArray(failure.details) ? (failure.details as FieldProblem[]) : [],
+    failure.request_id ?? response.headers.get("X-Request-Id"),
+    failure.details ?? null,
     Number(response.headers.get("Retry-After")) || null,
   );
 }

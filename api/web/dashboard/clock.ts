@@ -15,9 +15,9 @@ export function serverNow(): number {
 
 /** From the `Date` header of a response. */
 export function noteServerTime(date: string | null): void {
-  const told = date === null ? Number.NaN : Date.parse(date);
-  if (Number.isNaN(told)) return;
-  const difference = told - Date.now();
+  const serverTime = date === null ? Number.NaN : Date.parse(date);
+  if (Number.isNaN(serverTime)) return;
+  const difference = serverTime - Date.now();
   ahead = Math.abs(difference) < WORTH_CORRECTING_MS ? 0 : difference;
 }
 

@@ -4,14 +4,14 @@
  */
 import { ApiError, open } from "./client";
 
-const AT_MOST_MS = 3_600_000;
+const TIMEOUT_MS = 3_600_000;
 const REVOKED_AFTER_MS = 60_000;
 /** A run id at the beginning of a row, or as a member of a document. */
 const RUN_ID = /(?:^|\n|"run_id":")(r-[0-9a-f]{8}-[0-9a-f-]{27})/g;
 /** Longer than a match: a match that is split between two chunks is found with the second one. */
-const CARRIED = 64;
+const OVERLAP = 64;
 
-export interface Coming {
+export interface DownloadProgress {
   readonly bytes: number;
   /** Number of different runs received. */
   readonly runs: number;
@@ -20,8 +20,8 @@ export interface Coming {
 }
 
 /** Fetches the file and saves it under the name that the service gives. Throws ApiError. */
-export async function download(path: string, tell: (coming: Coming) => void, signal: AbortSignal): Promise<void> {
-  const response = await open(path, { signal, within: AT_MOST_MS });
+export async function download(path: string, report: (coming: DownloadProgress) => void, signal: AbortSignal): Promise<void> {
+  const response = await open(path, { signal, within: TIMEOUT_MS });
   const total = numberOf(response.headers.get("Export-Runs"));
   const parts: Uint8Array<ArrayBuffer>[] = [];
   const counter = total === null ? null : new RunCounter();
@@ -33,7 +33,7 @@ export async function download(path: string, tell: (coming: Coming) => void, sig
     parts.push(value);
     bytes += value.byteLength;
     counter?.take(value);
-    tell({ bytes, runs: counter?.count ?? 0, total });
+    report({ bytes, runs: counter?.count ?? 0, total });
   }
   save(new Blob(parts, { type: response.headers.get("Content-Type") ?? "" }), nameOf(response) ?? "export");
 }
@@ -45,7 +45,7 @@ async function read(reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>
     return reader === undefined ? { done: true, value: undefined } : await reader.read();
   } catch (error) {
     if (signal.aborted) throw error;
-    throw new ApiError(0, "broken_off", "The file broke off before its end, and was not saved. Please try again.");
+    throw new ApiError(0, "broken_off", "The download is incomplete and was not saved. Try again.");
   }
 }
 
@@ -62,7 +62,7 @@ class RunCounter {
       this.last = id;
       this.count += 1;
     }
-    this.rest = text.slice(-CARRIED);
+    this.rest = text.slice(-OVERLAP);
   }
 }
 

@@ -11,7 +11,7 @@
 import { computed, effect, signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 
-import type { Told } from "./live_connection";
+import type { LiveUpdate } from "./live_connection";
 import { SharedStream } from "./live_sharing";
 import { organization } from "./session";
 
@@ -40,22 +40,22 @@ export const liveState = signal<LiveState>("off");
 
 const PAUSED_AFTER_MS = 5 * 60_000;
 /** The stream stays open between two pages. */
-const KEPT_FOR_MS = 5_000;
+const CLOSE_AFTER_MS = 5_000;
 /** Changes often come in groups. */
-const GATHERED_FOR_MS = 250;
+const BATCH_MS = 250;
 /** Minimum interval between reloads of data that keeps changing. */
-const RELOADS_APART_MS = 3_000;
+const RELOAD_INTERVAL_MS = 3_000;
 
 interface Subscriber {
   readonly kinds: ReadonlySet<LiveKind>;
-  readonly tell: OnChange;
+  readonly notify: OnChange;
 }
 
 const subscribers = new Set<Subscriber>();
 const wanted = signal(false);
 const paused = signal(false);
-let letGo: ReturnType<typeof setTimeout> | undefined;
-let hiddenFor: ReturnType<typeof setTimeout> | undefined;
+let closeTimer: ReturnType<typeof setTimeout> | undefined;
+let pauseTimer: ReturnType<typeof setTimeout> | undefined;
 
 /**
  * Calls `onChange` with changes of these kinds while the component is mounted. It may be a new function at each render.
@@ -92,7 +92,7 @@ export function useLiveReload(kinds: readonly LiveKind[], reload: () => void, co
     const unsubscribe = subscribe(kinds, (changes) => {
       if (changes !== null && !changes.some((change) => newest.current.concerns(change))) return;
       due = true;
-      timer ??= setTimeout(now, Math.max(0, last + RELOADS_APART_MS - performance.now()));
+      timer ??= setTimeout(now, Math.max(0, last + RELOAD_INTERVAL_MS - performance.now()));
     });
     return () => {
       unsubscribe();
@@ -102,56 +102,56 @@ export function useLiveReload(kinds: readonly LiveKind[], reload: () => void, co
   }, [kinds.join()]);
 }
 
-function subscribe(kinds: readonly LiveKind[], tell: OnChange): () => void {
-  const gathered = new Map<string, LiveChange>();
+function subscribe(kinds: readonly LiveKind[], notify: OnChange): () => void {
+  const pending = new Map<string, LiveChange>();
   let all = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const pass = () => {
+  const flush = () => {
     timer = undefined;
-    const changes = all ? null : [...gathered.values()];
+    const changes = all ? null : [...pending.values()];
     all = false;
-    gathered.clear();
-    tell(changes);
+    pending.clear();
+    notify(changes);
   };
   const subscriber: Subscriber = {
     kinds: new Set(kinds),
-    tell: (changes) => {
+    notify: (changes) => {
       if (changes === null) all = true;
-      else for (const change of changes) gathered.set(`${change.kind} ${change.id}`, change);
-      timer ??= setTimeout(pass, GATHERED_FOR_MS);
+      else for (const change of changes) pending.set(`${change.kind} ${change.id}`, change);
+      timer ??= setTimeout(flush, BATCH_MS);
     },
   };
   subscribers.add(subscriber);
-  clearTimeout(letGo);
+  clearTimeout(closeTimer);
   wanted.value = true;
   return () => {
     clearTimeout(timer);
     subscribers.delete(subscriber);
     if (subscribers.size > 0) return;
-    clearTimeout(letGo);
-    letGo = setTimeout(() => {
+    clearTimeout(closeTimer);
+    closeTimer = setTimeout(() => {
       wanted.value = false;
-    }, KEPT_FOR_MS);
+    }, CLOSE_AFTER_MS);
   };
 }
 
-function tellAll({ changes }: Pick<Told, "changes">): void {
-  for (const { kinds, tell } of subscribers) {
+function notifyAll({ changes }: Pick<LiveUpdate, "changes">): void {
+  for (const { kinds, notify } of subscribers) {
     if (changes === null) {
-      tell(null);
+      notify(null);
       continue;
     }
     const theirs = changes.filter((change) => kinds.has(change.kind));
-    if (theirs.length > 0) tell(theirs);
+    if (theirs.length > 0) notify(theirs);
   }
 }
 
 /** Organization and member of the stream; unchanged by a reload of the session. */
-const whose = computed(() => (organization.value === null ? "" : `${organization.value.id}/${organization.value.member_id}`));
+const streamKey = computed(() => (organization.value === null ? "" : `${organization.value.id}/${organization.value.member_id}`));
 
 /** Opens one stream at a time: for the organization in the address, while a page needs it and the tab is visible. */
 effect(() => {
-  const [id = "", member = ""] = whose.value.split("/");
+  const [id = "", member = ""] = streamKey.value.split("/");
   if (id === "" || !wanted.value) {
     liveState.value = "off";
     return;
@@ -162,7 +162,7 @@ effect(() => {
   }
   liveState.value = "reconnecting";
   const stream = new SharedStream(id, member, {
-    tell: tellAll,
+    onUpdate: notifyAll,
     connected: (yes) => {
       liveState.value = yes ? "connected" : "reconnecting";
     },
@@ -171,13 +171,13 @@ effect(() => {
 });
 
 document.addEventListener("visibilitychange", () => {
-  clearTimeout(hiddenFor);
+  clearTimeout(pauseTimer);
   if (document.visibilityState === "hidden") {
-    hiddenFor = setTimeout(() => {
+    pauseTimer = setTimeout(() => {
       paused.value = true;
     }, PAUSED_AFTER_MS);
   } else if (paused.peek()) {
     paused.value = false;
-    tellAll({ changes: null });
+    notifyAll({ changes: null });
   }
 });

@@ -12,7 +12,7 @@ const LONGEST_WAIT_MS = 30_000;
 /** The service sends something at least every 15 seconds. */
 const SILENT_FOR_MS = 40_000;
 
-export interface Told {
+export interface LiveUpdate {
   /** The id of the last event, to resume from. */
   readonly id: string;
   /** null: more may have changed than the service can list; reload. */
@@ -20,7 +20,7 @@ export interface Told {
 }
 
 export interface Listener {
-  tell(told: Told): void;
+  onUpdate(update: LiveUpdate): void;
   /** Whether the stream is connected. */
   connected(yes: boolean): void;
 }
@@ -55,22 +55,22 @@ export class LiveConnection {
     let wasOpen = false;
     this.source = source;
     this.watch(source, wasOpen);
-    const heard = () => {
+    const touch = () => {
       wasOpen = true;
       this.attempts = 0;
       this.watch(source, wasOpen);
     };
     source.addEventListener("open", () => {
-      heard();
+      touch();
       this.listener.connected(true);
     });
-    source.addEventListener("beat", heard);
+    source.addEventListener("beat", touch);
     source.addEventListener("changes", (event) => {
-      heard();
+      touch();
       this.take(event.lastEventId, JSON.parse(event.data as string) as LiveChange[]);
     });
     source.addEventListener("reset", (event) => {
-      heard();
+      touch();
       this.take(event.lastEventId, null);
     });
     source.addEventListener("end", (event) => {
@@ -82,7 +82,7 @@ export class LiveConnection {
 
   private take(id: string, changes: readonly LiveChange[] | null): void {
     this.lastId = id;
-    this.listener.tell({ id, changes });
+    this.listener.onUpdate({ id, changes });
   }
 
   private watch(source: EventSource, wasOpen: boolean): void {

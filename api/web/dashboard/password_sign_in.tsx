@@ -79,7 +79,7 @@ export function PasswordSignIn({ email: known, primary, onSignedIn }: PasswordSi
       {error && !wrong && <Refusal error={error} onOver={() => setError(null)} />}
       {choices.length > 0 && (
         <div class="form" role="group" aria-label="Accounts">
-          <p role="status">This address and password belong to several accounts. Choose one:</p>
+          <p role="status">Several accounts have this address and password. Choose one:</p>
           {choices.map((choice) => (
             <button key={choice.id} type="button" class="button button-wide" aria-disabled={busy} onClick={() => void submit(choice.id)}>
               {choice.name}

@@ -101,7 +101,7 @@ function WithLink({ secret, onElse }: { secret: string; onElse: () => void }) {
       {!dead && <p>You have opened a one-time link. It signs you in on this device, once.</p>}
       {error && <Failure error={error} />}
       {dead ? (
-        <p>Ask whoever gave you the link for a new one, or sign in another way.</p>
+        <p>Ask the sender for a new link, or sign in another way.</p>
       ) : (
         <button type="button" class="button button-primary button-wide" aria-disabled={busy} onClick={() => void redeem()}>
           {busy && <span class="spinner" />}
@@ -125,7 +125,7 @@ function OtherWays() {
     <>
       {who && (
         <p>
-          You are signed in as <strong>{who.email}</strong>. Signing in as somebody else signs you out.
+          You are signed in as <strong>{who.email}</strong>. Signing in with another account signs you out.
         </p>
       )}
       {oidc && (
@@ -135,7 +135,7 @@ function OtherWays() {
       )}
       {oidc && local && <p class="or quiet">or</p>}
       {local && <PasswordSignIn primary={oidc === null} onSignedIn={() => finish(false)} />}
-      {local && <p class="quiet small">Were you given a link? Open it in this browser. If you have forgotten your password, ask whoever runs this service for a link.</p>}
+      {local && <p class="quiet small">If you have a sign-in link, open it in this browser. If you have forgotten your password, ask your administrator for a link.</p>}
     </>
   );
 }
@@ -155,7 +155,7 @@ export function SignedInElsewhere() {
   return (
     <main id="content" class="alone">
       <h1>You are signed in</h1>
-      <p>You can close this tab and go on where you were.</p>
+      <p>You can close this tab and continue in the other one.</p>
     </main>
   );
 }

@@ -31,7 +31,7 @@ export function SignInAgain() {
     return (
       <div class="session-ended message is-warn" role="status">
         <Icon name="clock" />
-        <p>Your session has ended. What you have typed is not saved yet.</p>
+        <p>Your session has ended. Your input is not saved yet.</p>
         <button type="button" class="button" onClick={() => setAside(0)}>
           Sign in again
         </button>
@@ -41,11 +41,11 @@ export function SignInAgain() {
   return (
     <Dialog title="Your session has ended" onClose={() => setAside(refusals.peek())}>
       <p>
-        Sign in again as <strong>{session.value?.email}</strong> to go on. What you have typed is still here.
+        Sign in again as <strong>{session.value?.email}</strong> to continue. Your input is still here.
       </p>
       <Ways />
       <button type="button" class="button button-quiet is-bad" onClick={forget}>
-        Leave, and lose what is not saved
+        Leave without saving
       </button>
     </Dialog>
   );
@@ -66,7 +66,7 @@ function Ways() {
         </button>
       )}
       {local && who.method !== "oidc" && <PasswordSignIn email={who.email} primary onSignedIn={loadSession} />}
-      {local && who.method === "link" && <p class="quiet small">Or open a new sign-in link in another tab of this browser; this page then goes on by itself.</p>}
+      {local && who.method === "link" && <p class="quiet small">Or open a new sign-in link in another tab of this browser; this page then continues.</p>}
     </>
   );
 }

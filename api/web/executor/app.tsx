@@ -24,7 +24,7 @@ export function App({ store, page }: AppValue) {
   return (
     <AppContext.Provider value={{ store, page }}>
       <View store={store} />
-      <Voice page={page} />
+      <LiveRegion page={page} />
     </AppContext.Provider>
   );
 }
@@ -68,7 +68,7 @@ function Open({ run, reviewing, store }: { run: ServerRun; reviewing: boolean; s
   return reviewing ? <Review run={run} /> : <Checklist run={run} />;
 }
 
-function Voice({ page }: Pick<AppValue, "page">) {
+function LiveRegion({ page }: Pick<AppValue, "page">) {
   return (
     <p class="vh" role="status" aria-live="polite">
       {page.announcement.value}

@@ -52,7 +52,7 @@ describe("gaps", () => {
   });
 });
 
-test("what is read out twice is told apart, so that it is read out again", () => {
+test("a repeated announcement is made different, so that it is read again", () => {
   const page = pageOf([]);
   page.announce("A new step appeared");
   const first = page.announcement.value;

@@ -37,7 +37,7 @@ export interface Page {
   /** Renders all steps in idle time; returns a function that stops it. */
   drawAll(total: number): () => void;
   /** Scrolls to the step and focuses its label as soon as it is rendered. */
-  jump(stepId: string): void;
+  goTo(stepId: string): void;
 }
 
 export function createPage(store: RunStore): Page {
@@ -87,7 +87,7 @@ export function createPage(store: RunStore): Page {
         stopped = true;
       };
     },
-    jump(stepId) {
+    goTo(stepId) {
       drawn.value = Number.POSITIVE_INFINITY;
       const attempt = (frames: number) => {
         if (scrollTo(stepId) === null) {

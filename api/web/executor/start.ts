@@ -1,5 +1,5 @@
 /** Opens the run of the page's address: `{prefix}/r/{run_id}#{token}`. */
-import { ambientLocks, createStore, lastRun, rememberRun, runIdIn, type RunStore, tidyUp, tokenIn } from "./store";
+import { browserLocks, createStore, lastRun, rememberRun, runIdIn, type RunStore, tidyUp, tokenIn } from "./store";
 
 /** Cleanup must not delay the start. */
 const TIDY_AFTER_MS = 4_000;
@@ -21,7 +21,7 @@ export function openLink(): RunStore {
 
 function tidy(runId: string): void {
   try {
-    void tidyUp(runId, { factory: indexedDB, locks: ambientLocks(), now: new Date() });
+    void tidyUp(runId, { factory: indexedDB, locks: browserLocks(), now: new Date() });
   } catch {
     // If site data are blocked, reading `indexedDB` can throw; nothing is stored then.
   }

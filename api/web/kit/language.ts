@@ -23,16 +23,16 @@ export const t: Translate = (key, ...parameters) => current.value.t(key, ...para
 
 /** Selects the person's language: the one chosen on this device, else the browser's. */
 export async function startLanguage(): Promise<void> {
-  await speak(ownLanguage());
+  await useLanguage(ownLanguage());
 }
 
 /** Changes the language and stores the choice on this device. */
 export async function chooseLanguage(chosen: Language): Promise<void> {
   keepOwnLanguage(chosen);
-  await speak(chosen);
+  await useLanguage(chosen);
 }
 
-async function speak(own: Language | null): Promise<void> {
+async function useLanguage(own: Language | null): Promise<void> {
   const locale = chooseLocale(navigator.languages, own);
   try {
     current.value = createTranslator(locale, await loadMessages(languageOf(locale) ?? "en"));

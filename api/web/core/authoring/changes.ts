@@ -4,7 +4,7 @@
  */
 import { DEFAULT_EXECUTION, DEFAULT_SETTINGS, allSteps, completeStep, isObject, isSame, type Draft, type DraftSection, type DraftStep } from "./draft";
 import { AUTHORING } from "../step_types";
-import { conditionWords } from "./when";
+import { conditionText } from "./when";
 
 export interface Change {
   readonly kind: "added" | "removed" | "changed" | "moved";
@@ -31,7 +31,7 @@ function templateChanges(before: Draft, after: Draft): Change[] {
   const about = "Template";
   const [old, now] = [templateFields(before), templateFields(after)];
   return Object.keys({ ...old, ...now }).flatMap((name): Change[] =>
-    isSame(old[name], now[name]) ? [] : [{ kind: "changed", about, what: TEMPLATE_FIELDS[name] ?? name, before: plainWords(old[name]), after: plainWords(now[name]) }],
+    isSame(old[name], now[name]) ? [] : [{ kind: "changed", about, what: TEMPLATE_FIELDS[name] ?? name, before: plainText(old[name]), after: plainText(now[name]) }],
   );
 }
 
@@ -76,7 +76,7 @@ function sectionChanges(before: Draft, after: Draft): Change[] {
     if (!was) changes.push({ kind: "added", about: sectionName(section), what: `added${withSteps(section)}` });
     else {
       if (moved.has(section.id)) changes.push({ kind: "moved", about: sectionName(section), what: `moved ${behind(after.sections[index - 1])}` });
-      if (was.title !== section.title) changes.push({ kind: "changed", about: sectionName(was), what: "title", before: plainWords(was.title), after: plainWords(section.title) });
+      if (was.title !== section.title) changes.push({ kind: "changed", about: sectionName(was), what: "title", before: plainText(was.title), after: plainText(section.title) });
     }
   }
   return changes;
@@ -150,7 +150,7 @@ function fieldChanges(before: DraftStep, after: DraftStep, steps: readonly [Step
   return Object.keys({ ...old, ...now }).flatMap((name): Change[] =>
     isSame(old[name], now[name])
       ? []
-      : [{ kind: "changed", about: stepName(after), what: stepFieldName(name), before: fieldWords(name, old[name], steps[0]), after: fieldWords(name, now[name], steps[1]) }],
+      : [{ kind: "changed", about: stepName(after), what: stepFieldName(name), before: fieldText(name, old[name], steps[0]), after: fieldText(name, now[name], steps[1]) }],
   );
 }
 
@@ -161,15 +161,15 @@ export function stepMap(draft: Draft): StepMap {
 }
 
 /** Formats the value of a step's or the template's field for display. */
-export function fieldWords(name: string, value: unknown, steps: StepMap): string {
-  if (name === "condition") return isObject(value) ? conditionWords(value["when"] as Parameters<typeof conditionWords>[0], steps) : "always";
+export function fieldText(name: string, value: unknown, steps: StepMap): string {
+  if (name === "condition") return isObject(value) ? conditionText(value["when"] as Parameters<typeof conditionText>[0], steps) : "always";
   if (name === "type" && typeof value === "string") return AUTHORING[value as DraftStep["type"]]?.name ?? value;
   if (name === "photo") return isObject(value) ? `${String(value["min"])} to ${String(value["max"])}` : "none";
   if (name === "config.options" && Array.isArray(value)) return value.map((one) => (isObject(one) && String(one["label"]).trim() !== "" ? String(one["label"]) : "(blank)")).join(", ") || "none";
-  return plainWords(value);
+  return plainText(value);
 }
 
-export function plainWords(value: unknown): string {
+export function plainText(value: unknown): string {
   if (value === undefined || value === null || value === "") return "nothing";
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "string") return `“${value}”`;

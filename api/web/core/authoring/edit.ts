@@ -116,7 +116,7 @@ export function moveBehind(draft: Draft, stepId: string, afterId: string): Draft
 }
 
 /** `position 2 of 5 in “Kitchen”` */
-export function placeWords(draft: Draft, stepId: string): string {
+export function positionText(draft: Draft, stepId: string): string {
   const where = whereIs(draft, stepId);
   const section = where && draft.sections[where.section];
   return section ? `position ${where.step + 1} of ${section.steps.length} in “${section.title.trim() || `Section ${where.section + 1}`}”` : "";
@@ -131,7 +131,7 @@ function fieldsOf(type: StepType): readonly string[] {
 }
 
 /** Changes the type of a step: removes the settings that the new type does not have, and keeps unknown ones. */
-export function retypeStep(draft: Draft, step: DraftStep, type: StepType): Draft {
+export function changeStepType(draft: Draft, step: DraftStep, type: StepType): Draft {
   const [kept, before] = [fieldsOf(type), fieldsOf(step.type)];
   // The bounds have another meaning for the new type.
   const drop = (name: string) => CONFIG_FIELDS.has(name) && (!kept.includes(name) || ((name === "min" || name === "max") && before.includes(name)));

@@ -7,7 +7,7 @@ export interface DifferentLine {
 
 const AROUND = 3;
 /** Above this number of line pairs, a block is shown as removed and added as a whole. */
-const MOST_PAIRS = 4_000_000;
+const MAX_PAIRS = 4_000_000;
 
 /** Blocks of differences with a few unchanged lines of context; empty if the texts are equal. */
 export function lineDifference(before: string, after: string): DifferentLine[][] {
@@ -28,7 +28,7 @@ function between(old: readonly string[], now: readonly string[]): DifferentLine[
   const [rows, columns] = [old.length, now.length];
   const removed = old.map((text): DifferentLine => ({ kind: "removed", text }));
   const added = now.map((text): DifferentLine => ({ kind: "added", text }));
-  if (rows === 0 || columns === 0 || rows * columns > MOST_PAIRS) return [...removed, ...added];
+  if (rows === 0 || columns === 0 || rows * columns > MAX_PAIRS) return [...removed, ...added];
   const width = columns + 1;
   const best = new Uint16Array((rows + 1) * width);
   for (let row = rows - 1; row >= 0; row -= 1) {

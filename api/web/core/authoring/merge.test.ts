@@ -23,7 +23,7 @@ describe("two people change a template", () => {
     expect(stepOf(draft, "s-a")).toMatchObject({ required: true, hint: "Look" });
     expect(stepOf(draft, "s-d")?.label).toBe("Door");
   });
-  test("what both changed is asked about, and yours stays until somebody says otherwise", () => {
+  test("what both changed is a conflict, and yours is the default", () => {
     const yours = withStep(BASE, "s-a", { label: "Mine" });
     const theirs = withStep(BASE, "s-a", { label: "Theirs" });
     const first = merge(BASE, yours, theirs);

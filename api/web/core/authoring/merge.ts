@@ -3,7 +3,7 @@
  * that side; a field that both changed is a conflict for the user to resolve.
  */
 import { isSame, type Draft, type DraftSection, type DraftStep } from "./draft";
-import { fieldWords, movedIds, plainWords, sectionName, stepFieldName, stepFields, stepMap, stepName, templateFields, type StepMap } from "./changes";
+import { fieldText, movedIds, plainText, sectionName, stepFieldName, stepFields, stepMap, stepName, templateFields, type StepMap } from "./changes";
 
 export interface Conflict {
   /** A unique key: `step:s-fridge.label`. */
@@ -56,7 +56,7 @@ class Merger {
     const steps = sections.map((): DraftStep[] => []);
     // If both sides removed a section, its remaining steps go to the first section.
     for (const { step, section } of placedSteps) steps[order.get(section) ?? 0]?.push(step);
-    const { settings, execution, ...rest } = unflat(own) as { settings?: object; execution?: object };
+    const { settings, execution, ...rest } = unflatten(own) as { settings?: object; execution?: object };
     return {
       ...(rest as unknown as Draft),
       ...(settings && { settings }),
@@ -75,7 +75,7 @@ class Merger {
       if (!one || (removed && !needed.has(id))) continue;
       if (!mine || !other) kept.set(id, one);
       else {
-        const title = this.pick(`section:${id}.title`, was?.title, mine.title, other.title, () => ({ about: sectionName(mine), what: "title" }), plainWords);
+        const title = this.pick(`section:${id}.title`, was?.title, mine.title, other.title, () => ({ about: sectionName(mine), what: "title" }), plainText);
         kept.set(id, { ...other, ...mine, title: title as string });
       }
     }
@@ -114,14 +114,14 @@ class Merger {
     const fields = this.fields(was ? stepFields(was.step) : {}, stepFields(mine.step), stepFields(other.step), `step:${id}`, about, stepFieldName);
     const titles = new Map([...this.base.sections, ...this.theirs.sections, ...this.yours.sections].map((section) => [section.id, sectionName(section)]));
     const section = this.pick(`step:${id}.section`, was?.section, mine.section, other.section, () => ({ about, what: "its section" }), (one) => titles.get(String(one)) ?? "nothing");
-    const { config, ...rest } = unflat(fields) as { config?: object };
+    const { config, ...rest } = unflatten(fields) as { config?: object };
     return { step: { id, ...rest, config: config ?? {} } as unknown as DraftStep, section: String(section) };
   }
 
   private fields(base: Fields, yours: Fields, theirs: Fields, key: string, about: string, naming: (name: string) => string): Fields {
     const merged: Fields = {};
     for (const name of Object.keys({ ...base, ...theirs, ...yours })) {
-      const value = this.pick(`${key}.${name}`, base[name], yours[name], theirs[name], () => ({ about, what: naming(name) }), (one, side) => fieldWords(name, one, this.words[side]));
+      const value = this.pick(`${key}.${name}`, base[name], yours[name], theirs[name], () => ({ about, what: naming(name) }), (one, side) => fieldText(name, one, this.words[side]));
       if (value !== undefined) merged[name] = value;
     }
     return merged;
@@ -132,12 +132,12 @@ class Merger {
     base: unknown,
     yours: unknown,
     theirs: unknown,
-    tell: () => Pick<Conflict, "about" | "what">,
+    describe: () => Pick<Conflict, "about" | "what">,
     words: (value: unknown, side: 0 | 1 | 2) => string,
   ): unknown {
     if (isSame(yours, theirs) || isSame(theirs, base)) return yours;
     if (isSame(yours, base)) return theirs;
-    this.conflicts.push({ key, ...tell(), base: words(base, 0), yours: words(yours, 1), theirs: words(theirs, 2) });
+    this.conflicts.push({ key, ...describe(), base: words(base, 0), yours: words(yours, 1), theirs: words(theirs, 2) });
     return this.choices.get(key) === "theirs" ? theirs : yours;
   }
 }
@@ -173,7 +173,7 @@ function places(draft: Draft): Map<string, At> {
 }
 
 /** Turns `{"config.min": 1}` into `{config: {min: 1}}`; deeper names stay as they are. */
-function unflat(fields: Fields): Record<string, unknown> {
+function unflatten(fields: Fields): Record<string, unknown> {
   const made: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(fields)) {
     const [, owner, inner] = /^(settings|execution|config)\.(.*)$/s.exec(name) ?? [];

@@ -31,7 +31,7 @@ export function anchored(problem: GivenProblem, draft: Draft): Anchored {
 }
 
 /** The problems that remain after `before` was changed to `after`. */
-export function stillOpen(problems: readonly Anchored[], before: Draft, after: Draft): readonly Anchored[] {
+export function remainingProblems(problems: readonly Anchored[], before: Draft, after: Draft): readonly Anchored[] {
   if (problems.length === 0) return problems;
   const old = owners(before);
   const now = owners(after);

@@ -84,18 +84,18 @@ export function brokenConditions(draft: Draft): Broken[] {
   const byId = new Map(order.map((step, index) => [step.id, { step, index }]));
   return order.flatMap((step, index) => {
     if (!step.condition) return [];
-    const told = new Set<string>();
+    const seen = new Set<string>();
     return comparisonsOf(step.condition.when).flatMap((comparison): Broken[] => {
       const source = byId.get(comparison.step);
-      const why = !source ? "gone" : source.index === index ? "self" : source.index > index ? "later" : misfit(comparison, source.step);
-      if (why === null || told.has(comparison.step)) return [];
-      told.add(comparison.step);
+      const why = !source ? "gone" : source.index === index ? "self" : source.index > index ? "later" : mismatch(comparison, source.step);
+      if (why === null || seen.has(comparison.step)) return [];
+      seen.add(comparison.step);
       return [{ step, sourceId: comparison.step, source: source?.step ?? null, why }];
     });
   });
 }
 
-function misfit({ op, value }: Comparison, source: DraftStep): "operator" | "value" | null {
+function mismatch({ op, value }: Comparison, source: DraftStep): "operator" | "value" | null {
   if (!AUTHORING[source.type].operators.includes(op)) return "operator";
   return valueFits(op, value, source) ? null : "value";
 }
@@ -138,7 +138,7 @@ function firstValue(op: Operator, source: DraftStep): Comparison["value"] {
   return op === "in" || op === "not_in" ? [one] : one;
 }
 
-const OPERATOR_WORDS: Readonly<Record<Operator, string>> = {
+const OPERATOR_TEXTS: Readonly<Record<Operator, string>> = {
   eq: "is",
   ne: "is not",
   gt: "is more than",
@@ -152,31 +152,31 @@ const OPERATOR_WORDS: Readonly<Record<Operator, string>> = {
   exists: "is answered",
 };
 
-export function operatorWords(op: Operator, type: StepType): string {
-  return AUTHORING[type].operatorWords?.[op] ?? OPERATOR_WORDS[op];
+export function operatorText(op: Operator, type: StepType): string {
+  return AUTHORING[type].operatorText?.[op] ?? OPERATOR_TEXTS[op];
 }
 
 /** `“Fridge ok?” is No and (“Door” is one of Red, Blue or “Photo” is answered)` */
-export function conditionWords(when: When, steps: ReadonlyMap<string, DraftStep>): string {
+export function conditionText(when: When, steps: ReadonlyMap<string, DraftStep>): string {
   const words = (part: Part, inner: boolean): string => {
-    if (!isGroup(part)) return comparisonWords(part, steps.get(part.step) ?? null);
+    if (!isGroup(part)) return comparisonText(part, steps.get(part.step) ?? null);
     const text = part.parts.map((one) => words(one, true)).join(part.join === "all" ? " and " : " or ");
     return inner && part.parts.length > 1 ? `(${text})` : text;
   };
   return words(readWhen(when), false);
 }
 
-function comparisonWords({ step, op, value }: Comparison, source: DraftStep | null): string {
+function comparisonText({ step, op, value }: Comparison, source: DraftStep | null): string {
   if (source === null) return `${step} (which is not there) ${op} ${String(value)}`;
   const name = `“${source.label.trim() || source.id}”`;
   if (op === "exists") return `${name} ${value === false ? "is not answered" : "is answered"}`;
   const values: readonly unknown[] = Array.isArray(value) ? value : [value];
-  return `${name} ${operatorWords(op, source.type)} ${values.map((one) => valueWords(one, source)).join(", ")}`;
+  return `${name} ${operatorText(op, source.type)} ${values.map((one) => valueText(one, source)).join(", ")}`;
 }
 
-export function valueWords(value: unknown, source: DraftStep): string {
+export function valueText(value: unknown, source: DraftStep): string {
   if (typeof value === "boolean") return value ? source.config?.true_label || "Yes" : source.config?.false_label || "No";
   const option = source.config?.options?.find((one) => one.id === value);
   if (option) return option.label.trim() || option.id;
-  return AUTHORING[source.type].valueWords?.(value, source) ?? String(value);
+  return AUTHORING[source.type].valueText?.(value, source) ?? String(value);
 }

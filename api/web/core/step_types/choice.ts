@@ -84,7 +84,7 @@ export const multiChoiceAuthoring: Authoring = {
     { kind: "number", name: "max_selected", label: "Most to choose", none: "all", min: 1, max: 100, whole: true },
   ],
   operators: [...CONTAINMENT, "exists"],
-  operatorWords: { contains: "includes", not_contains: "does not include" },
+  operatorText: { contains: "includes", not_contains: "does not include" },
   ...ofOptions,
 };
 

@@ -3,7 +3,7 @@
 import type { JsonValue, PhotoBounds, Step, StepType } from "../types";
 import { boolean, booleanAuthoring, choice, choiceAuthoring, multiChoice, multiChoiceAuthoring } from "./choice";
 import { instruction, instructionAuthoring, photo, photoAuthoring, signature, signatureAuthoring } from "./evidence";
-import type { Authoring, DisplayWords, StepKind, Verdict } from "./kind";
+import type { Authoring, DisplayText, StepKind, Verdict } from "./kind";
 import { number, numberAuthoring, rating, ratingAuthoring } from "./number";
 import { date, dateAuthoring, datetime, datetimeAuthoring, scanAuthoring, text, textAuthoring, time, timeAuthoring } from "./text";
 
@@ -50,7 +50,7 @@ export function validateValue(step: Step, value: JsonValue): Verdict {
 }
 
 /** Formats an answer for display: labels instead of ids, numbers with units; empty for null. */
-export function displayValue(step: Step, value: JsonValue, words: DisplayWords): string {
+export function displayValue(step: Step, value: JsonValue, words: DisplayText): string {
   return value === null ? "" : (kindOf(step).display?.(step, value, words) ?? String(value));
 }
 

@@ -14,7 +14,7 @@ export type Verdict =
   | { readonly value: null; readonly problem: Problem };
 
 /** Language-dependent formatting. */
-export interface DisplayWords {
+export interface DisplayText {
   readonly yes: string;
   readonly no: string;
   readonly none: string;
@@ -32,7 +32,7 @@ export interface StepKind {
   /** The normal form that the service stores, or a problem with the service's code. */
   validate(step: Step, value: JsonValue): Verdict;
   /** Formats a value that is not null; null if it is no valid answer. */
-  display?(step: Step, value: JsonValue, words: DisplayWords): string | null;
+  display?(step: Step, value: JsonValue, words: DisplayText): string | null;
   /** Whether conditions can compare the answer. */
   hasValue?(answer: AnswerLike): boolean;
   /** A sort key for the type's values; true and 1 are different. */
@@ -68,7 +68,7 @@ export interface Authoring {
   /** Operators for conditions on this type, the most common one first. */
   readonly operators: readonly Operator[];
   /** Labels of operators that differ from those of most types. */
-  readonly operatorWords?: Readonly<Partial<Record<Operator, string>>>;
+  readonly operatorText?: Readonly<Partial<Record<Operator, string>>>;
   /** How the value of a comparison is entered. */
   readonly compared?: "truth" | "option" | "number" | "integer" | "date" | "time";
   /** Whether a value can be compared with; any text by default. */
@@ -76,7 +76,7 @@ export interface Authoring {
   /** The default value; an empty text by default. */
   first?(source: DraftStep): Scalar;
   /** Formats the value of a comparison. */
-  valueWords?(value: unknown, source: DraftStep): string;
+  valueText?(value: unknown, source: DraftStep): string;
 }
 
 export const EQUALITY = ["eq", "ne"] as const;

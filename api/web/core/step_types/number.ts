@@ -41,7 +41,7 @@ export const numberAuthoring: Authoring = {
   compared: "number",
   fits: Number.isFinite,
   first: (source) => source.config?.min ?? 0,
-  valueWords: (value, { config }) => `${String(value)}${config?.unit ? ` ${config.unit}` : ""}`,
+  valueText: (value, { config }) => `${String(value)}${config?.unit ? ` ${config.unit}` : ""}`,
 };
 
 export const rating: StepKind = {

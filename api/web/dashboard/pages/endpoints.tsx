@@ -15,7 +15,7 @@ import { query } from "../router";
 import { may, organization } from "../session";
 import { DeliveriesNav } from "./deliveries_nav";
 import type { Endpoint, ListOf } from "./deliveries_types";
-import { outcomeWords } from "./deliveries_words";
+import { outcomeText } from "./deliveries_text";
 
 const DEFAULT_HOURS = "24";
 const WINDOWS = [
@@ -90,7 +90,7 @@ function LastError({ endpoint: { last_error: error } }: { endpoint: Endpoint }) 
   if (error === null) return <span class="quiet">never</span>;
   return (
     <>
-      {outcomeWords(error.outcome, error.http_status)}, <Time at={error.at} />
+      {outcomeText(error.outcome, error.http_status)}, <Time at={error.at} />
     </>
   );
 }

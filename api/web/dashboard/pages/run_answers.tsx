@@ -67,7 +67,7 @@ function Group({ section, story, onPhoto }: GroupProps) {
       {others.length > 0 && (
         <details class="not-applying">
           <summary>{others.length === 1 ? "1 step does not apply" : `${others.length} steps do not apply`}</summary>
-          <p class="quiet small">Other answers decide whether these are asked.</p>
+          <p class="quiet small">Whether these steps apply depends on other answers.</p>
           <ul>
             {others.map((step) => (
               <li key={step.id} dir="auto">
@@ -112,7 +112,7 @@ function Step({ step, story, onPhoto }: { step: StoryStep; story: RunStory; onPh
                 ))}
               </ul>
             )}
-            {answer.geo !== null ? <Place geo={answer.geo} /> : step.geo && <p class="quiet small">No place was given.</p>}
+            {answer.geo !== null ? <Place geo={answer.geo} /> : step.geo && <p class="quiet small">No location.</p>}
           </>
         )}
       </div>

@@ -20,7 +20,7 @@ export function LinkToGive({ link, qr, about }: LinkProps) {
     <div class="link-to-give">
       <div class="link-to-give-text">
         <CommandToCopy command={link} label="Copy the link" />
-        <p class="quiet small">Or let the person photograph the code: it holds the same link, and nothing is loaded from elsewhere to draw it.</p>
+        <p class="quiet small">Or let the person scan the code: it contains the same link.</p>
       </div>
       <button type="button" class="qr-button" aria-label="Show the QR code large" onClick={() => setLarge(true)}>
         <QrCode qr={qr} label={`QR code of the link to “${about}”`} />

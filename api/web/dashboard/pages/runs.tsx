@@ -142,7 +142,7 @@ function ExportMenu({ onExport, ofOneTemplate }: { onExport(format: string, word
     { format: "format=csv", title: "CSV, a row for each answer", words: "CSV" },
     ...(ofOneTemplate ? [{ format: "format=csv&rows=runs", title: "CSV, a row for each run", words: "CSV" }] : []),
     { format: "format=jsonl", title: "JSON lines", words: "JSON lines" },
-    { format: "format=geojson", title: "GeoJSON, places of answers", words: "GeoJSON" },
+    { format: "format=geojson", title: "GeoJSON, locations of answers", words: "GeoJSON" },
   ];
   return (
     <Menu label="Export these runs" class="export-menu" face={<span>Export</span>}>
@@ -200,10 +200,10 @@ function NoRuns() {
 
 /** Applies a change to a run before the list is reloaded. */
 function changed(run: RunSummary, changes: readonly LiveChange[]): RunSummary {
-  const told = changes.find((change) => change.id === run.run_id);
-  if (told === undefined || told.change === "gone") return run;
-  const status = RUN_STATUSES.find((one) => one.value === told.status)?.value;
-  return { ...run, status: status ?? run.status, progress: told.progress ?? run.progress };
+  const match = changes.find((change) => change.id === run.run_id);
+  if (match === undefined || match.change === "gone") return run;
+  const status = RUN_STATUSES.find((one) => one.value === match.status)?.value;
+  return { ...run, status: status ?? run.status, progress: match.progress ?? run.progress };
 }
 
 /** The filters in the address as query parameters of the API. */

@@ -50,13 +50,13 @@ export function UsagePage() {
           </button>
         }
       >
-        <p>Every run that is dispatched in a month counts, whatever becomes of it. Months begin and end by UTC.</p>
+        <p>Every run dispatched in a month counts, including cancelled ones. Months are in UTC.</p>
       </PageHead>
       {usage.error && <Failure error={usage.error} onRetry={usage.reload} />}
       {data === null && usage.loading && <Loading what="the usage" />}
       {data && (
         <>
-          {data.limit_reached && <LimitReached said={data.limit_reached} resetsAt={data.resets_at} />}
+          {data.limit_reached && <LimitReached error={data.limit_reached} resetsAt={data.resets_at} />}
           <Month usage={data} />
           <ByDay days={data.by_day} />
         </>
@@ -65,17 +65,17 @@ export function UsagePage() {
   );
 }
 
-function LimitReached({ said, resetsAt }: { said: NonNullable<Usage["limit_reached"]>; resetsAt: string }) {
+function LimitReached({ error, resetsAt }: { error: NonNullable<Usage["limit_reached"]>; resetsAt: string }) {
   return (
     <div class="message is-bad" role="alert">
       <Icon name="alert" />
       <div class="message-text">
-        <p class="message-title">{said.message}</p>
+        <p class="message-title">{error.message}</p>
         <p>
-          No run can be dispatched until <Time at={resetsAt} as="local" />. Programs are told so with status 402:
+          No run can be dispatched until <Time at={resetsAt} as="local" />. API requests get status 402:
         </p>
-        <pre class="mono wrapped" tabIndex={0} role="group" aria-label="What programs are told">
-          {JSON.stringify({ error: said.error, message: said.message, details: said.details })}
+        <pre class="mono wrapped" tabIndex={0} role="group" aria-label="The API’s error response">
+          {JSON.stringify({ error: error.error, message: error.message, details: error.details })}
         </pre>
       </div>
     </div>
@@ -100,7 +100,7 @@ function Month({ usage: { used, limit, period, plan, resets_at } }: { usage: Usa
             <dd>{counted(left, "run")}</dd>
           </>
         )}
-        <dt>Counted anew from</dt>
+        <dt>Resets</dt>
         <dd>
           <Time at={resets_at} as="local" />
         </dd>

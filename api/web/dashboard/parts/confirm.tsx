@@ -26,12 +26,12 @@ export function Confirm({ title, children, act, typed, harmless = false, onConfi
   const [text, setText] = useState("");
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<ApiError | null>(null);
-  const [told, setTold] = useState(false);
+  const [submitted, setSubmitted] = useState(false);
   const matches = typed === undefined || text.trim() === typed.trim();
   const confirm = async (event: Event) => {
     event.preventDefault();
     if (busy) return;
-    if (!matches) return setTold(true);
+    if (!matches) return setSubmitted(true);
     setBusy(true);
     setError(null);
     try {
@@ -70,7 +70,7 @@ export function Confirm({ title, children, act, typed, harmless = false, onConfi
             label={`Type “${typed}” to confirm`}
             value={text}
             autocomplete="off"
-            error={told && !matches ? "This is not the same text." : undefined}
+            error={submitted && !matches ? "The text does not match." : undefined}
             onInput={setText}
           />
         )}

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import { Icon } from "../../kit/controls/icon";
 
-const SAID_FOR_MS = 3_000;
+const COPIED_MS = 3_000;
 
 interface CopyButtonProps {
   text: string;
@@ -13,13 +13,13 @@ interface CopyButtonProps {
 }
 
 export function CopyButton({ text, label, labelled = false }: CopyButtonProps) {
-  const [outcome, setOutcome] = useState<"" | "Copied" | "Could not be copied">("");
+  const [outcome, setOutcome] = useState<"" | "Copied" | "Not copied">("");
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
   const onClick = async () => {
-    setOutcome((await copy(text)) ? "Copied" : "Could not be copied");
+    setOutcome((await copy(text)) ? "Copied" : "Not copied");
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => setOutcome(""), SAID_FOR_MS);
+    timer.current = setTimeout(() => setOutcome(""), COPIED_MS);
   };
   const icon = outcome === "Copied" ? "check" : outcome === "" ? "copy" : "alert";
   return (

@@ -171,7 +171,7 @@ export function problemOf(error: ApiError | null, path: string): string | undefi
 }
 
 /** Whether all problems of the error are shown at one of these fields. */
-export function allBeside(error: ApiError, paths: readonly string[]): boolean {
+export function allInline(error: ApiError, paths: readonly string[]): boolean {
   return error.problems.length > 0 && error.problems.every((problem) => paths.includes(problem.path));
 }
 

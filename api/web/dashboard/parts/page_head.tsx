@@ -11,7 +11,7 @@ interface PageHeadProps {
   /** Breadcrumbs, outermost first. */
   trail?: readonly { readonly to: string; readonly title: string }[];
   /** A badge next to the heading. */
-  beside?: ComponentChildren;
+  badge?: ComponentChildren;
   /** A sentence or facts below the heading. */
   children?: ComponentChildren;
   /** Buttons; at most one is primary. */
@@ -19,7 +19,7 @@ interface PageHeadProps {
 }
 
 /** The head of every page. It gets the focus after navigation. */
-export function PageHead({ title, trail = [], beside, children, actions }: PageHeadProps) {
+export function PageHead({ title, trail = [], badge, children, actions }: PageHeadProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   const owner = organization.value?.name;
   useEffect(() => {
@@ -31,7 +31,7 @@ export function PageHead({ title, trail = [], beside, children, actions }: PageH
   return (
     <div class="page-head">
       {trail.length > 0 && (
-        <nav class="trail small" aria-label="Where this page belongs">
+        <nav class="trail small" aria-label="Breadcrumb">
           <ol>
             {trail.map((one) => (
               <li key={one.to}>
@@ -46,7 +46,7 @@ export function PageHead({ title, trail = [], beside, children, actions }: PageH
           <h1 ref={heading} tabIndex={-1} dir="auto">
             {title}
           </h1>
-          {beside}
+          {badge}
         </div>
         {actions && <div class="actions">{actions}</div>}
       </div>

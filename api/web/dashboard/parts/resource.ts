@@ -34,8 +34,8 @@ export function useResource<T>(key: string, read: (signal: AbortSignal) => Promi
       })
       .catch((error: unknown) => {
         if (aborter.signal.aborted) return;
-        const told = error instanceof ApiError ? error : new ApiError(0, "unexpected", String(error));
-        setState((before) => ({ ...before, error: told, loading: false }));
+        const failure = error instanceof ApiError ? error : new ApiError(0, "unexpected", String(error));
+        setState((before) => ({ ...before, error: failure, loading: false }));
       });
     return () => aborter.abort();
   }, [key, turn]);

@@ -7,7 +7,7 @@ interface Tab {
   readonly id: string;
   readonly title: string;
   /** After the title, e.g. a number. */
-  readonly beside?: ComponentChildren;
+  readonly badge?: ComponentChildren;
   body(): ComponentChildren;
 }
 
@@ -52,7 +52,7 @@ export function Tabs({ label, name = "tab", tabs }: TabsProps) {
             onClick={() => choose(tab)}
           >
             {tab.title}
-            {tab.beside}
+            {tab.badge}
           </button>
         ))}
       </div>

@@ -20,11 +20,11 @@ const BATCH = "POST /operations";
 
 /** Answers given offline are sent when online; clears the earlier calls. */
 async function afterOffline(store: RunStore, give: () => Promise<unknown>): Promise<void> {
-  rig.service.fate = always("lost_request");
+  rig.service.outcome = always("lost_request");
   await give();
   await rig.time.pass(1_000);
   rig.service.calls.length = 0;
-  rig.service.fate = always("ok");
+  rig.service.outcome = always("ok");
   store.retry();
   // Runs without virtual time: fake-indexeddb takes one turn per row.
   for (let turns = 0; turns < 100 && store.sync.value.waiting > 0; turns += 1) await settle();
@@ -82,7 +82,7 @@ describe("a queue that waited", () => {
     const store = await rig.visit();
     await afterOffline(store, async () => {
       await answerAll(store, 3);
-      rig.service.fate = (call) => (call.method === "GET" ? "ok" : "lost_reply");
+      rig.service.outcome = (call) => (call.method === "GET" ? "ok" : "lost_reply");
       store.retry();
       await rig.time.pass(1);
       await answerAll(store, 5, "more");
@@ -117,7 +117,7 @@ describe("what is said of one operation of a batch", () => {
     const store = await rig.visit();
     await afterOffline(store, async () => {
       await answerAll(store, 5);
-      rig.service.roomInBatch = 2;
+      rig.service.batchLimit = 2;
     });
     expect(rig.service.answers.size).toBe(5);
     expect(writes()).toEqual([BATCH, BATCH]);
@@ -128,15 +128,15 @@ describe("what is said of one operation of a batch", () => {
   test("of a run that was closed meanwhile what did not arrive is shown, and only that", async () => {
     rig.serve(MANY);
     const store = await rig.visit();
-    rig.service.fate = always("lost_request");
+    rig.service.outcome = always("lost_request");
     await answerAll(store, 2);
-    rig.service.fate = (call) => (call.method === "GET" ? "ok" : "lost_reply");
+    rig.service.outcome = (call) => (call.method === "GET" ? "ok" : "lost_reply");
     store.retry();
     await rig.time.pass(1);
-    rig.service.fate = always("lost_request");
+    rig.service.outcome = always("lost_request");
     await store.answer("s-2", "too late");
     rig.service.close("completed");
-    rig.service.fate = always("ok");
+    rig.service.outcome = always("ok");
     store.retry();
     await rig.time.pass(60_000);
     expect(store.notArrived.value).toMatchObject([{ stepId: "s-2", value: "too late" }]);
@@ -151,7 +151,7 @@ describe("what is said of one operation of a batch", () => {
       await store.answer("s-a", "warm");
       await store.answer("s-b", "dry");
       rig.service.identity = { mode: "external", name: null, email: null };
-      rig.service.fate = (call) => (call.method === "GET" ? "lost_request" : "ok");
+      rig.service.outcome = (call) => (call.method === "GET" ? "lost_request" : "ok");
     });
     expect(store.phase.value).toBe("identity");
     expect(store.sync.value.waiting).toBe(2);
@@ -166,7 +166,7 @@ test("a queue that met a busy proxy goes in one request again", async () => {
   const store = await rig.visit();
   await afterOffline(store, async () => {
     await answerAll(store, 3);
-    rig.service.fate = (call) => (call.method === "GET" ? "ok" : "busy");
+    rig.service.outcome = (call) => (call.method === "GET" ? "ok" : "busy");
     for (let tries = 0; tries < 4; tries += 1) {
       store.retry();
       await rig.time.pass(3_000);
@@ -196,17 +196,17 @@ describe("a service that takes no batches", () => {
     rig.serve(MANY);
     const store = await rig.visit();
     rig.service.noBatches = 404;
-    rig.service.fate = always("lost_request");
+    rig.service.outcome = always("lost_request");
     await answerAll(store, 3);
     await rig.time.pass(1_000);
-    rig.service.fate = (call) => (call.method === "GET" || call.path === "/operations" ? "ok" : "busy");
+    rig.service.outcome = (call) => (call.method === "GET" || call.path === "/operations" ? "ok" : "busy");
     store.retry();
     await rig.time.pass(100);
     expect(writes().slice(-2)).toEqual([BATCH, "PUT /answers/s-0"]);
     // An unsent answer is replaced by the newer one.
     await store.answer("s-2", "newer");
     rig.service.noBatches = null;
-    rig.service.fate = always("ok");
+    rig.service.outcome = always("ok");
     await rig.time.pass(10_000);
     expect(rig.service.history.filter(([stepId]) => stepId === "s-2")).toEqual([["s-2", "newer"]]);
     await rig.time.pass(600_000);
@@ -217,15 +217,15 @@ describe("a service that takes no batches", () => {
   test("but fails is asked about each operation, so that a single one holds up no other", async () => {
     rig.serve(MANY);
     const store = await rig.visit();
-    rig.service.fate = always("lost_request");
+    rig.service.outcome = always("lost_request");
     await answerAll(store, 3);
     await rig.time.pass(1_000);
-    rig.service.fate = (call) => (JSON.stringify([call.path, call.body]).includes("s-1") ? "broken" : "ok");
+    rig.service.outcome = (call) => (JSON.stringify([call.path, call.body]).includes("s-1") ? "broken" : "ok");
     store.retry();
     await rig.time.pass(5_000);
     expect([...rig.service.answers.keys()]).toEqual(["s-0", "s-2"]);
     expect(store.sync.value.waiting).toBe(1);
-    rig.service.fate = always("ok");
+    rig.service.outcome = always("ok");
     store.retry();
     await rig.time.pass(1_000);
     expect(store.sync.value).toEqual({ state: "saved", waiting: 0 });

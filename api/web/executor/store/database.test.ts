@@ -5,12 +5,12 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
 import { databaseName, RunDatabase } from "./database";
 import { Links } from "./links";
-import { NO_RECORDS, type Wish } from "./records";
-import { kept } from "./transitions";
+import { NO_RECORDS, type Command } from "./records";
+import { enqueued } from "./transitions";
 
 const LINKS = new Links(null);
 const STAMP = { opId: "op-1", at: "2026-11-21T10:00:00Z" };
-const PHOTO: Wish = { kind: "photo", stepId: "s-1", contentType: "image/jpeg" };
+const PHOTO: Command = { kind: "photo", stepId: "s-1", contentType: "image/jpeg" };
 
 let factory: IDBFactory;
 let database: RunDatabase;
@@ -25,7 +25,7 @@ afterEach(() => {
 });
 
 const keepPhoto = (content = "photo") =>
-  database.change({ decide: (before) => kept(before, PHOTO, STAMP, LINKS), blob: { id: STAMP.opId, content: new Blob([content]) }, durable: true });
+  database.change({ decide: (before) => enqueued(before, PHOTO, STAMP, LINKS), blob: { id: STAMP.opId, content: new Blob([content]) }, durable: true });
 
 describe("what is kept", () => {
   test("is there for the next one who opens it, and for no other run", async () => {

@@ -6,7 +6,7 @@
  * overtake the upload of a large photo without being rejected.
  */
 import type { Template, When } from "../../core/types";
-import { type Operation, stepOf, type Wish } from "./records";
+import { type Operation, stepOf, type Command } from "./records";
 
 export class Links {
   private readonly direct = new Map<string, readonly string[]>();
@@ -26,11 +26,11 @@ export class Links {
   }
 
   /** Whether the order of the two operations matters. */
-  related(one: Wish, other: Wish): boolean {
+  related(one: Command, other: Command): boolean {
     const [left, right] = [stepOf(one), stepOf(other)];
     if (left !== null && right !== null) return this.linked(left, right);
     // A drawing is related to the submit only; all other operations without a step are related to everything.
-    const drawing = [one, other].find((wish) => wish.kind === "signature");
+    const drawing = [one, other].find((command) => command.kind === "signature");
     if (drawing === undefined) return true;
     return (drawing === one ? right : left) === null;
   }
@@ -53,7 +53,7 @@ export class Links {
 export type Lane = "changes" | "uploads";
 
 /** Blobs have their own lane, so that a slow upload does not block other operations. */
-export function laneOf(operation: Wish): Lane {
+export function laneOf(operation: Command): Lane {
   return operation.kind === "photo" || operation.kind === "signature" ? "uploads" : "changes";
 }
 

@@ -1,20 +1,20 @@
 import { expect, test } from "vitest";
 
 import { phaseOf, type Situation, syncOf } from "./phase";
-import { type PhotoDesk, project, settledOn } from "./projection";
-import { NO_RECORDS, type Operation, type Records, type Wish } from "./records";
+import { type LocalPhotos, project, settledOn } from "./projection";
+import { NO_RECORDS, type Operation, type Records, type Command } from "./records";
 import { step, template } from "./testing/templates";
 import { newOpId } from "./op_id";
 import { runIdIn, tokenIn } from "./token";
 
 const CHECKLIST = template([step("s-a", { required: true }), step("s-b"), step("s-sign", { type: "signature" })]);
-const DESK: PhotoDesk = { picture: (opId) => `blob:${opId}`, upload: () => null, origin: () => null };
+const DESK: LocalPhotos = { picture: (opId) => `blob:${opId}`, upload: () => null, origin: () => null };
 
-const queue = (...wishes: Wish[]): Records => ({
+const queue = (...commands: Command[]): Records => ({
   ...NO_RECORDS,
-  queue: wishes.map((wish, place): Operation => ({ ...wish, seq: place, opId: `op-${place}`, at: "", attempts: 0 })),
+  queue: commands.map((command, place): Operation => ({ ...command, seq: place, opId: `op-${place}`, at: "", attempts: 0 })),
 });
-const answer = (stepId: string, value: string): Wish => ({ kind: "answer", stepId, value, geo: null });
+const answer = (stepId: string, value: string): Command => ({ kind: "answer", stepId, value, geo: null });
 
 test("steps that did not change are the same objects, so that they need not be drawn", () => {
   const first = project(queue(answer("s-a", "1"), answer("s-b", "1")), CHECKLIST, DESK, new Map());
@@ -44,12 +44,12 @@ test("a refused answer counts as a gap, and not as an answer", () => {
 });
 
 test("a signature has one drawing, the newest", () => {
-  const drawing: Wish = { kind: "photo", stepId: "s-sign", contentType: "image/png" };
+  const drawing: Command = { kind: "photo", stepId: "s-sign", contentType: "image/png" };
   const found = project(queue(drawing, drawing), CHECKLIST, DESK, new Map());
   expect(found.answers.get("s-sign")?.photos).toMatchObject([{ key: "op-1", url: "blob:op-1", state: "kept" }]);
 });
 
-test("a drawing that the server has is shown, and can be taken back, beside the name", () => {
+test("a drawing on the server is shown next to the name and can be removed", () => {
   const value = { name: "Ada", url: "/photos/1?e=1", signed_at: "2026-11-21T10:00:00Z" };
   const answers = { "s-sign": { value, photos: [], geo: null, at: "", by: null } };
   const run = { answers, skipped_steps: [] } as unknown as NonNullable<Records["run"]>["run"];
@@ -63,7 +63,7 @@ test("a photo has its own picture first, and the server's for a browser that can
   const run = { answers, skipped_steps: [] } as unknown as NonNullable<Records["run"]>["run"];
   const sent = { ...NO_RECORDS, run: { epoch: 0, run, clockOffsetMs: 0 } };
   const served = { url: photo.url, thumbnailUrl: photo.thumbnail_url };
-  const photosAt = (records: Records, desk: PhotoDesk) => project(records, CHECKLIST, desk, new Map()).answers.get("s-a")?.photos;
+  const photosAt = (records: Records, desk: LocalPhotos) => project(records, CHECKLIST, desk, new Map()).answers.get("s-a")?.photos;
   const kept = queue({ kind: "photo", stepId: "s-a", contentType: "image/heic" });
   expect(photosAt(kept, DESK)).toMatchObject([{ url: "blob:op-0", thumbnailUrl: "blob:op-0", served: null }]);
   expect(photosAt(sent, { ...DESK, origin: () => "op-0" })).toMatchObject([{ url: "blob:op-0", thumbnailUrl: "blob:op-0", served }]);
@@ -71,7 +71,7 @@ test("a photo has its own picture first, and the server's for a browser that can
 });
 
 const OPEN: Situation = {
-  hasToken: true, hasPreview: false, status: "in_progress", identity: { mode: "anonymous" }, reviewing: false, timeIsUp: false, failure: "none", door: "open",
+  hasToken: true, hasPreview: false, status: "in_progress", identity: { mode: "anonymous" }, reviewing: false, timeIsUp: false, failure: "none", access: "open",
 };
 
 test("what is on screen follows from what is known", () => {
@@ -81,21 +81,21 @@ test("what is on screen follows from what is known", () => {
   expect(phaseOf({ ...OPEN, timeIsUp: true })).toBe("expired");
   expect(phaseOf({ ...OPEN, status: "completed", timeIsUp: true })).toBe("done");
   expect(phaseOf({ ...OPEN, identity: { mode: "member", user_id: null } })).toBe("loading");
-  expect(phaseOf({ ...OPEN, door: "sign_in" })).toBe("checklist");
-  expect(phaseOf({ ...OPEN, door: "assigned", status: "completed" })).toBe("assigned");
-  expect(phaseOf({ ...OPEN, door: "others" })).toBe("assigned");
-  expect(phaseOf({ ...OPEN, door: "not_member" })).toBe("not_member");
+  expect(phaseOf({ ...OPEN, access: "sign_in" })).toBe("checklist");
+  expect(phaseOf({ ...OPEN, access: "assigned", status: "completed" })).toBe("assigned");
+  expect(phaseOf({ ...OPEN, access: "others" })).toBe("assigned");
+  expect(phaseOf({ ...OPEN, access: "not_member" })).toBe("not_member");
   expect(phaseOf({ ...OPEN, identity: { mode: "external", name: null, email: null } })).toBe("identity");
   const nothing = { ...OPEN, status: null, identity: null };
   expect(phaseOf(nothing)).toBe("loading");
-  expect(phaseOf({ ...nothing, door: "sign_in" })).toBe("sign_in");
+  expect(phaseOf({ ...nothing, access: "sign_in" })).toBe("sign_in");
   expect(phaseOf({ ...nothing, failure: "offline" })).toBe("offline_first");
   expect(phaseOf({ ...nothing, failure: "unreachable" })).toBe("unreachable");
   expect(phaseOf({ ...nothing, hasToken: false, hasPreview: true })).toBe("preview");
 });
 
-test("the pill asks for attention before it speaks of the network", () => {
-  const quiet = { waiting: 0, refusals: 0, reached: true, barred: false, signedOut: false, failures: 0 };
+test("needs attention takes precedence over the network state", () => {
+  const quiet = { waiting: 0, refusals: 0, reached: true, denied: false, signedOut: false, failures: 0 };
   expect(syncOf(quiet).state).toBe("saved");
   expect(syncOf({ ...quiet, waiting: 2 })).toEqual({ state: "saving", waiting: 2 });
   expect(syncOf({ ...quiet, waiting: 2, reached: false }).state).toBe("offline");

@@ -1,11 +1,11 @@
 /** What the views show: the server's state with the queue applied on top, and the rejected operations. */
-import { type Answers, standing, type Standing, takesDrawing } from "../../core";
+import { type Answers, evaluate, type Evaluation, takesDrawing } from "../../core";
 import type { AnswerLike, ExecutorIdentity, JsonValue, Problem, ServerRun, Template } from "../../core/types";
 import { type Operation, type Records, stepOf, THE_DRAWING } from "./records";
 import type { LocalAnswer, LocalPhoto } from "./types";
 
 /** Photos known in this tab only: their pictures and upload progress. */
-export interface PhotoDesk {
+export interface LocalPhotos {
   /** A blob: URL, or "" while the blob is being read. */
   readonly picture: (opId: string) => string;
   /** 0 to 1 during the upload, else null. */
@@ -14,7 +14,7 @@ export interface PhotoDesk {
   readonly origin: (stepId: string, index: number) => string | null;
 }
 
-export interface Projection extends Standing {
+export interface Projection extends Evaluation {
   readonly answers: ReadonlyMap<string, LocalAnswer>;
 }
 
@@ -33,7 +33,7 @@ const NOTHING: LocalAnswer = { value: null, geo: null, photos: [], skipped: fals
 export function project(
   records: Records,
   template: Template,
-  desk: PhotoDesk,
+  desk: LocalPhotos,
   previous: ReadonlyMap<string, LocalAnswer>,
 ): Projection {
   const steps = new Map(template.sections.flatMap((section) => section.steps).map((step) => [step.id, step]));
@@ -75,7 +75,7 @@ export function project(
     const arriving = shown.photos.filter((photo) => photo.state !== "refused");
     if (exists) decided.set(stepId, { ...counted, photos: arriving });
   }
-  return { answers, ...withProblems(standing(template, decided as Answers, skipped), answers, template) };
+  return { answers, ...withProblems(evaluate(template, decided as Answers, skipped), answers, template) };
 }
 
 /** Reuses unchanged objects, so that their views are not rendered again. */
@@ -95,7 +95,7 @@ export function identityOf(records: Records, run: ServerRun): ExecutorIdentity {
   return given?.kind === "identity" ? { mode: "external", name: given.name, email: given.email } : run.executor_identity;
 }
 
-function apply(draft: Draft, operation: Operation, desk: PhotoDesk, single: boolean): void {
+function apply(draft: Draft, operation: Operation, desk: LocalPhotos, single: boolean): void {
   const { shown } = draft;
   shown.pending = true;
   switch (operation.kind) {
@@ -131,7 +131,7 @@ function apply(draft: Draft, operation: Operation, desk: PhotoDesk, single: bool
   }
 }
 
-function refuse(draft: Draft, operation: Operation, problems: readonly Problem[], desk: PhotoDesk): void {
+function refuse(draft: Draft, operation: Operation, problems: readonly Problem[], desk: LocalPhotos): void {
   const problem = problems[0] ?? { path: "", code: "refused" };
   if (operation.kind === "photo") {
     const photo = localPhoto(operation, desk);
@@ -142,7 +142,7 @@ function refuse(draft: Draft, operation: Operation, problems: readonly Problem[]
   if (operation.kind === "answer") Object.assign(draft.shown, { value: operation.value, geo: operation.geo });
 }
 
-function localPhoto(operation: Operation, desk: PhotoDesk): LocalPhoto {
+function localPhoto(operation: Operation, desk: LocalPhotos): LocalPhoto {
   const { opId } = operation;
   const [url, progress] = [desk.picture(opId), desk.upload(opId)];
   const state = progress === null ? "kept" : "uploading";
@@ -152,7 +152,7 @@ function localPhoto(operation: Operation, desk: PhotoDesk): LocalPhoto {
 function sentPhoto(
   photo: { readonly photo_index: number; readonly url: string; readonly thumbnail_url?: string | null },
   stepId: string,
-  desk: PhotoDesk,
+  desk: LocalPhotos,
 ): LocalPhoto {
   const origin = desk.origin(stepId, photo.photo_index);
   const picture = origin === null ? "" : desk.picture(origin);
@@ -171,15 +171,15 @@ function sentPhoto(
 }
 
 /** The server reports a drawing only together with a name; until then this tab shows the one that it has sent. */
-function sentDrawing(value: JsonValue, stepId: string, desk: PhotoDesk): LocalPhoto[] {
-  const told = typeof value === "object" && value !== null && "url" in value ? value.url : null;
-  const url = typeof told === "string" ? told : "";
+function sentDrawing(value: JsonValue, stepId: string, desk: LocalPhotos): LocalPhoto[] {
+  const found = typeof value === "object" && value !== null && "url" in value ? value.url : null;
+  const url = typeof found === "string" ? found : "";
   if (url === "" && desk.origin(stepId, THE_DRAWING) === null) return [];
   return [sentPhoto({ photo_index: THE_DRAWING, url }, stepId, desk)];
 }
 
 /** A step with a rejected answer is missing, even if the server has an earlier answer. */
-function withProblems(found: Standing, answers: ReadonlyMap<string, LocalAnswer>, template: Template): Standing {
+function withProblems(found: Evaluation, answers: ReadonlyMap<string, LocalAnswer>, template: Template): Evaluation {
   const missing = new Set(found.missing);
   for (const [stepId, { problem, photos }] of answers) {
     const open = problem !== null || photos.some((photo) => photo.state === "refused");

@@ -6,7 +6,7 @@ import type { Geo, JsonValue, Problem, ServerRun } from "../../core/types";
 import type { NotArrived, Notice } from "./types";
 
 /** An action of the person. Photos and drawings are blobs, stored under the operation's `opId`. */
-export type Wish =
+export type Command =
   | { readonly kind: "answer"; readonly stepId: string; readonly value: JsonValue; readonly geo: Geo | null }
   | { readonly kind: "clear"; readonly stepId: string }
   | { readonly kind: "skip"; readonly stepId: string }
@@ -22,7 +22,7 @@ export type Wish =
  * A queued command. `seq` is its position in the order of entry. `attempts` counts how often it may have reached the
  * server: from the first on it must be confirmed unchanged, because a late copy could still arrive.
  */
-export type Operation = Wish & {
+export type Operation = Command & {
   readonly seq: number;
   readonly opId: string;
   /** By this device's clock; for display only. */
@@ -65,8 +65,8 @@ export interface Records {
 
 export const NO_RECORDS: Records = { queue: [], refused: [], lost: [], notices: [], run: null };
 
-export function stepOf(wish: Wish): string | null {
-  return "stepId" in wish ? wish.stepId : null;
+export function stepOf(command: Command): string | null {
+  return "stepId" in command ? command.stepId : null;
 }
 
 /** Operations that can be batched: a rejection of one does not affect those after it. */
@@ -77,15 +77,15 @@ export function isBatched(operation: Operation): operation is Batched {
 }
 
 /** Whether the operation has a blob. */
-export function hasBlob(wish: Wish): boolean {
-  return wish.kind === "photo" || wish.kind === "signature";
+export function hasBlob(command: Command): boolean {
+  return command.kind === "photo" || command.kind === "signature";
 }
 
 /** Removal of the drawing of a signature step, whose index is not known. */
 export const THE_DRAWING = -1;
 
 /** A text that is equal for equal answers: the server adds URL and time to a signature, the person entered a name. */
-export function essenceOf(value: JsonValue | undefined): string {
+export function answerKey(value: JsonValue | undefined): string {
   const isSignature = typeof value === "object" && value !== null && "name" in value;
   return JSON.stringify(isSignature ? { name: value.name } : (value ?? null));
 }

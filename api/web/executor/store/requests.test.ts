@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 
-import { type Operation, THE_DRAWING, type Wish } from "./records";
+import { type Operation, THE_DRAWING, type Command } from "./records";
 import { batchOf, RunAddresses } from "./requests";
 
 const API = new URL("https://host.example/prefix/v1/");
 const ADDRESSES = new RunAddresses(API, "r-1", "the-token");
-const sent = (wish: Wish) => {
-  const operation: Operation = { ...wish, seq: 1, opId: "op-1", at: "", attempts: 1 };
+const sent = (command: Command) => {
+  const operation: Operation = { ...command, seq: 1, opId: "op-1", at: "", attempts: 1 };
   const { method, url, json } = ADDRESSES.operation(operation, new Blob());
   return [method, url.href.replace("https://host.example/prefix/v1/executor/runs/r-1", ""), json];
 };

@@ -43,9 +43,9 @@ export class RunAddresses {
   }
 
   /** The sign-in page, which returns to the run (`null`: to no page). The run's token stays on the device. */
-  signIn(backTo: "run" | null, asSomebodyElse: boolean): URL {
+  signIn(backTo: "run" | null, asOther: boolean): URL {
     const url = new URL("../dashboard/sign-in", this.api);
-    if (asSomebodyElse) url.searchParams.set("as", "other");
+    if (asOther) url.searchParams.set("as", "other");
     if (backTo === "run") url.searchParams.set("return_to", `/r/${this.runId}`);
     else url.searchParams.set("next", "sign-in/done");
     return url;

@@ -9,7 +9,7 @@ import { expect, test } from "vitest";
 
 import type { JsonValue } from "../../core/types";
 import { createStore } from "./store";
-import { API, type Fate, FakeService, RUN_ID, TOKEN } from "./testing/fake_service";
+import { API, type Outcome, FakeService, RUN_ID, TOKEN } from "./testing/fake_service";
 import { step, template, when } from "./testing/templates";
 import { settle, VirtualTime } from "./testing/virtual_time";
 import type { RunStore } from "./types";
@@ -23,7 +23,7 @@ const CHECKLIST = template([
   step("s-photo", { type: "photo", config: { min: 0, max: 20 } }),
 ]);
 const BOOLEANS = new Set(["s-gate", "s-inner"]);
-const FATES: readonly Fate[] = ["ok", "ok", "ok", "late", "lost_request", "lost_reply", "hangs", "busy", "limited", "broken", "login_page"];
+const FATES: readonly Outcome[] = ["ok", "ok", "ok", "late", "lost_request", "lost_reply", "hangs", "busy", "limited", "broken", "login_page"];
 
 /** mulberry32: a small seeded generator. */
 function generator(seed: number): () => number {
@@ -88,7 +88,7 @@ async function live(seed: number): Promise<void> {
   let store = await visit();
   const person = new Person(chance);
   const badness = chance();
-  service.fate = () => (chance() < badness ? (FATES[Math.floor(chance() * FATES.length)] ?? "ok") : "ok");
+  service.outcome = () => (chance() < badness ? (FATES[Math.floor(chance() * FATES.length)] ?? "ok") : "ok");
 
   for (let deed = 0; deed < 40; deed += 1) {
     await person.act(store);
@@ -96,7 +96,7 @@ async function live(seed: number): Promise<void> {
     const roll = chance();
     // During an upgrade, replicas of the earlier version respond, too.
     service.noBatches = chance() < 0.2 ? 404 : null;
-    service.roomInBatch = chance() < 0.1 ? 1 : Number.POSITIVE_INFINITY;
+    service.batchLimit = chance() < 0.1 ? 1 : Number.POSITIVE_INFINITY;
     if (roll < 0.25) await time.pass(Math.floor(chance() * 20_000));
     if (roll > 0.9) {
       // The tab is killed; its requests may still be in flight.
@@ -109,7 +109,7 @@ async function live(seed: number): Promise<void> {
     }
   }
   const photosShown = store.answers.value.get("s-photo")?.photos.length ?? 0;
-  service.fate = () => "ok";
+  service.outcome = () => "ok";
   service.noBatches = null;
   await time.pass(900_000);
 
@@ -128,7 +128,7 @@ async function live(seed: number): Promise<void> {
 
 let batches = 0;
 
-test("nothing kept is lost, doubled or reordered, whatever fails", async () => {
+test("nothing stored is lost, duplicated or reordered after any failure", async () => {
   for (let seed = 1; seed <= 25; seed += 1) await live(seed);
   expect(batches).toBeGreaterThan(100);
 }, 120_000);

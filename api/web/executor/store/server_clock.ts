@@ -20,7 +20,7 @@ export class ServerClock {
     return new Date(this.timers.now().getTime() + this.offsetMs);
   }
 
-  heard(reply: Reply): void {
+  onReply(reply: Reply): void {
     if (reply.kind !== "http" || reply.date === null) return;
     // The Date header is truncated: on average half a second has passed.
     const offset = reply.date.getTime() + 500 - this.timers.now().getTime();

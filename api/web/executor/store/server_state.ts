@@ -3,8 +3,8 @@
  * devices.
  */
 import type { Answer, JsonValue, ServerRun } from "../../core/types";
-import { essenceOf, type Operation, type Records, type RunRecord, stepOf } from "./records";
-import { closedTo, withNotice } from "./transitions";
+import { answerKey, type Operation, type Records, type RunRecord, stepOf } from "./records";
+import { afterClose, withNotice } from "./transitions";
 
 type Run = RunRecord["run"];
 
@@ -17,10 +17,10 @@ export function refreshed(before: Records, read: Run, epoch: number, clockOffset
   if (JSON.stringify(run) === JSON.stringify(record.run)) return settled(before);
   const steps = changedElsewhere(record.run, run, before.queue);
   const after = { ...before, run: { epoch: epoch + 1, run, clockOffsetMs } };
-  const told = steps.length === 0 ? after : withNotice(after, "other_device", steps);
+  const notified = steps.length === 0 ? after : withNotice(after, "other_device", steps);
   const ownEnd = before.queue.some((operation) => operation.attempts > 0 && stepOf(operation) === null);
   const closedMeanwhile = isOpen(record.run) && !isOpen(run) && !ownEnd;
-  return settled(closedMeanwhile ? withNotice(told, "closed_elsewhere", []) : told);
+  return settled(closedMeanwhile ? withNotice(notified, "closed_elsewhere", []) : notified);
 }
 
 /** The server reported that the run is over, without its state. */
@@ -42,7 +42,7 @@ export function withoutTemplate(run: ServerRun): Run {
 }
 
 function settled(before: Records): Records {
-  return before.run === null || isOpen(before.run.run) ? before : closedTo(before, null);
+  return before.run === null || isOpen(before.run.run) ? before : afterClose(before, null);
 }
 
 /**
@@ -65,7 +65,7 @@ function hasHappened(operation: Operation, now: Run): boolean {
   const stepId = stepOf(operation) ?? "";
   if (operation.kind === "answer") {
     const answer = now.answers[stepId];
-    return answer !== undefined && essenceOf(answer.value) === essenceOf(operation.value);
+    return answer !== undefined && answerKey(answer.value) === answerKey(operation.value);
   }
   if (operation.kind === "clear") return now.answers[stepId] === undefined;
   if (operation.kind === "skip") return now.skipped_steps.includes(stepId);
@@ -92,7 +92,7 @@ function withFreshAddresses(old: Run, read: Run, now: Date): Run {
 /** The value of a signature contains the URL of its drawing. */
 function withFreshAddress(old: JsonValue | undefined, read: JsonValue, now: Date): JsonValue {
   const [was, is] = [addressIn(old), addressIn(read)];
-  const usable = was !== null && is !== null && essenceOf(old) === essenceOf(read) && lasts(was, now);
+  const usable = was !== null && is !== null && answerKey(old) === answerKey(read) && lasts(was, now);
   return usable && old !== undefined ? old : read;
 }
 
@@ -109,5 +109,5 @@ function lasts(url: string, now: Date): boolean {
 /** A key to compare answers, without signed URLs. */
 function mark(answer: Answer | undefined): string {
   if (answer === undefined) return "";
-  return JSON.stringify([answer.at, essenceOf(answer.value), answer.photos.map((photo) => photo.photo_index)]);
+  return JSON.stringify([answer.at, answerKey(answer.value), answer.photos.map((photo) => photo.photo_index)]);
 }

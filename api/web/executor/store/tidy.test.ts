@@ -28,7 +28,7 @@ test.each(["completed", "cancelled", "expired"])("what was %s goes a week after 
   expect(isSpent(kept(run(status)), after(7.1))).toBe(true);
 });
 
-test("a checklist whose time is up is over, also when nobody has looked since", () => {
+test("an expired checklist is closed, even if it was not opened since", () => {
   expect(isSpent(kept(run("in_progress", "2026-11-02T10:00:00Z")), after(8))).toBe(true);
   expect(isSpent(kept(run("in_progress", "2026-12-02T10:00:00Z")), after(8))).toBe(false);
 });

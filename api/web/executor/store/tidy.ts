@@ -10,8 +10,8 @@ import { forgetRun } from "./last_run";
 import { isOpen } from "./server_state";
 
 const DAY_MS = 24 * 3_600_000;
-const OVER_MS = 7 * DAY_MS;
-const LEFT_ALONE_MS = 90 * DAY_MS;
+const CLOSED_MS = 7 * DAY_MS;
+const OPEN_MS = 90 * DAY_MS;
 
 export interface Device {
   readonly factory: IDBFactory;
@@ -45,7 +45,7 @@ export function isSpent({ records, seen }: Kept, now: Date): boolean {
   const run = records.run?.run;
   const expired = run?.expires_at != null && Date.parse(run.expires_at) <= now.getTime();
   const over = records.lost.length === 0 && (run === undefined || !isOpen(run) || expired);
-  return now.getTime() - Date.parse(seen) > (over ? OVER_MS : LEFT_ALONE_MS);
+  return now.getTime() - Date.parse(seen) > (over ? CLOSED_MS : OPEN_MS);
 }
 
 async function removeIfSpent(runId: string, factory: IDBFactory, now: Date): Promise<void> {

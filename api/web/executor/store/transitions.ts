@@ -4,7 +4,7 @@
  */
 import type { Answer, Change, JsonValue, Problem } from "../../core/types";
 import type { Links } from "./links";
-import { essenceOf, type Lost, type Operation, type Records, type Refused, type RunRecord, stepOf, type Wish } from "./records";
+import { answerKey, type Lost, type Operation, type Records, type Refused, type RunRecord, stepOf, type Command } from "./records";
 import type { Notice } from "./types";
 
 export interface Stamp {
@@ -19,30 +19,30 @@ type Run = RunRecord["run"];
  * Adds a command to the queue. It replaces an unsent operation of the same step if moving it there does not change the
  * effect of any other operation.
  */
-export function kept(before: Records, wish: Wish, stamp: Stamp, links: Links): Records {
-  const stepId = stepOf(wish);
-  if (wish.kind === "submit" || wish.kind === "cancel") return ending(before, wish, stamp, null);
+export function enqueued(before: Records, command: Command, stamp: Stamp, links: Links): Records {
+  const stepId = stepOf(command);
+  if (command.kind === "submit" || command.kind === "cancel") return ending(before, command, stamp, null);
   const open = stepId === null ? before : withdrawn(before);
-  if (wish.kind === "photo_removed") return photoRemoved(open, wish, stamp, links);
-  const cleared = withoutRefusals(open, wish.kind, stepId);
-  const trimmed = wish.kind === "clear" || wish.kind === "skip" ? withoutUnsentPhotos(cleared, wish, links) : cleared;
-  const older = replaceable(trimmed.queue, wish, links);
-  if (older === null) return appended(trimmed, wish, stamp);
-  const replacement: Operation = { ...wish, ...stamp, seq: older.seq, attempts: 0 };
+  if (command.kind === "photo_removed") return photoRemoved(open, command, stamp, links);
+  const cleared = withoutRefusals(open, command.kind, stepId);
+  const trimmed = command.kind === "clear" || command.kind === "skip" ? withoutUnsentPhotos(cleared, command, links) : cleared;
+  const older = replaceable(trimmed.queue, command, links);
+  if (older === null) return appended(trimmed, command, stamp);
+  const replacement: Operation = { ...command, ...stamp, seq: older.seq, attempts: 0 };
   return { ...trimmed, queue: trimmed.queue.map((operation) => (operation === older ? replacement : operation)) };
 }
 
 /** Queues the submit or cancellation; with `drawing`, the drawing of the signature before it. */
 export function ending(
   before: Records,
-  wish: Extract<Wish, { kind: "submit" | "cancel" }>,
+  command: Extract<Command, { kind: "submit" | "cancel" }>,
   stamp: Stamp,
   drawing: Stamp | null,
 ): Records {
   // A repeated tap. An attempt may have closed the run already; it is only sent again.
-  if (before.queue.some((operation) => operation.kind === wish.kind && operation.attempts > 0)) return before;
-  const open = withoutRefusals(withdrawn(before), wish.kind);
-  return appended(drawing === null ? open : appended(open, { kind: "signature" }, drawing), wish, stamp);
+  if (before.queue.some((operation) => operation.kind === command.kind && operation.attempts > 0)) return before;
+  const open = withoutRefusals(withdrawn(before), command.kind);
+  return appended(drawing === null ? open : appended(open, { kind: "signature" }, drawing), command, stamp);
 }
 
 /** Withdraws the queued submit (with its drawing) or cancellation if it was never sent. */
@@ -64,7 +64,7 @@ export function attempted(before: Records, opId: string): Records {
 }
 
 /** The server did not apply the operation, but would for another signed-in member. */
-export function notTaken(before: Records, opId: string): Records {
+export function reverted(before: Records, opId: string): Records {
   const queue = before.queue.map((operation) =>
     operation.opId === opId ? { ...operation, attempts: Math.max(0, operation.attempts - 1) } : operation,
   );
@@ -107,18 +107,18 @@ export function refused(before: Records, done: Operation, problems: readonly Pro
  * The run is closed. Operations that were never sent cannot have arrived; one that was sent is sent again to find out,
  * so of those only `done` is discarded.
  */
-export function closedTo(before: Records, done: Operation | null): Records {
+export function afterClose(before: Records, done: Operation | null): Records {
   const given = before.queue.filter((operation) => operation.opId === done?.opId || operation.attempts === 0);
   if (given.length === 0) return before;
   const queue = before.queue.filter((operation) => !given.includes(operation));
   const lost = [...before.lost, ...given.flatMap((operation) => lostBy(operation, before.run?.run ?? null))];
   const steps = lost.flatMap((entry) => (entry.stepId === null ? [] : [entry.stepId]));
-  const told = withNotice({ ...before, queue, lost }, "closed_elsewhere", []);
-  return lost.length === 0 ? told : withNotice(told, "not_arrived", steps);
+  const notified = withNotice({ ...before, queue, lost }, "closed_elsewhere", []);
+  return lost.length === 0 ? notified : withNotice(notified, "not_arrived", steps);
 }
 
 /** The server requires an identity, although the last known state had one. */
-export function identityForgotten(before: Records): Records {
+export function withoutIdentity(before: Records): Records {
   const record = before.run;
   if (record === null || record.run.executor_identity.mode !== "external") return before;
   const run: Run = { ...record.run, executor_identity: { mode: "external", name: null, email: null } };
@@ -137,36 +137,36 @@ export function refusedPhotoRemoved(before: Records, opId: string): Records {
   return left.length === before.refused.length ? before : { ...before, refused: left, notices: pruned(before, left) };
 }
 
-function appended(before: Records, wish: Wish, stamp: Stamp): Records {
+function appended(before: Records, command: Command, stamp: Stamp): Records {
   const seq = Math.max(0, ...before.queue.map((operation) => operation.seq), ...before.lost.map((entry) => entry.seq)) + 1;
-  return { ...before, queue: [...before.queue, { ...wish, ...stamp, seq, attempts: 0 }] };
+  return { ...before, queue: [...before.queue, { ...command, ...stamp, seq, attempts: 0 }] };
 }
 
-function isAnswering(wish: Wish): boolean {
-  return wish.kind === "answer" || wish.kind === "clear" || wish.kind === "skip";
+function isAnswering(command: Command): boolean {
+  return command.kind === "answer" || command.kind === "clear" || command.kind === "skip";
 }
 
 /** The unsent operation that `command` may replace. Clearing and skipping also remove photos, answering does not. */
-function replaceable(queue: readonly Operation[], wish: Wish, links: Links): Operation | null {
+function replaceable(queue: readonly Operation[], command: Command, links: Links): Operation | null {
   const subject = (operation: Operation) =>
-    wish.kind === "identity" ? operation.kind === "identity" : stepOf(wish) !== null && stepOf(operation) === stepOf(wish);
+    command.kind === "identity" ? operation.kind === "identity" : stepOf(command) !== null && stepOf(operation) === stepOf(command);
   const place = queue.findLastIndex(subject);
   const older = queue[place];
   if (older === undefined || older.attempts > 0) return null;
-  if (wish.kind === "identity") return older;
-  if (!isAnswering(wish) || !isAnswering(older)) return null;
-  if (wish.kind === "answer" && older.kind !== "answer") return null;
-  return canMove(queue, place, wish, links) ? older : null;
+  if (command.kind === "identity") return older;
+  if (!isAnswering(command) || !isAnswering(older)) return null;
+  if (command.kind === "answer" && older.kind !== "answer") return null;
+  return canMove(queue, place, command, links) ? older : null;
 }
 
 /** Whether `command` would have the same effect at `place` in the queue. */
-function canMove(queue: readonly Operation[], place: number, wish: Wish, links: Links): boolean {
-  return queue.slice(place + 1).every((later) => later.kind === "identity" || !links.related(later, wish));
+function canMove(queue: readonly Operation[], place: number, command: Command, links: Links): boolean {
+  return queue.slice(place + 1).every((later) => later.kind === "identity" || !links.related(later, command));
 }
 
 /** Unsent photos of the step are dropped: the command removes all of them. */
-function withoutUnsentPhotos(before: Records, wish: Wish, links: Links): Records {
-  const stepId = stepOf(wish);
+function withoutUnsentPhotos(before: Records, command: Command, links: Links): Records {
+  const stepId = stepOf(command);
   const others = before.queue.filter((operation) => stepOf(operation) !== stepId);
   const spare = (operation: Operation) =>
     operation.kind === "photo" &&
@@ -178,22 +178,22 @@ function withoutUnsentPhotos(before: Records, wish: Wish, links: Links): Records
 
 function photoRemoved(
   before: Records,
-  wish: Extract<Wish, { kind: "photo_removed" }>,
+  command: Extract<Command, { kind: "photo_removed" }>,
   stamp: Stamp,
   links: Links,
 ): Records {
   const doubled = before.queue.some(
-    (operation) => operation.kind === "photo_removed" && operation.stepId === wish.stepId &&
-      (wish.index === null ? operation.photoKey === wish.photoKey : operation.index === wish.index),
+    (operation) => operation.kind === "photo_removed" && operation.stepId === command.stepId &&
+      (command.index === null ? operation.photoKey === command.photoKey : operation.index === command.index),
   );
   if (doubled) return before;
-  const place = before.queue.findIndex((operation) => operation.kind === "photo" && operation.opId === wish.photoKey);
+  const place = before.queue.findIndex((operation) => operation.kind === "photo" && operation.opId === command.photoKey);
   const photo = before.queue[place];
-  if (photo === undefined) return wish.index === null ? before : appended(before, wish, stamp);
-  const others = before.queue.filter((operation) => stepOf(operation) !== wish.stepId);
+  if (photo === undefined) return command.index === null ? before : appended(before, command, stamp);
+  const others = before.queue.filter((operation) => stepOf(operation) !== command.stepId);
   const unsent = photo.attempts === 0 && others.every((other) => other.seq < photo.seq || !links.related(other, photo));
   if (unsent) return { ...before, queue: before.queue.filter((operation) => operation !== photo) };
-  return appended(before, { ...wish, index: null }, stamp);
+  return appended(before, { ...command, index: null }, stamp);
 }
 
 function without(queue: readonly Operation[], done: Operation): readonly Operation[] {
@@ -249,7 +249,7 @@ function lostBy(operation: Operation, run: Run | null): Lost[] {
   const { seq, at, kind } = operation;
   if (kind === "submit" || kind === "cancel" || kind === "signature" || kind === "identity") return [];
   const value: JsonValue = operation.kind === "answer" ? operation.value : null;
-  const same = run !== null && essenceOf(run.answers[operation.stepId]?.value) === essenceOf(value);
+  const same = run !== null && answerKey(run.answers[operation.stepId]?.value) === answerKey(value);
   return kind === "answer" && same ? [] : [{ seq, at, kind, value, stepId: operation.stepId }];
 }
 
@@ -259,7 +259,7 @@ function sameSubject(one: Operation, other: Operation): boolean {
 }
 
 /** A new command resolves rejections of the same step or kind; a changed step also those of the submit. */
-function withoutRefusals(before: Records, kind: Wish["kind"], stepId: string | null = null): Records {
+function withoutRefusals(before: Records, kind: Command["kind"], stepId: string | null = null): Records {
   const left = before.refused.filter(({ operation }) => {
     if (stepId === null) return operation.kind !== kind && !(kind === "submit" && operation.kind === "signature");
     if (operation.kind === "submit") return false;

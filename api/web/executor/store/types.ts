@@ -50,7 +50,7 @@ export type Phase =
  * For a run for members; all other runs are always `open`. `sign_in`: no session, or it has ended. `others`: the run is
  * the person's, but unsent answers of another member are on this device.
  */
-export type Door = "open" | "sign_in" | "not_member" | "assigned" | "others";
+export type Access = "open" | "sign_in" | "not_member" | "assigned" | "others";
 
 /** The organization and template that require a sign-in. */
 export interface Asking {
@@ -60,7 +60,7 @@ export interface Asking {
 }
 
 export interface Membership {
-  readonly door: Door;
+  readonly access: Access;
   readonly asking: Asking | null;
   /** The signed-in person who may not answer. */
   readonly email: string | null;
@@ -186,7 +186,7 @@ export interface RunStore {
   /** Activates the waiting version of the app and reloads (after the notice `update_ready`). */
   applyUpdate(): void;
   /** Opens the sign-in page, which returns to the run; unsent answers stay stored. */
-  signIn(asSomebodyElse: boolean): Promise<void>;
+  signIn(asOther: boolean): Promise<void>;
   /** Stops listening and sending, e.g. after a test. */
   close(): void;
 }

@@ -30,17 +30,17 @@ export function watchUpdates(ended: AbortSignal, onReady: () => void): Updates {
   let registration: ServiceWorkerRegistration | null = null;
 
   // The first installed version is not an update.
-  const tellOf = (worker: ServiceWorker | null) => {
+  const notify = (worker: ServiceWorker | null) => {
     if (worker?.state === "installed" && container.controller !== null && !ended.aborted) onReady();
   };
   const watch = (found: ServiceWorkerRegistration) => {
     registration = found;
-    tellOf(found.waiting);
+    notify(found.waiting);
     found.addEventListener(
       "updatefound",
       () => {
         const worker = found.installing;
-        worker?.addEventListener("statechange", () => tellOf(worker), { signal: ended });
+        worker?.addEventListener("statechange", () => notify(worker), { signal: ended });
       },
       { signal: ended },
     );

@@ -26,7 +26,7 @@ export type Verdict =
   /** The service requires an identity first. */
   | { readonly kind: "identity_missing" }
   /** The token is not, or no longer, valid for the run. */
-  | { readonly kind: "barred" }
+  | { readonly kind: "denied" }
   /** The run is for another member, or the membership has ended: the operation waits. */
   | { readonly kind: "not_the_member" }
   /** Retry: `network` if the service was not reached, `service` if it failed. */
@@ -48,7 +48,7 @@ export function verdictOf(reply: Reply, runId: string, now: Date): Verdict {
   const code = body?.["error"];
   if (typeof code !== "string" || typeof body?.["message"] !== "string") return again;
   if (code === "sign_in_required" || code === "assigned_to_another") return { kind: "not_the_member" };
-  if (status === 401) return { kind: "barred" };
+  if (status === 401) return { kind: "denied" };
   if (code === "run_closed") return { kind: "closed", why: "closed" };
   if (code === "run_expired") return { kind: "closed", why: "expired" };
   if (code === "run_not_found") return { kind: "closed", why: "gone" };
@@ -87,8 +87,8 @@ function resultsIn(body: Body | null): readonly Body[] {
 
 function problemsIn(body: { readonly [name: string]: JsonValue } | null, code: string): readonly Problem[] {
   const details = body?.["details"];
-  const told = Array.isArray(details) ? (details as unknown as Problem[]) : [];
-  const sound = told.filter((problem) => typeof problem?.path === "string" && typeof problem.code === "string");
+  const listed = Array.isArray(details) ? (details as unknown as Problem[]) : [];
+  const sound = listed.filter((problem) => typeof problem?.path === "string" && typeof problem.code === "string");
   if (sound.length > 0) return sound;
   const message = body?.["message"];
   return [{ path: "", code, message: typeof message === "string" ? message : "" }];

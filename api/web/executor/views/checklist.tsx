@@ -137,7 +137,7 @@ function NextBar({ run }: { run: ServerRun }) {
   const next = () => {
     const order = run.template.sections.flatMap((section) => section.steps.map((step) => step.id));
     current.current = nextGap(page.gaps.peek(), order, current.current);
-    if (current.current !== null) page.jump(current.current);
+    if (current.current !== null) page.goTo(current.current);
   };
   return (
     <div class="next-bar">

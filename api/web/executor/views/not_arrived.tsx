@@ -2,7 +2,7 @@ import { displayValue, stepsOf, type Step, type Template } from "../../core";
 import { Message } from "../../kit/controls/messages";
 import { t, translator } from "../../kit/language";
 import type { NotArrived } from "../store/types";
-import { words } from "./display_words";
+import { words } from "./display_text";
 
 /** Answers on this device that came after the checklist was closed elsewhere. */
 export function NotArrivedList({ items, template }: { items: readonly NotArrived[]; template: Template }) {

@@ -8,7 +8,7 @@ import { useApp } from "../context";
 import type { Notice } from "../store/types";
 import { SignInButton } from "./sign_in_button";
 
-interface Look {
+interface NoticeContent {
   tone: Tone;
   icon: IconName;
   title: string;
@@ -33,7 +33,7 @@ export function Notices() {
 
 function NoticeMessage({ notice, steps }: { notice: Notice; steps: readonly Step[] }) {
   const { store, page } = useApp();
-  const { tone, icon, title, text } = look(notice, store.run.value?.status ?? null);
+  const { tone, icon, title, text } = content(notice, store.run.value?.status ?? null);
   const dismiss = () => {
     // Dismissing removes the focused button, so the focus moves on.
     document.querySelector<HTMLElement>(".notices")?.focus();
@@ -41,7 +41,7 @@ function NoticeMessage({ notice, steps }: { notice: Notice; steps: readonly Step
   };
   const show = (stepId: string) => {
     store.review(false);
-    page.jump(stepId);
+    page.goTo(stepId);
   };
   const named = steps.filter((step) => notice.stepIds.includes(step.id));
   const links: ComponentChildren = named.length > 0 && (
@@ -88,7 +88,7 @@ function NoticeMessage({ notice, steps }: { notice: Notice; steps: readonly Step
   );
 }
 
-function look(notice: Notice, status: string | null): Look {
+function content(notice: Notice, status: string | null): NoticeContent {
   const count = Math.max(1, notice.stepIds.length);
   switch (notice.kind) {
     case "other_device":

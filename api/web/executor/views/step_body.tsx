@@ -1,7 +1,7 @@
 import { useComputed } from "@preact/signals";
 import { useRef, useState } from "preact/hooks";
 
-import { gapOf, kindOf, maySkip, photoBounds, type Problem, type Step } from "../../core";
+import { gapOf, kindOf, canSkip, photoBounds, type Problem, type Step } from "../../core";
 import { ids } from "../../kit/controls/control";
 import { Dialog } from "../../kit/controls/dialog";
 import { LocationControl } from "../../kit/controls/location";
@@ -23,7 +23,7 @@ export function StepBody({ step }: { step: Step }) {
   const kept = useComputed(() => store.answers.value.get(step.id));
   const stuck = useComputed(() => store.sync.value.state === "offline" || store.sync.value.state === "attention");
   const isGap = useComputed(() => page.tried.value && store.missing.value.includes(step.id));
-  const skippable = useComputed(() => store.run.value !== null && maySkip(store.run.value.template, step)).value;
+  const skippable = useComputed(() => store.run.value !== null && canSkip(store.run.value.template, step)).value;
   const answering = useAnswering(step, kept);
   const card = useRef<HTMLElement>(null);
   const [typing, setTyping] = useState(false);

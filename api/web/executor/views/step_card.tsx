@@ -6,7 +6,7 @@ import { useApp } from "../context";
 import { StepBody } from "./step_body";
 
 /** Duration of the collapse animation in the style sheet. */
-const LEAVE_MS = 200;
+const COLLAPSE_MS = 200;
 
 interface StepCardProps {
   step: Step;
@@ -31,7 +31,7 @@ export function StepCard({ step, position }: StepCardProps) {
     before.current = applies;
     if (applies || matchMedia("(prefers-reduced-motion: reduce)").matches) return setLeaving(false);
     setLeaving(true);
-    const timer = window.setTimeout(() => setLeaving(false), LEAVE_MS);
+    const timer = window.setTimeout(() => setLeaving(false), COLLAPSE_MS);
     return () => window.clearTimeout(timer);
   }, [applies]);
 

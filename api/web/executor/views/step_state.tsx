@@ -15,9 +15,9 @@ interface StepStateProps {
   keeps: boolean;
 }
 
-/** The status of the step as an icon and text. Always rendered, so that the layout does not jump. */
+/** The status of the step as an icon and text. Always rendered, so that the layout does not goTo. */
 export function StepState({ typing, ...props }: StepStateProps) {
-  const [icon, tone, text] = typing ? TYPING() : standing(props);
+  const [icon, tone, text] = typing ? TYPING() : statusOf(props);
   return (
     <p class={`step-state ${tone}`}>
       <Icon name={icon} />
@@ -29,7 +29,7 @@ export function StepState({ typing, ...props }: StepStateProps) {
 /** The displayed input is newer than the stored one and is about to be stored. */
 const TYPING = (): [IconName, string, string] => ["cloud", "", t("sync.saving")];
 
-function standing({ step, answer, held, stuck, keeps }: Omit<StepStateProps, "typing">): [IconName, string, string] {
+function statusOf({ step, answer, held, stuck, keeps }: Omit<StepStateProps, "typing">): [IconName, string, string] {
   if (held !== null) return ["alert", "is-warn", t("checklist.not_kept")];
   if (answer?.skipped) return ["skip", "", t("checklist.skipped")];
   const gap = gapOf(step, answer);

@@ -9,7 +9,7 @@ import type { SyncState } from "../store/types";
 const ICONS: Record<SyncState["state"], IconName> = { saved: "check", saving: "cloud", offline: "offline", attention: "alert", signed_out: "person" };
 const COUNTED: ReadonlySet<SyncState["state"]> = new Set(["offline", "signed_out"]);
 /** Shorter states are not announced. */
-const LASTS_MS = 1_200;
+const DELAY_MS = 1_200;
 
 /** The sync state. A tap retries at once. */
 export function SyncPill() {
@@ -33,14 +33,14 @@ export function SyncPill() {
 export function SyncNews() {
   const { store, page } = useApp();
   const state = useComputed(() => store.sync.value.state).value;
-  const told = useRef<SyncState["state"]>("saved");
+  const announced = useRef<SyncState["state"]>("saved");
   useEffect(() => {
-    if (state === "saving" || state === told.current) return;
+    if (state === "saving" || state === announced.current) return;
     const timer = window.setTimeout(() => {
       const news = detail(state, store.keeps.peek());
-      page.announce(told.current === "offline" ? `${t("sync.back_online")}. ${news}` : news);
-      told.current = state;
-    }, LASTS_MS);
+      page.announce(announced.current === "offline" ? `${t("sync.back_online")}. ${news}` : news);
+      announced.current = state;
+    }, DELAY_MS);
     return () => window.clearTimeout(timer);
   }, [state]);
   return null;

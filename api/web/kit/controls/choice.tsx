@@ -9,7 +9,7 @@ import { Dialog } from "./dialog";
 import { Icon } from "./icon";
 
 /** Maximum number of options shown as cards; longer lists are searched. */
-const GLANCE = 7;
+const MAX_CARDS = 7;
 
 interface ChoiceProps extends ControlProps {
   label: string;
@@ -25,7 +25,7 @@ export function ChoiceControl({ step, value, onChange, ...control }: AnswerProps
   const chosen = (Array.isArray(value) ? value : [value ?? ""]).map(String).filter((id) => id !== "");
   const change = (next: string[]) => void onChange(multiple && next.length > 0 ? next : (next[0] ?? null));
   const cards = { ...control, options: optionsOf(step), chosen, multiple, onChange: change };
-  return cards.options.length <= GLANCE ? <ChoiceCards {...cards} /> : <ChoiceList {...cards} label={step.label} />;
+  return cards.options.length <= MAX_CARDS ? <ChoiceCards {...cards} /> : <ChoiceList {...cards} label={step.label} />;
 }
 
 function ChoiceList({ id, label, options, chosen, multiple, labelledBy, describedBy, disabled, onChange }: ChoiceProps) {

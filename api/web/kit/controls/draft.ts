@@ -26,7 +26,7 @@ export function useDraft(
   onTyping?: (typing: boolean) => void,
   same = equal,
 ): Draft {
-  const [start] = useState(() => putAside(id));
+  const [start] = useState(() => store(id));
   const [text, setText] = useState(start ?? kept);
   const state = useRef({ text: start ?? kept, dirty: start !== null, onTheWay: 0, timer: 0, keep });
   state.current.keep = keep;
@@ -57,7 +57,7 @@ export function useDraft(
 
   useEffect(() => {
     const onHide = () => {
-      if (state.current.dirty) setAside(id, state.current.text);
+      if (state.current.dirty) readStored(id, state.current.text);
       flush();
     };
     if (state.current.dirty) flush();
@@ -99,7 +99,7 @@ export function onEnter(event: KeyboardEvent & { currentTarget: HTMLElement }, d
 /** The key contains the run's path, because step ids are unique in a checklist only. */
 const nameOf = (id: string) => `draft ${location.pathname} ${id}`;
 
-function setAside(id: string, text: string): void {
+function readStored(id: string, text: string): void {
   try {
     localStorage.setItem(nameOf(id), text);
   } catch {
@@ -107,7 +107,7 @@ function setAside(id: string, text: string): void {
   }
 }
 
-function putAside(id: string): string | null {
+function store(id: string): string | null {
   try {
     return localStorage.getItem(nameOf(id));
   } catch {

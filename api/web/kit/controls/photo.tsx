@@ -2,7 +2,7 @@ import { useComputed } from "@preact/signals";
 import { useRef, useState } from "preact/hooks";
 
 import { t, translator } from "../language";
-import { intakeOf, takeIn } from "../photos/intake";
+import { intakeOf, addPhotos } from "../photos/intake";
 import { hasCamera } from "./camera";
 import { Icon } from "./icon";
 import { PhotoCamera } from "./photo_camera";
@@ -51,7 +51,7 @@ export function PhotoControl(props: PhotoProps) {
     const replaced = retaken.current;
     retaken.current = null;
     const taken = files.slice(0, replaced === null ? room : 1);
-    await takeIn(id, {
+    await addPhotos(id, {
       photos: taken,
       refusal: files.length > taken.length ? "too_many" : null,
       keep: (photo) => onAdd(photo, replaced === null ? [] : [replaced]),

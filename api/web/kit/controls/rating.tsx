@@ -4,7 +4,7 @@ import type { AnswerProps } from "./control";
 import { wiring } from "./control";
 
 /** Maximum number of grades that fit on a phone as buttons. */
-const MOST_BUTTONS = 11;
+const MAX_BUTTONS = 11;
 
 /** Grades as a row of buttons with end labels; a select for many grades. */
 export function RatingControl(props: AnswerProps) {
@@ -17,7 +17,7 @@ export function RatingControl(props: AnswerProps) {
     const label = grade === min ? lowLabel : grade === max ? highLabel : "";
     return label ? t("rating.value_labelled", { value: grade, max, label }) : t("rating.value", { value: grade, max });
   };
-  if (grades.length > MOST_BUTTONS) {
+  if (grades.length > MAX_BUTTONS) {
     return (
       <select
         id={id}

@@ -83,7 +83,7 @@ describe("the catalogue of English", () => {
     ([, start = "", end = ""]) => new RegExp(`^${start.replaceAll(".", "\\.")}[a-z_]+${end}$`),
   );
 
-  it("has no text that nobody ever reads", () => {
+  it("has no unused text", () => {
     const unused = keys.filter((key) => !code.includes(`"${key}"`) && !made.some((form) => form.test(key)));
     expect(unused).toEqual([]);
   });

@@ -44,15 +44,15 @@ describe("a photo that is too large", () => {
     ["by its bytes", large(JPEG_BIG_ENDIAN, "image/jpeg")],
     ["by its pixels", claiming(9000, 6000)],
     ["by one side", claiming(20_000, 10)],
-  ])("%s is made smaller, which is told before it begins", async (_, given) => {
-    const told: string[] = [];
+  ])("%s is resized, with a callback before it starts", async (_, given) => {
+    const calls: string[] = [];
     const shrink = (): Promise<Blob> => {
-      told.push("shrinking");
+      calls.push("shrinking");
       return Promise.resolve(small);
     };
-    const found = await fitted(given, { shrink, onShrinking: () => told.push("told") });
+    const found = await fitted(given, { shrink, onShrinking: () => calls.push("calls") });
     expect(found).toEqual({ photo: small, madeSmaller: true });
-    expect(told).toEqual(["told", "shrinking"]);
+    expect(calls).toEqual(["calls", "shrinking"]);
   });
 
   test("and that the browser cannot decode is too large", async () => {
@@ -85,11 +85,11 @@ describe("a photo that is too large", () => {
 test.each([
   ["by what the browser says", photo("%PDF-1.7", "application/pdf")],
   ["by its bytes", large("%PDF-1.7", "")],
-])("what is no photo %s is told to be none", async (_, given) => {
+])("a file that is not a photo is reported %s", async (_, given) => {
   expect(await fitted(given, { shrink: never })).toEqual({ misfit: "no_image" });
 });
 
-test("a file that the device does not give out is told to be unreadable", async () => {
+test("a file that cannot be read is reported as unreadable", async () => {
   const gone = photo(JPEG_BIG_ENDIAN, "image/jpeg");
   gone.slice = () => {
     throw new DOMException("The file could not be read.", "NotReadableError");

@@ -1,12 +1,12 @@
 /** Prepares a photo for upload: most stay unchanged with their metadata; too large ones are resized. */
 import { headerOfPhoto, type PhotoHeader } from "./header";
-import { isTooLarge, mayBeOpened } from "./limits";
+import { isTooLarge, canDecode } from "./limits";
 import { shrunk } from "./shrinking";
 
 /** `no_image`: not a photo; `too_large`: it cannot be resized here; `not_read`: the file cannot be read. */
-export type Misfit = "no_image" | "too_large" | "not_read";
+export type PhotoProblem = "no_image" | "too_large" | "not_read";
 
-export type Fitted = { readonly photo: Blob; readonly madeSmaller: boolean } | { readonly misfit: Misfit };
+export type Fitted = { readonly photo: Blob; readonly madeSmaller: boolean } | { readonly misfit: PhotoProblem };
 
 interface Options {
   /** Called before resizing, which takes a while. */
@@ -21,10 +21,10 @@ export async function fitted(photo: Blob, { onShrinking, shrink = shrunk }: Opti
   // Small files of unknown kind are left to the service, which has more precise error codes.
   if (!isTooLarge(photo.size, header)) return { photo, madeSmaller: false };
   if (header === null) return { misfit: "no_image" };
-  if (!mayBeOpened(header)) return { misfit: "too_large" };
+  if (!canDecode(header)) return { misfit: "too_large" };
   try {
     onShrinking?.();
-    return { photo: await inTurn(() => shrink(photo, header)), madeSmaller: true };
+    return { photo: await serialized(() => shrink(photo, header)), madeSmaller: true };
   } catch {
     return { misfit: "too_large" };
   }
@@ -33,7 +33,7 @@ export async function fitted(photo: Blob, { onShrinking, shrink = shrunk }: Opti
 let last: Promise<unknown> = Promise.resolve();
 
 /** One at a time for all steps: decoding a photo of 50 megapixels takes 200 MB of memory. */
-function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+function serialized<Result>(work: () => Promise<Result>): Promise<Result> {
   const mine = last.then(work);
   last = mine.catch(() => undefined);
   return mine;

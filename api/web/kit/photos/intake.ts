@@ -4,9 +4,9 @@
  */
 import { signal } from "@preact/signals";
 
-import { fitted, type Fitted, type Misfit } from "./fitting";
+import { fitted, type Fitted, type PhotoProblem } from "./fitting";
 
-export type Refusal = Misfit | "too_many";
+export type Refusal = PhotoProblem | "too_many";
 
 export interface Intake {
   /** Photos that are not stored yet. */
@@ -30,7 +30,7 @@ export function intakeOf(id: string): Intake {
 }
 
 /** Resolves when no photo is pending. */
-export async function allTakenIn(): Promise<void> {
+export async function allReady(): Promise<void> {
   while (underWay.size > 0) await Promise.allSettled(underWay);
 }
 
@@ -43,13 +43,13 @@ interface Arrival {
 }
 
 /** Resizes the photos one by one and passes them to `keep`. */
-export function takeIn(id: string, arrival: Arrival): Promise<void> {
-  const work = takeEach(id, arrival).finally(() => underWay.delete(work));
+export function addPhotos(id: string, arrival: Arrival): Promise<void> {
+  const work = addEach(id, arrival).finally(() => underWay.delete(work));
   underWay.add(work);
   return work;
 }
 
-async function takeEach(id: string, { photos, refusal, keep, fit = fitted }: Arrival): Promise<void> {
+async function addEach(id: string, { photos, refusal, keep, fit = fitted }: Arrival): Promise<void> {
   const change = (made: (before: Intake) => Partial<Intake>) => {
     const before = intakes.peek().get(id) ?? IDLE;
     intakes.value = new Map(intakes.peek()).set(id, { ...before, ...made(before) });

@@ -10,7 +10,7 @@ const MAX_PIXELS = 52_000_000;
 const MAX_WEBP_PIXELS = 25_000_000;
 
 /** Phones take up to 200 megapixels. Decoding a larger image could crash the page. */
-const MAX_OPENED_PIXELS = 220_000_000;
+const MAX_DECODED_PIXELS = 220_000_000;
 
 export function maxPixels(kind: PhotoKind): number {
   return kind === "webp" ? MAX_WEBP_PIXELS : MAX_PIXELS;
@@ -25,8 +25,8 @@ export function isTooLarge(bytes: number, header: PhotoHeader | null): boolean {
 }
 
 /** Whether the browser can decode it safely. */
-export function mayBeOpened(header: PhotoHeader): boolean {
-  return header.size === null || header.size.width * header.size.height <= MAX_OPENED_PIXELS;
+export function canDecode(header: PhotoHeader): boolean {
+  return header.size === null || header.size.width * header.size.height <= MAX_DECODED_PIXELS;
 }
 
 export interface Attempt {

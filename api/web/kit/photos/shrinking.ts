@@ -5,9 +5,9 @@ import { ATTEMPTS, MAX_BYTES, type Size, sizeWithin } from "./limits";
 
 /** Rejects if the browser cannot decode the photo, lacks memory, or does not return the canvas content. */
 export async function shrunk(photo: Blob, header: PhotoHeader): Promise<Blob> {
-  if (!isHonest()) throw new Error("the browser does not give out what is drawn");
+  if (!isReliable()) throw new Error("the browser does not give out what is drawn");
   const exif = header.kind === "jpeg" ? exifOf(await bytesOf(photo)) : null;
-  const picture = await opened(photo, header, isTurned(exif));
+  const picture = await decoded(photo, header, isTurned(exif));
   try {
     return await firstThatFits(picture, exif === null ? null : upright(exif));
   } finally {
@@ -30,11 +30,11 @@ interface Picture extends Size {
   close(): void;
 }
 
-async function opened(photo: Blob, header: PhotoHeader, turned: boolean): Promise<Picture> {
+async function decoded(photo: Blob, header: PhotoHeader, turned: boolean): Promise<Picture> {
   try {
     return (await scaled(photo, header, turned)) ?? pictureOf(await createImageBitmap(photo));
   } catch {
-    return openedAsElement(photo);
+    return decodedAsImage(photo);
   }
 }
 
@@ -63,7 +63,7 @@ function pictureOf(bitmap: ImageBitmap): Picture {
 }
 
 /** For photos that the browser displays but cannot turn into a bitmap. */
-async function openedAsElement(photo: Blob): Promise<Picture> {
+async function decodedAsImage(photo: Blob): Promise<Picture> {
   const image = new Image();
   const address = URL.createObjectURL(photo);
   const close = () => {
@@ -120,7 +120,7 @@ const ORANGE = [240, 120, 40] as const;
 const BLUR = 12;
 
 /** Browsers with fingerprinting protection return noise or nothing instead of the canvas content. */
-function isHonest(): boolean {
+function isReliable(): boolean {
   const { context } = surface(4, 4);
   context.fillStyle = `rgb(${ORANGE.join(" ")})`;
   context.fillRect(0, 0, 4, 4);

@@ -73,19 +73,19 @@ interface AmountProps extends Shared {
 export function Amount({ value, min, max, whole = false, none, onChange, ...shared }: AmountProps) {
   const own = useId();
   const [typed, setTyped] = useState<string | null>(null);
-  const said = useRef(value);
+  const last = useRef(value);
   // A new value from outside (undo, JSON) replaces the typed text.
   useEffect(() => {
-    if (said.current !== value) setTyped(null);
-    said.current = value;
+    if (last.current !== value) setTyped(null);
+    last.current = value;
   }, [value]);
   const text = typed ?? (value === null || value === undefined ? "" : String(value));
   const problem = problemWith(text, { min, max, whole });
   const take = (next: string) => {
     setTyped(next);
     if (problemWith(next, { min, max, whole }) !== null) return;
-    said.current = next.trim() === "" ? undefined : Number(next);
-    onChange(said.current);
+    last.current = next.trim() === "" ? undefined : Number(next);
+    onChange(last.current);
   };
   return (
     <Wrapped {...shared} id={shared.id ?? own} error={problem ?? shared.error}>
@@ -97,10 +97,10 @@ export function Amount({ value, min, max, whole = false, none, onChange, ...shar
 function problemWith(text: string, { min, max, whole }: { min: number | undefined; max: number | undefined; whole: boolean }): string | null {
   if (text.trim() === "") return null;
   const value = Number(text);
-  if (!Number.isFinite(value)) return "This is no number; it is not taken.";
-  if (whole && !Number.isInteger(value)) return "Must be a whole number; it is not taken.";
-  if (min !== undefined && value < min) return `At least ${min}; it is not taken.`;
-  return max !== undefined && value > max ? `At most ${max}; it is not taken.` : null;
+  if (!Number.isFinite(value)) return "Enter a number.";
+  if (whole && !Number.isInteger(value)) return "Enter a whole number.";
+  if (min !== undefined && value < min) return `Enter at least ${min}.`;
+  return max !== undefined && value > max ? `Enter at most ${max}.` : null;
 }
 
 interface PickProps extends Shared {

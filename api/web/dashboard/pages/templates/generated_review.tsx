@@ -33,7 +33,7 @@ export function GeneratedReview({ org, made, onUse, onChange }: ReviewProps) {
   }, []);
   return (
     <div class="review">
-      <PageHead title="Review the template" trail={[{ to: `${org}/templates`, title: "Templates" }]} beside={<Badge>Not saved yet</Badge>} />
+      <PageHead title="Review the template" trail={[{ to: `${org}/templates`, title: "Templates" }]} badge={<Badge>Not saved yet</Badge>} />
       <div class="editor-bar">
         <button type="button" class="button" onClick={onChange}>
           Change the prompt
@@ -52,7 +52,7 @@ export function GeneratedReview({ org, made, onUse, onChange }: ReviewProps) {
           {firstUnsure !== undefined && (
             <div class="actions">
               <button type="button" class="button" onClick={() => goTo(stepAnchor(firstUnsure))}>
-                Go to the first unsure step
+                Go to the first uncertain step
               </button>
             </div>
           )}
@@ -78,7 +78,7 @@ function Summary({ made }: { made: Generated }) {
     return (
       <>
         <p class="message-title">{counted(origins.length, "step")}; where they came from is not known</p>
-        <p>A language model made this template. It does not say which words a step came from or how sure it is, so compare the steps with your prompt yourself.</p>
+        <p>A language model made this template. It does not report where a step came from or how certain it is, so compare the steps with your prompt.</p>
       </>
     );
   }
@@ -91,7 +91,7 @@ function Summary({ made }: { made: Generated }) {
         {steps}, {parts}
       </p>
       {unsure > 0 && <p>Check the type and the condition of each unsure step.</p>}
-      {origins.every(({ source }) => source === null) && <p>Your prompt names a job of the library, so the steps are those of the library.</p>}
+      {origins.every(({ source }) => source === null) && <p>Your prompt names a checklist of the library, so the steps are those of the library.</p>}
     </>
   );
 }

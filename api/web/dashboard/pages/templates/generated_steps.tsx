@@ -2,7 +2,7 @@
 import { useMemo } from "preact/hooks";
 
 import type { StepOrigin } from "../../../core";
-import { AUTHORING, allSteps, conditionWords, type Draft, type DraftStep } from "../../../core/authoring";
+import { AUTHORING, allSteps, conditionText, type Draft, type DraftStep } from "../../../core/authoring";
 import { Icon } from "../../../kit/controls/icon";
 import { Badge } from "../../parts/badge";
 import { showPiece, stepAnchor, whilePointed, type Pointing, type SideProps } from "./generated_pointing";
@@ -29,7 +29,7 @@ export function GeneratedSteps({ draft, origins, lit, pointing }: SideProps & { 
                   step={step}
                   number={first + index + 1}
                   origin={origins.get(step.id)}
-                  shownWhen={step.condition ? conditionWords(step.condition.when, steps) : ""}
+                  shownWhen={step.condition ? conditionText(step.condition.when, steps) : ""}
                   isLit={lit.has(step.id)}
                   pointing={pointing}
                 />

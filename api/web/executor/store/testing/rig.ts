@@ -4,7 +4,7 @@ import { IDBFactory } from "fake-indexeddb";
 import type { ExecutorIdentity, Template } from "../../../core/types";
 import { createStore } from "../store";
 import type { RunStore } from "../types";
-import { API, type Fate, FakeService, RUN_ID, TOKEN } from "./fake_service";
+import { API, type Outcome, FakeService, RUN_ID, TOKEN } from "./fake_service";
 import { step, template, when } from "./templates";
 import { settle, VirtualTime } from "./virtual_time";
 
@@ -46,7 +46,7 @@ const BLOCKED = {
   },
 } as unknown as IDBFactory;
 
-export const always = (fate: Fate) => () => fate;
+export const always = (outcome: Outcome) => () => outcome;
 export const shown = (store: RunStore, stepId: string) => store.answers.value.get(stepId);
 export const kinds = (store: RunStore) => store.notices.value.map((notice) => notice.kind);
 export const image = () => new Blob(["photo"], { type: "image/jpeg" });

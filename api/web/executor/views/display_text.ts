@@ -1,8 +1,8 @@
-import type { DisplayWords } from "../../core";
+import type { DisplayText } from "../../core";
 import { t, translator } from "../../kit/language";
 
 /** Formatting of answers in the person's language. */
-export function words(): DisplayWords {
+export function words(): DisplayText {
   const { number, list, date, time, moment } = translator.value;
   return {
     yes: t("app.yes"),

@@ -1,14 +1,14 @@
 /** Pictures and upload progress of photos in this tab, which are not stored in the database. */
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
-import type { PhotoDesk } from "./projection";
+import type { LocalPhotos } from "./projection";
 import type { Records } from "./records";
 
-export class PhotoTable {
+export class PhotoCache {
   private readonly pictures = signal<ReadonlyMap<string, string>>(new Map());
   private readonly uploads = signal<ReadonlyMap<string, number>>(new Map());
   private readonly origins = signal<ReadonlyMap<string, string>>(new Map());
 
-  readonly desk: ReadonlySignal<PhotoDesk> = computed(() => {
+  readonly desk: ReadonlySignal<LocalPhotos> = computed(() => {
     const [pictures, uploads, origins] = [this.pictures.value, this.uploads.value, this.origins.value];
     return {
       picture: (opId) => pictures.get(opId) ?? "",

@@ -12,7 +12,7 @@ import {
   isSameTemplate,
   merge,
   readJson,
-  stillOpen,
+  remainingProblems,
   stepMap,
   withReadableIds,
   type Anchored,
@@ -46,7 +46,7 @@ export interface Conflict {
 
 export type SaveOutcome = { readonly kind: "saved"; readonly stored: Stored; readonly isNew: boolean } | { readonly kind: "refused" | "conflict" };
 
-export class Workshop {
+export class EditorState {
   readonly draft = signal<Draft>({ name: "", sections: [] });
   /** The JSON view's text, if it cannot be shown as a template. */
   readonly text = signal<string | null>(null);
@@ -64,7 +64,7 @@ export class Workshop {
   /** The expanded step. */
   readonly open = signal<string | null>(null);
   /** The next announcement for screen readers. */
-  readonly voice = signal("");
+  readonly announcement = signal("");
   /** Whether the browser can store the draft. */
   readonly keeps = signal(true);
   readonly steps = computed(() => stepMap(this.draft.value));
@@ -72,18 +72,18 @@ export class Workshop {
   readonly dirty = computed(() => this.text.value !== null || !isSameTemplate(this.draft.value, this.base.value ?? NOTHING));
   readonly canUndo = computed(() => this.past.value.length > 0);
   readonly canRedo = computed(() => this.future.value.length > 0);
-  readonly readOnly = computed(() => this.mayNot || this.managedBy.value !== null);
+  readonly readOnly = computed(() => this.forbidden || this.managedBy.value !== null);
 
   /** The base of comparison and merge; null while not stored. */
   private readonly base = signal<Draft | null>(null);
   private readonly past = signal<readonly Draft[]>([]);
   private readonly future = signal<readonly Draft[]>([]);
   private last = { key: "", at: 0 };
-  private readonly mayNot: boolean;
-  private once = { body: "", key: "" };
+  private readonly forbidden: boolean;
+  private request = { body: "", key: "" };
 
   constructor(private readonly start: Start) {
-    this.mayNot = start.readOnly;
+    this.forbidden = start.readOnly;
     const { stored, kept } = start;
     this.stored.value = stored;
     this.managedBy.value = stored?.managedBy ?? null;
@@ -117,33 +117,33 @@ export class Workshop {
     batch(() => {
       if (!same) this.past.value = [...this.past.peek(), before].slice(-HISTORY);
       this.future.value = [];
-      this.become(next);
+      this.setDraft(next);
     });
   }
 
   undo(): void {
-    this.travel(this.past, this.future, "Undone.");
+    this.shift(this.past, this.future, "Undone.");
   }
 
   redo(): void {
-    this.travel(this.future, this.past, "Done again.");
+    this.shift(this.future, this.past, "Redone.");
   }
 
-  private travel(from: typeof this.past, to: typeof this.past, told: string): void {
+  private shift(from: typeof this.past, to: typeof this.past, text: string): void {
     const next = from.peek().at(-1);
     if (next === undefined) return;
     this.last = { key: "", at: 0 };
     batch(() => {
       from.value = from.peek().slice(0, -1);
       to.value = [...to.peek(), this.draft.peek()];
-      this.become(next);
-      this.say(told);
+      this.setDraft(next);
+      this.announce(text);
     });
   }
 
-  private become(next: Draft): void {
+  private setDraft(next: Draft): void {
     if (this.error.peek()?.code === BROKEN) this.error.value = null;
-    this.problems.value = stillOpen(this.problems.peek(), this.draft.peek(), next);
+    this.problems.value = remainingProblems(this.problems.peek(), this.draft.peek(), next);
     this.draft.value = next;
     this.text.value = null;
     if (this.open.peek() !== null && !this.steps.value.has(this.open.peek() ?? "")) this.open.value = null;
@@ -160,16 +160,16 @@ export class Workshop {
   }
 
   /** Returns to the last state that was a template. */
-  giveUpText(): void {
-    this.become(this.draft.peek());
+  discardText(): void {
+    this.setDraft(this.draft.peek());
   }
 
-  say(text: string): void {
-    this.voice.value = text === this.voice.peek() ? `${text}\u00a0` : text;
+  announce(text: string): void {
+    this.announcement.value = text === this.announcement.peek() ? `${text}\u00a0` : text;
   }
 
   /** Stores unsaved edits for a reload; the returned function stops that and removes them. */
-  keepWhileOpen(): () => void {
+  persist(): () => void {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const write = () => {
       clearTimeout(timer);
@@ -193,13 +193,13 @@ export class Workshop {
 
   async save(): Promise<SaveOutcome> {
     if (this.saving.peek()) return { kind: "refused" };
-    const body = this.toBeSaved();
+    const body = this.payload();
     if (body === null) return { kind: "refused" };
     this.saving.value = true;
     this.error.value = null;
     try {
       const before = this.stored.peek();
-      const stored = before === null ? await createTemplate(this.org, body, this.onceFor(body)) : await saveTemplate(this.org, before.id, body, before.v);
+      const stored = before === null ? await createTemplate(this.org, body, this.keyFor(body)) : await saveTemplate(this.org, before.id, body, before.v);
       this.saved(stored, body);
       return { kind: "saved", stored, isNew: before === null };
     } catch (error) {
@@ -211,7 +211,7 @@ export class Workshop {
   }
 
   /** null: the draft cannot be sent, and the page shows why. */
-  private toBeSaved(): Draft | null {
+  private payload(): Draft | null {
     const text = this.text.peek();
     if (text !== null) {
       const read = readJson(text);
@@ -231,32 +231,32 @@ export class Workshop {
     return named;
   }
 
-  private onceFor(body: Draft): string {
+  private keyFor(body: Draft): string {
     const text = JSON.stringify(body);
-    if (this.once.body !== text) this.once = { body: text, key: crypto.randomUUID() };
-    return this.once.key;
+    if (this.request.body !== text) this.request = { body: text, key: crypto.randomUUID() };
+    return this.request.key;
   }
 
   private saved(stored: Stored, sent: Draft): void {
     batch(() => {
       this.stored.value = stored;
       this.base.value = stored.draft;
-      this.settle();
+      this.endConflict();
       this.problems.value = [];
       // Edits made during the request stay unsaved.
-      if (this.draft.peek() === sent || this.text.peek() !== null) this.become(stored.draft);
+      if (this.draft.peek() === sent || this.text.peek() !== null) this.setDraft(stored.draft);
     });
   }
 
   private async refused(error: ApiError, body: Draft): Promise<SaveOutcome> {
-    if (error.code === "version_conflict") return this.lookWhatTheyDid(error);
+    if (error.code === "version_conflict") return this.loadConflict(error);
     if (error.code === "template_managed") this.managedBy.value = managerIn(error);
     this.problems.value = error.problems.map((problem) => anchored(problem, asDraft(body) ?? NOTHING));
     this.error.value = error;
     return { kind: "refused" };
   }
 
-  private async lookWhatTheyDid(refusal: ApiError): Promise<SaveOutcome> {
+  private async loadConflict(refusal: ApiError): Promise<SaveOutcome> {
     const id = this.id;
     try {
       if (id === null) throw refusal;
@@ -282,13 +282,13 @@ export class Workshop {
   }
 
   /** Continues with the merged changes; not saved yet. */
-  continueOnTop(choices: ReadonlyMap<string, Side>): void {
+  applyMerged(choices: ReadonlyMap<string, Side>): void {
     this.takeTheirs(this.merged(choices).draft);
-    this.say("Your changes are on top of the newer version now. They are not saved yet.");
+    this.announce("Your changes are merged into the newer version. They are not saved yet.");
   }
 
   /** Makes the next save replace the other version. */
-  standOnTheirs(): void {
+  overwrite(): void {
     this.takeTheirs(this.draft.peek());
   }
 
@@ -306,14 +306,14 @@ export class Workshop {
         this.stored.value = { ...stored, v: conflict.v, draft: conflict.theirs, updatedAt: conflict.updatedAt };
         this.base.value = conflict.theirs;
       }
-      this.settle();
+      this.endConflict();
       this.error.value = null;
       this.change(next);
       this.text.value = null;
     });
   }
 
-  private settle(): void {
+  private endConflict(): void {
     this.conflict.value = null;
     this.comparing.value = false;
   }
@@ -322,8 +322,8 @@ export class Workshop {
    * Called after a possible change by another person: without unsaved edits, the newer version is shown and returned;
    * otherwise the conflict is shown before saving.
    */
-  async lookAgain(): Promise<number | null> {
-    const found = await this.readAgain();
+  async refresh(): Promise<number | null> {
+    const found = await this.reload();
     const own = this.stored.peek();
     // The response to the person's own save shows its result.
     if (found === null || own === null || this.saving.peek() || found.v < own.v) return null;
@@ -333,11 +333,11 @@ export class Workshop {
     }
     this.managedBy.value = found.managedBy;
     if (found.v === own.v) return null;
-    this.replaced(found);
+    this.reset(found);
     return found.v;
   }
 
-  private async readAgain(): Promise<Stored | null> {
+  private async reload(): Promise<Stored | null> {
     try {
       return this.id === null ? null : await readTemplate(this.org, this.id);
     } catch (error) {
@@ -355,23 +355,23 @@ export class Workshop {
     this.saving.value = true;
     try {
       const stored = await restoreVersion(this.org, own.id, v, own.v);
-      this.replaced(stored);
+      this.reset(stored);
       return stored;
     } finally {
       this.saving.value = false;
     }
   }
 
-  private replaced(stored: Stored): void {
+  private reset(stored: Stored): void {
     batch(() => {
-      this.settle();
+      this.endConflict();
       this.stored.value = stored;
       this.base.value = stored.draft;
       this.problems.value = [];
       this.error.value = null;
       this.past.value = [];
       this.future.value = [];
-      this.become(stored.draft);
+      this.setDraft(stored.draft);
     });
   }
 }

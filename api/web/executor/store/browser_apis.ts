@@ -2,7 +2,7 @@
 import type { Channel } from "./tabs";
 import { StorageFull } from "./types";
 
-export interface Reasons {
+export interface RetryEvents {
   /** Read and send again at once. */
   readonly again: () => void;
   /** The tab became visible. */
@@ -13,7 +13,7 @@ export interface Reasons {
 }
 
 /** Listens for reasons to retry: network, focus, sign-in. */
-export function listen(ended: AbortSignal, { again, seen, offline, wouldLose }: Reasons): void {
+export function listen(ended: AbortSignal, { again, seen, offline, wouldLose }: RetryEvents): void {
   if (typeof window !== "object") return;
   const looked = () => {
     if (document.visibilityState !== "visible") return;
@@ -21,26 +21,26 @@ export function listen(ended: AbortSignal, { again, seen, offline, wouldLose }: 
     again();
   };
   // A notice is shown already; an unhandled StorageFull is no error.
-  const told = (event: PromiseRejectionEvent) => event.reason instanceof StorageFull && event.preventDefault();
-  window.addEventListener("unhandledrejection", told, { signal: ended });
+  const ignoreFull = (event: PromiseRejectionEvent) => event.reason instanceof StorageFull && event.preventDefault();
+  window.addEventListener("unhandledrejection", ignoreFull, { signal: ended });
   window.addEventListener("online", again, { signal: ended });
   window.addEventListener("offline", offline, { signal: ended });
   window.addEventListener("beforeunload", (event) => wouldLose() && event.preventDefault(), { signal: ended });
   window.addEventListener("pageshow", (event) => event.persisted && again(), { signal: ended });
   document.addEventListener("visibilitychange", looked, { signal: ended });
   // The dashboard's pages announce a sign-in on this channel.
-  const signIns = ambientChannel()?.("checklists-session") ?? null;
+  const signIns = browserChannel()?.("checklists-session") ?? null;
   if (signIns !== null) {
     signIns.onmessage = again;
     ended.addEventListener("abort", () => signIns.close());
   }
 }
 
-export function ambientLocks(): LockManager | null {
+export function browserLocks(): LockManager | null {
   return typeof navigator === "object" && "locks" in navigator ? navigator.locks : null;
 }
 
-export function ambientChannel(): ((name: string) => Channel | null) | null {
+export function browserChannel(): ((name: string) => Channel | null) | null {
   if (typeof BroadcastChannel !== "function") return null;
   return (name) => {
     try {
