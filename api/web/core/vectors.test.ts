@@ -96,7 +96,7 @@ function verdictOn(given: Case): Expected {
   }
 }
 
-describe("what the service says, the app says", () => {
+describe("the app gives the service's results", () => {
   it.each(cases.map((given, index) => [`${index}: ${JSON.stringify({ ...given, expect: undefined }).slice(0, 120)}`, given] as const))(
     "%s",
     (_, given) => {
@@ -104,13 +104,13 @@ describe("what the service says, the app says", () => {
     },
   );
 
-  it("is tried on at least 600 cases", () => {
+  it("covers at least 600 cases", () => {
     expect(cases.length).toBeGreaterThanOrEqual(600);
   });
 });
 
 describe("a normal form", () => {
-  it("is its own normal form, so that what the service gave back can be sent again", () => {
+  it("is idempotent", () => {
     for (const { kind, step, expect: expected } of cases) {
       if (kind !== "value" || expected.value === undefined) continue;
       expect(validateValue(the(steps[the(step)]), expected.value).value).toEqual(expected.value);

@@ -56,12 +56,12 @@ const DRAFT: Draft = {
 const ids = (draft: Draft) => draft.sections.map((section) => section.steps.map((one) => one.id.slice(2)).join(" ")).join(" | ");
 
 describe("moving", () => {
-  test("a step is moved before the one that stands at the place", () => {
+  test("a step is moved before the one at the target position", () => {
     expect(ids(moveStep(DRAFT, "s-c", { section: 0, step: 0 }))).toBe("c ok why | d");
     expect(ids(moveStep(DRAFT, "s-ok", { section: 0, step: 3 }))).toBe("why c ok | d");
     expect(ids(moveStep(DRAFT, "s-ok", { section: 1, step: 1 }))).toBe("why c | d ok");
   });
-  test("a place that a step has already changes nothing", () => {
+  test("the current position changes nothing", () => {
     expect(moveStep(DRAFT, "s-why", { section: 0, step: 1 })).toBe(DRAFT);
     expect(moveStep(DRAFT, "s-why", { section: 0, step: 2 })).toBe(DRAFT);
   });
@@ -72,11 +72,11 @@ describe("moving", () => {
     expect(nudgeStep(DRAFT, "s-ok", -1)).toBeNull();
     expect(nudgeStep(DRAFT, "s-d", 1)).toBeNull();
   });
-  test("sections change places, and none leaves the template", () => {
+  test("sections are moved within the template only", () => {
     expect(ids(nudgeSection(DRAFT, "g-b", -1) ?? DRAFT)).toBe("d | ok why c");
     expect(nudgeSection(DRAFT, "g-b", 1)).toBeNull();
   });
-  test("what is not touched stays the same object", () => {
+  test("unchanged steps stay the same objects", () => {
     const next = withStep(DRAFT, "s-c", { label: "Other" });
     expect(next.sections[1]).toBe(DRAFT.sections[1]);
     expect(next.sections[0]?.steps[0]).toBe(DRAFT.sections[0]?.steps[0]);
@@ -90,8 +90,8 @@ describe("moving", () => {
   });
 });
 
-describe("adding and taking away", () => {
-  test("ids are of labels once the template is stored, and conditions go with them", () => {
+describe("adding and removing", () => {
+  test("ids are made from labels when the template is stored, and conditions follow", () => {
     const { draft, id } = addStep(DRAFT, "boolean", { section: 1, step: 1 });
     const labelled = withStep(draft, id, { label: "Türen zu? (Ganz)" });
     const asked = withStep(addSection(labelled, 1).draft, "s-d", { condition: { when: { step: id, op: "eq", value: true } } });
@@ -101,14 +101,14 @@ describe("adding and taking away", () => {
     expect(named.sections.at(-1)?.id).toBe("g-1");
     expect(withReadableIds(named)).toBe(named);
   });
-  test("labels in other scripts, or the same label twice, give ids all the same", () => {
+  test("labels in other scripts and duplicate labels give valid ids", () => {
     expect(slugOf("冷蔵庫")).toBe("");
     const first = addStep(DRAFT, "text", { section: 0, step: 0 });
     const second = addStep(withStep(first.draft, first.id, { label: "Fridge" }), "text", { section: 0, step: 0 });
     const named = withReadableIds(withStep(second.draft, second.id, { label: "Fridge" }));
     expect(ids(named)).toBe("fridge fridge-2 ok why c | d");
   });
-  test("a copy stands behind its original under another id", () => {
+  test("a copy follows its original under another id", () => {
     const made = duplicateStep(DRAFT, "s-why");
     expect(made?.draft && ids(made.draft)).toBe("ok why why-2 c | d");
     expect(made && stepOf(made.draft, made.id)?.condition).toEqual(stepOf(DRAFT, "s-why")?.condition);
@@ -144,7 +144,7 @@ describe("conditions", () => {
     expect(withoutSource(when, "s-a")).toEqual({ step: "s-b", op: "gt", value: 3 });
     expect(withoutSource({ step: "s-a", op: "eq", value: true }, "s-a")).toBeNull();
   });
-  test("are said as a sentence, with the words that the person reads", () => {
+  test("are formatted as a sentence", () => {
     const steps = stepMap({ name: "", sections: [{ id: "g-a", title: "", steps: [step("s-a", { config: { false_label: "Broken" } }), source({ type: "number", label: "Heat", config: { unit: "°C" } })] }] });
     expect(conditionText(when, steps)).toBe("“a” is Yes or (“Heat” is more than 3 °C and “a” is not answered)");
     expect(conditionText({ step: "s-a", op: "eq", value: false }, steps)).toBe("“a” is Broken");
@@ -173,23 +173,23 @@ describe("conditions", () => {
 
 describe("differences in words", () => {
   const described = (after: Draft, before = DRAFT) => changesBetween(before, after).map(changeLine);
-  test("say what became of a step", () => {
+  test("describe changes of a step", () => {
     expect(described(withStep(DRAFT, "s-ok", { required: true }))).toEqual(["Step “Fridge ok?”: required: no → yes"]);
     expect(described(withStep(DRAFT, "s-why", { condition: undefined }))).toEqual(["Step “why”: shown when: “Fridge ok?” is No → always"]);
     expect(described(removeStep(DRAFT, "s-d"))).toEqual(["Step “d” removed"]);
     expect(described(addStep(DRAFT, "rating", { section: 1, step: 1 }).draft)).toEqual(["Step “s-new-1” added to Section “Bar” (rating)"]);
   });
-  test("say what became of sections and of the template", () => {
+  test("describe changes of sections and of the template", () => {
     expect(described({ ...DRAFT, name: "Warm store", settings: { allow_skip: true } })).toEqual(["Template: name: “Cold store” → “Warm store”", "Template: steps may be skipped: no → yes"]);
     expect(described({ ...DRAFT, sections: [DRAFT.sections[0] ?? { id: "", title: "", steps: [] }] })).toEqual(["Section “Bar” removed with 1 step", "Step “d” removed"]);
   });
-  test("tell one move as one move", () => {
+  test("report one move as one change", () => {
     expect(described(moveStep(DRAFT, "s-ok", { section: 0, step: 3 }))).toEqual(["Step “Fridge ok?” moved behind “c”"]);
     expect(described(moveStep(DRAFT, "s-c", { section: 1, step: 0 }))).toEqual(["Step “c” moved to Section “Bar”"]);
     expect([...movedIds(["1", "2", "3", "4"], ["4", "1", "2", "3"])]).toEqual(["4"]);
     expect(movedIds(["1", "2"], ["2"]).size).toBe(0);
   });
-  test("defaults that are written down are none", () => {
+  test("do not include explicit defaults", () => {
     expect(described({ ...DRAFT, description: "", tags: [], execution: { scope: "any" } })).toEqual([]);
   });
 });
@@ -244,14 +244,14 @@ describe("JSON", () => {
 
 describe("the service's problems", () => {
   const problem = { path: "sections[0].steps[1].config.placeholder", code: "too_long", message: "Too long." };
-  test("go with the step that they are about", () => {
+  test("follow their step", () => {
     const bound = anchored(problem, DRAFT);
     expect(bound).toMatchObject({ owner: "s-why", field: "config.placeholder" });
     const moved = moveStep(DRAFT, "s-why", { section: 1, step: 0 });
     expect(pathOf(bound, moved)).toBe("sections[1].steps[0].config.placeholder");
     expect(remainingProblems([bound], DRAFT, moved)).toEqual([bound]);
   });
-  test("end when what they are about is changed or gone, and not before", () => {
+  test("are removed when their field is changed or gone", () => {
     const bound = [anchored(problem, DRAFT)];
     expect(remainingProblems(bound, DRAFT, withStep(DRAFT, "s-why", { label: "Other" }))).toHaveLength(1);
     expect(remainingProblems(bound, DRAFT, withStep(DRAFT, "s-why", { config: { placeholder: "x" } }))).toHaveLength(0);
@@ -262,7 +262,7 @@ describe("the service's problems", () => {
   });
 });
 
-test("what is sent says everything, so that nothing that was taken away stays", () => {
+test("the patch contains removals and defaults", () => {
   expect(patchOf({ ...DRAFT, settings: { est_minutes: 5 } })).toMatchObject({ description: "", tags: [], settings: { allow_skip: false, signature_on_complete: false, est_minutes: 5 } });
   expect(patchOf({ name: "A" } as Draft)).toMatchObject({ sections: null });
   expect(authored({ id: "t-1", v: 3, name: "A", sections: [], managed_by: null })).toEqual({ name: "A", sections: [] });

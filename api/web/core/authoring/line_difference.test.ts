@@ -17,7 +17,7 @@ describe("a difference line by line", () => {
     expect(rendered(lines(40), lines(40, { 5: "a", 12: "b" }))).toHaveLength(1);
     expect(rendered(lines(40), lines(40, { 5: "a", 13: "b" }))).toHaveLength(2);
   });
-  test("is empty for equal texts, and knows what was only added or taken away", () => {
+  test("is empty for equal texts, and shows added and removed lines", () => {
     expect(rendered(lines(9), lines(9))).toEqual([]);
     expect(rendered(lines(3), lines(3, { 1: null }))).toEqual([" line 0\n-line 1\n line 2"]);
     expect(rendered("a", "a\nb")).toEqual([" a\n+b"]);

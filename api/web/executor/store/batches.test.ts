@@ -95,8 +95,8 @@ describe("a queue that waited", () => {
   });
 });
 
-describe("what is said of one operation of a batch", () => {
-  test("a refusal stops none of the others, stays on screen, and takes the submit behind it back", async () => {
+describe("the result of one operation of a batch", () => {
+  test("a rejection stops no other operation, stays on screen, and withdraws the submit after it", async () => {
     rig.serve(MANY);
     const store = await rig.visit();
     await afterOffline(store, async () => {
@@ -112,7 +112,7 @@ describe("what is said of one operation of a batch", () => {
     expect(store.sync.value).toEqual({ state: "attention", waiting: 0 });
   });
 
-  test("what there is no room for now is sent again later", async () => {
+  test("operations without room are sent again later", async () => {
     rig.serve(MANY);
     const store = await rig.visit();
     await afterOffline(store, async () => {
@@ -125,7 +125,7 @@ describe("what is said of one operation of a batch", () => {
     expect(store.sync.value).toEqual({ state: "saved", waiting: 0 });
   });
 
-  test("of a run that was closed meanwhile what did not arrive is shown, and only that", async () => {
+  test("in a run closed elsewhere, only late answers are shown", async () => {
     rig.serve(MANY);
     const store = await rig.visit();
     rig.service.outcome = always("lost_request");
@@ -144,7 +144,7 @@ describe("what is said of one operation of a batch", () => {
     expect(store.phase.value).toBe("done");
   });
 
-  test("who has to say first who they are keeps what they answered", async () => {
+  test("a required identity keeps the answers in the queue", async () => {
     rig.serve(PLAIN, { mode: "external", name: "Ada", email: "ada@example.com" });
     const store = await rig.visit();
     await afterOffline(store, async () => {
@@ -161,7 +161,7 @@ describe("what is said of one operation of a batch", () => {
   });
 });
 
-test("a queue that met a busy proxy goes in one request again", async () => {
+test("a queue that met a busy proxy is sent in one request again", async () => {
   rig.serve(MANY);
   const store = await rig.visit();
   await afterOffline(store, async () => {
@@ -175,7 +175,7 @@ test("a queue that met a busy proxy goes in one request again", async () => {
   expect(writes()).toEqual([BATCH]);
 });
 
-describe("a service that takes no batches", () => {
+describe("a service without batches", () => {
   for (const status of [404, 405] as const) {
     test(`(${status}: it is older than the app) gets everything one by one`, async () => {
       rig.serve(MANY);
@@ -192,7 +192,7 @@ describe("a service that takes no batches", () => {
     });
   }
 
-  test("is asked again after a while; nothing of what it did not take counts as sent", async () => {
+  test("is tried again after a while; operations that it did not process do not count as sent", async () => {
     rig.serve(MANY);
     const store = await rig.visit();
     rig.service.noBatches = 404;
@@ -214,7 +214,7 @@ describe("a service that takes no batches", () => {
     expect(writes()).toEqual([BATCH]);
   });
 
-  test("but fails is asked about each operation, so that a single one holds up no other", async () => {
+  test("but fails gets each operation alone, so that one blocks no other", async () => {
     rig.serve(MANY);
     const store = await rig.visit();
     rig.service.outcome = always("lost_request");

@@ -27,7 +27,7 @@ test("without a session the sign-in view names the organization, and the checkli
   expect(opened()).toBe(0);
 });
 
-test("who comes back from signing in needs no token in the address, and gets the checklist", async () => {
+test("after signing in, the checklist opens without a token in the address", async () => {
   (await rig.visit()).close();
   service.signedIn = "u-ada";
   const store = await rig.visit({ token: null });
@@ -39,7 +39,7 @@ test("who comes back from signing in needs no token in the address, and gets the
   expect([...service.by.values()]).toEqual(["u-ada"]);
 });
 
-test("a run for others never shows the session", async () => {
+test("a run that is not for members never sends the session", async () => {
   rig.serve(PLAIN);
   const seen: (string | undefined)[] = [];
   const { fetch } = rig.service;
@@ -77,7 +77,7 @@ test("a session that ends keeps everything in the queue, and the same operations
   expect(service.applied).toContain(tried[0]);
 });
 
-test("a submit that met no session can be taken back, one whose outcome is unknown cannot", async () => {
+test("a submit without a session can be withdrawn, one with an unknown result cannot", async () => {
   service.signedIn = "u-ada";
   const store = await rig.visit();
   service.signedIn = null;
@@ -96,7 +96,7 @@ test("a submit that met no session can be taken back, one whose outcome is unkno
   expect(await store.withdraw()).toBe(false);
 });
 
-test("who signs in meanwhile in another tab goes on here", async () => {
+test("a sign-in in another tab resumes this one", async () => {
   service.signedIn = "u-ada";
   const store = await rig.visit();
   service.signedIn = null;
@@ -110,7 +110,7 @@ test("who signs in meanwhile in another tab goes on here", async () => {
   expect(store.membership.value.access).toBe("open");
 });
 
-test("another member on the same device sees and sends nothing of the first one's, who sends it later", async () => {
+test("another member on the same device neither sees nor sends the first one's answers", async () => {
   service.signedIn = "u-ada";
   const store = await rig.visit();
   service.outcome = always("lost_request");
@@ -133,7 +133,7 @@ test("another member on the same device sees and sends nothing of the first one'
   expect([...service.by.values()]).toEqual(["u-ada"]);
 });
 
-test("also when the run was given to the other member, the first one's answers are not taken for theirs", async () => {
+test("after reassignment, the first member's answers are not sent as the other's", async () => {
   service.signedIn = "u-ada";
   const store = await rig.visit();
   service.outcome = always("lost_request");
@@ -150,7 +150,7 @@ test("also when the run was given to the other member, the first one's answers a
   expect([bobs.sync.value.waiting, service.answers.size]).toEqual([1, 0]);
 });
 
-test("a switch of sessions behind the page's back sends nothing in the wrong name", async () => {
+test("a change of session in another tab sends nothing under the wrong name", async () => {
   service.signedIn = "u-ada";
   const store = await rig.visit();
   service.signedIn = "u-bob";
@@ -167,7 +167,7 @@ test("a person who is not a member sees their email address", async () => {
   expect(store.membership.value).toMatchObject({ email: "u-eve@example.com", asking: { organization: "Bright Kitchens" } });
 });
 
-test("who was removed meanwhile loses nothing that was typed, and sends it once they are a member again", async () => {
+test("a removed member keeps their answers, which are sent once they are a member again", async () => {
   service.signedIn = "u-ada";
   const store = await rig.visit();
   service.members.delete("u-ada");
@@ -182,7 +182,7 @@ test("who was removed meanwhile loses nothing that was typed, and sends it once 
   expect(service.answers.get("s-a")?.value).toBe("typed");
 });
 
-test("a checklist that was opened goes on without network", async () => {
+test("an opened checklist works offline", async () => {
   service.signedIn = "u-ada";
   (await rig.visit()).close();
   service.outcome = always("lost_request");

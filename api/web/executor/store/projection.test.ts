@@ -16,14 +16,14 @@ const queue = (...commands: Command[]): Records => ({
 });
 const answer = (stepId: string, value: string): Command => ({ kind: "answer", stepId, value, geo: null });
 
-test("steps that did not change are the same objects, so that they need not be drawn", () => {
+test("unchanged steps are the same objects, so that they are not rendered", () => {
   const first = project(queue(answer("s-a", "1"), answer("s-b", "1")), CHECKLIST, DESK, new Map());
   const second = project(queue(answer("s-a", "2"), answer("s-b", "1")), CHECKLIST, DESK, first.answers);
   expect(second.answers.get("s-b")).toBe(first.answers.get("s-b"));
   expect(second.answers.get("s-a")).toMatchObject({ value: "2" });
 });
 
-test("what an answer does not change is not drawn again either", () => {
+test("unaffected data are the same objects", () => {
   const first = project(queue(answer("s-a", "1")), CHECKLIST, DESK, new Map());
   const second = settledOn(first, project(queue(answer("s-a", "2")), CHECKLIST, DESK, first.answers));
   expect([second.applicable, second.missing, second.progress]).toEqual([first.applicable, first.missing, first.progress]);
@@ -34,7 +34,7 @@ test("what an answer does not change is not drawn again either", () => {
   expect(third.missing).toEqual(["s-a"]);
 });
 
-test("a refused answer counts as a gap, and not as an answer", () => {
+test("a rejected answer counts as missing", () => {
   const [operation] = queue(answer("s-a", "wrong")).queue;
   if (operation === undefined) throw new Error("no operation");
   const records = { ...NO_RECORDS, refused: [{ operation, problems: [{ path: "value", code: "too_long" }] }] };
@@ -74,7 +74,7 @@ const OPEN: Situation = {
   hasToken: true, hasPreview: false, status: "in_progress", identity: { mode: "anonymous" }, reviewing: false, timeIsUp: false, failure: "none", access: "open",
 };
 
-test("what is on screen follows from what is known", () => {
+test("the phase follows from the state", () => {
   expect(phaseOf(OPEN)).toBe("checklist");
   expect(phaseOf({ ...OPEN, reviewing: true })).toBe("review");
   expect(phaseOf({ ...OPEN, failure: "unreachable" })).toBe("checklist");
@@ -105,14 +105,14 @@ test("needs attention takes precedence over the network state", () => {
   expect(syncOf({ ...quiet, waiting: 1, failures: 5 }).state).toBe("attention");
 });
 
-test("run and token are read from the address, and nothing else is taken for them", () => {
+test("run id and token are parsed from the address only", () => {
   expect(runIdIn("/prefix/r/r-00000000-0000-4000-8000-000000000001")).toBe("r-00000000-0000-4000-8000-000000000001");
   expect(runIdIn("/prefix/r/index.html")).toBeNull();
   expect(tokenIn(`#${"a".repeat(43)}`)).toBe("a".repeat(43));
   expect(tokenIn("#section")).toBeNull();
 });
 
-test("operations have ids of their own also where the browser makes none", () => {
+test("operation ids are unique without randomUUID", () => {
   const poor = { getRandomValues: (bytes: Uint8Array) => bytes.fill(255) } as unknown as Crypto;
   expect(newOpId(poor)).toBe("ffffffff-ffff-4fff-bfff-ffffffffffff");
   expect(newOpId()).not.toBe(newOpId());

@@ -28,7 +28,7 @@ describe("an answer", () => {
     expect(store.sync.value).toEqual({ state: "saved", waiting: 0 });
   });
 
-  test("that waits survives the death of the tab and arrives from the next one, which needs no token in its address", async () => {
+  test("that waits survives a crash of the tab and is sent by the next one without a token in its address", async () => {
     const first = await rig.visit();
     rig.service.outcome = always("lost_request");
     await first.answer("s-a", "warm");
@@ -43,7 +43,7 @@ describe("an answer", () => {
     expect(second.sync.value.state).toBe("saved");
   });
 
-  test("that was applied without a reply is sent again and counts once", async () => {
+  test("that was applied without a response is sent again and applied once", async () => {
     const store = await rig.visit();
     const fates: Outcome[] = ["lost_reply", "hangs", "busy", "login_page", "broken", "limited"];
     rig.service.outcome = (call) => (call.method === "GET" ? "ok" : (fates.shift() ?? "ok"));
@@ -66,7 +66,7 @@ describe("an answer", () => {
     expect(rig.service.history).toEqual([["s-a", "1"], ["s-a", "3"]]);
   });
 
-  test("of a follow-up question is taken although its reason is taken back before the network returns", async () => {
+  test("of a follow-up question is accepted although its source is changed before the network returns", async () => {
     rig.serve(FOLLOW_UP);
     const store = await rig.visit();
     rig.service.outcome = always("lost_request");
@@ -110,7 +110,7 @@ describe("an answer", () => {
     expect(rig.service.history).toEqual([["s-a", "warm"]]);
   });
 
-  test("that fails again and again asks for attention, and holds up no other step", async () => {
+  test("that fails repeatedly shows needs attention, and blocks no other step", async () => {
     const store = await rig.visit();
     rig.service.outcome = (call) => (call.path.startsWith("/answers/s-a") ? "broken" : "ok");
     await store.answer("s-a", "warm");
@@ -170,7 +170,7 @@ describe("a photo", () => {
     expect(store.sync.value.waiting).toBe(0);
   });
 
-  test("is retaken: the new one is there, and the old one is gone here and at the service", async () => {
+  test("is retaken: the new one replaces the old one on the device and in the service", async () => {
     const store = await rig.visit();
     await store.addPhoto("s-photo", image());
     await settle();
@@ -183,7 +183,7 @@ describe("a photo", () => {
     expect(store.sync.value).toEqual({ state: "saved", waiting: 0 });
   });
 
-  test("that was never sent is simply forgotten when it is taken back", async () => {
+  test("that was never sent is dropped when it is removed", async () => {
     const store = await rig.visit();
     rig.service.outcome = always("lost_request");
     await store.answer("s-photo", null);
@@ -196,8 +196,8 @@ describe("a photo", () => {
   });
 });
 
-describe("a browser that keeps nothing", () => {
-  test("says so, and what is answered is sent all the same", async () => {
+describe("a browser without storage", () => {
+  test("shows a notice and sends answers", async () => {
     const store = await rig.visit({ blocked: true });
     expect(store.keeps.value).toBe(false);
     expect(kinds(store)).toEqual(["not_keeping"]);
@@ -212,7 +212,7 @@ describe("a browser that keeps nothing", () => {
     expect(store.phase.value).toBe("done");
   });
 
-  test("holds what waits for a network for as long as the tab lives", async () => {
+  test("keeps unsent answers until the tab is closed", async () => {
     const store = await rig.visit({ blocked: true });
     rig.service.outcome = always("lost_request");
     await store.answer("s-a", "warm");
@@ -225,7 +225,7 @@ describe("a browser that keeps nothing", () => {
 });
 
 describe("a full device", () => {
-  test("shows nothing as kept that is not, and says so", async () => {
+  test("shows nothing as stored that is not, and adds a notice", async () => {
     const store = await rig.visit();
     const put = vi.spyOn(IDBObjectStore.prototype, "put").mockImplementation(() => {
       throw new DOMException("full", "QuotaExceededError");
@@ -240,7 +240,7 @@ describe("a full device", () => {
     expect(shown(store, "s-a")?.value).toBe("warm");
   });
 
-  test("keeps the photo that another one was to take the place of", async () => {
+  test("keeps the photo whose replacement was not stored", async () => {
     const store = await rig.visit();
     rig.service.outcome = always("lost_request");
     await store.addPhoto("s-photo", image());
@@ -256,7 +256,7 @@ describe("a full device", () => {
     expect(rig.service.answers.get("s-photo")?.photos).toHaveLength(1);
   });
 
-  test("still sends what it has, which makes room again", async () => {
+  test("still sends, which frees space", async () => {
     const store = await rig.visit();
     rig.service.outcome = always("lost_request");
     await store.answer("s-a", "warm");

@@ -57,11 +57,11 @@ describe("a command that joins the queue", () => {
     expect(outline(records)).toEqual(["photo s-photo", "clear s-photo", "answer s-photo"]);
   });
 
-  test("spares the upload of photos that it takes away", () => {
+  test("drops unsent photos that it removes", () => {
     expect(outline(after(NO_RECORDS, photo(), photo(), { kind: "skip", stepId: "s-photo" }))).toEqual(["skip s-photo"]);
   });
 
-  test("takes back a submit that was not sent, and only such a one", () => {
+  test("withdraws an unsent submit, and no other", () => {
     const queued = after(NO_RECORDS, submit);
     expect(outline(after(queued, answer("s-a")))).toEqual(["answer s-a"]);
     expect(outline(after(sent(queued, 0), answer("s-a")))).toEqual(["submit", "answer s-a"]);
@@ -102,8 +102,8 @@ describe("what is sent next", () => {
   });
 });
 
-describe("what the server says", () => {
-  test("gives a removal the index of the photo that it waited for", () => {
+describe("results of the server", () => {
+  test("set the index of a pending removal", () => {
     const uploading = sent(after(WITH_RUN, photo()), 0);
     const removal: Command = { kind: "photo_removed", stepId: "s-photo", photoKey: at(uploading, 0).opId, index: null };
     const records = after(uploading, removal);
@@ -123,7 +123,7 @@ describe("what the server says", () => {
     expect(refused(records, at(records, 0), []).refused).toEqual([]);
   });
 
-  test("refusing the drawing of a signature takes the submit back, and the next submit settles it", () => {
+  test("rejecting the drawing of a signature withdraws the submit, and the next submit resolves it", () => {
     const stamps = () => [{ opId: `op-${(count += 1)}`, at: "" }, { opId: `op-${(count += 1)}`, at: "" }] as const;
     const signed = ending(WITH_RUN, { kind: "submit", signature: "Ada" }, ...stamps());
     expect(outline(signed)).toEqual(["signature", "submit"]);
@@ -134,14 +134,14 @@ describe("what the server says", () => {
     expect(outline(again)).toEqual(["signature", "submit"]);
   });
 
-  test("closing the run gives up what was never sent, and asks about what was", () => {
+  test("closing the run discards unsent operations, and sends attempted ones again", () => {
     const records = after(sent(after(WITH_RUN, answer("s-a")), 0), answer("s-gate", true));
     expect(outline(afterClose(records, null))).toEqual(["answer s-a"]);
     expect(afterClose(records, at(records, 0)).lost).toMatchObject([{ stepId: "s-a" }, { stepId: "s-gate" }]);
   });
 });
 
-describe("a state that was read", () => {
+describe("a state read from the server", () => {
   const read = (records: Records, answers: typeof RUN.answers, epoch = 0) => refreshed(records, { ...RUN, answers }, epoch, 0, NOW);
   const given = (value: string, at: string, photos: ReturnType<typeof picture>[] = []) => ({ value, photos, geo: null, at, by: null });
 
@@ -157,7 +157,7 @@ describe("a state that was read", () => {
     expect(read(own, { "s-a": given("theirs", "1") }).notices).toMatchObject([{ kind: "other_device", stepIds: ["s-a"] }]);
   });
 
-  test("keeps signed addresses while they last, so that no picture is loaded twice", () => {
+  test("keeps signed URLs while they are valid, so that no picture is loaded twice", () => {
     const url = (seconds: number) => `/photo?e=${NOW.getTime() / 1000 + seconds}&s=1`;
     const known = read(WITH_RUN, { "s-photo": given("", "1", [picture(0, url(3600))]) });
     expect(read(known, { "s-photo": given("", "1", [picture(0, url(3630))]) }, 1)).toBe(known);

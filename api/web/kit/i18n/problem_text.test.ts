@@ -38,7 +38,7 @@ const OF_THE_SERVICE: readonly Problem[] = [
 ];
 
 describe("what is wrong", () => {
-  it.each(languages)("has words in %s for everything that the core refuses", async (language) => {
+  it.each(languages)("has a text in %s for every problem of the core", async (language) => {
     const translator = createTranslator(language, await loadMessages(language));
     for (const { problem } of refused) expect(problemText(translator, problem)).toMatch(/^[^{}]{4,}$/);
     for (const problem of OF_THE_SERVICE) {
@@ -46,13 +46,13 @@ describe("what is wrong", () => {
     }
   });
 
-  it("says of every image that the service refuses what to do about it", () => {
+  it("says what to do about every rejected image", () => {
     const unknown = problemText(english, { path: "photo", code: "from_the_future" });
     const vague = vectors.photo_refusals.filter((code) => problemText(english, { path: "photo", code }) === unknown);
     expect(vague).toEqual(["too_slow"]);
   });
 
-  it("is only left general where no person can cause it", () => {
+  it("has the general text only for problems that no person can cause", () => {
     const general = refused.filter(({ problem }) => problemText(english, problem) === english.t("problem.generic"));
     const kinds = new Set(general.map(({ type, problem }) => `${type} ${problem.code}`));
     expect([...kinds].sort()).toEqual(["instruction no_answer", "photo wrong_type", "scan wrong_type", "text wrong_type"]);

@@ -64,7 +64,7 @@ describe("a photo that is too large", () => {
     expect(await fitted(claiming(30_000, 30_000), { shrink: never, onShrinking: never })).toEqual({ misfit: "too_large" });
   });
 
-  test("is made smaller alone, whatever became of the one before", async () => {
+  test("is resized one at a time, also after a failure", async () => {
     let [running, most, turn] = [0, 0, 0];
     const shrink = async () => {
       running += 1;

@@ -19,7 +19,7 @@ const photos = (...fates: Fate[]) => fates.map((fate) => new Blob([fate]));
 const ignore = () => undefined;
 
 describe("photos that come in", () => {
-  test("are kept in their order, and those that do not fit are left out with a reason", async () => {
+  test("are stored in order, and unsuitable ones are rejected with a reason", async () => {
     const kept: string[] = [];
     const keep = async (photo: Blob) => void kept.push(await photo.text());
     await addPhotos("order", { photos: photos("fits", "misfits", "shrinks", "shrinks"), refusal: null, keep, fit });
@@ -50,20 +50,20 @@ describe("photos that come in", () => {
     expect(intakeOf("again")).toMatchObject({ madeSmaller: 0, refusal: null });
   });
 
-  test("that are too many say so, unless there is more to say of one that was taken", async () => {
+  test("beyond the maximum are reported, unless another photo has a problem", async () => {
     await addPhotos("many", { photos: photos("fits"), refusal: "too_many", keep: ignore, fit });
     expect(intakeOf("many").refusal).toBe("too_many");
     await addPhotos("many", { photos: photos("misfits"), refusal: "too_many", keep: ignore, fit });
     expect(intakeOf("many").refusal).toBe("too_large");
   });
 
-  test("take up no room any more when keeping one of them has failed", async () => {
+  test("no longer count after storing one has failed", async () => {
     const broken = addPhotos("broken", { photos: photos("fits", "fits"), refusal: null, keep: () => Promise.reject(new Error("closed")), fit });
     await expect(broken).rejects.toThrow("closed");
     expect(intakeOf("broken")).toMatchObject({ waiting: 0 });
   });
 
-  test("are waited for by who wants to submit, however many come meanwhile", async () => {
+  test("are awaited before a submit, including later ones", async () => {
     const kept: string[] = [];
     const arrival = (name: string) => ({ photos: photos("fits"), refusal: null, fit, keep: () => void kept.push(name) });
     void addPhotos("one", {
