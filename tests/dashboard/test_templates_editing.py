@@ -200,7 +200,7 @@ async def test_every_kind_of_step_is_added_and_taken_by_the_service(office: Offi
     for kind in KINDS:
         await screen.page.get_by_role("button", name="Add a step to All of them").click()
         await screen.dialog().locator(".type-name").get_by_text(kind, exact=True).click()
-        await screen.page.get_by_label(re.compile("What is (asked|to be read)")).fill(f"A {kind}")
+        await screen.page.get_by_label(re.compile("^(Question|Text)$")).fill(f"A {kind}")
         if kind.startswith("Choice"):
             await screen.page.get_by_label("Option 1", exact=True).fill("One")
             await screen.page.get_by_label("Option 2", exact=True).fill("Two")
