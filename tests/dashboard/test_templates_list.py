@@ -156,7 +156,7 @@ async def test_a_generated_template_is_reviewed_next_to_its_prompt(signed_in: Si
     await rows.nth(2).hover()
     await expect(main.locator(".prompt-text .is-lit")).to_have_text(words[2])
     await page.mouse.move(0, 0)
-    await screen.button("Go to the first uncertain step").press("Enter")
+    await screen.button("Go to the first unsure step").press("Enter")
     step, piece = rows.nth(1).get_by_role("button"), used.nth(1)
     await expect(step).to_be_focused()
     await expect(main.locator(".prompt-text .is-lit")).to_have_text(words[1])
@@ -181,7 +181,7 @@ async def test_a_generated_template_is_reviewed_next_to_its_prompt(signed_in: Si
     by_model = {**made, "steps": silent, "unused": []}
     await page.route("**/templates/generate*", lambda route: route.fulfill(json=by_model))
     await screen.button("Generate").click()
-    await expect(summary).to_contain_text("A language model made this template. It does not say which words")
+    await expect(summary).to_contain_text("A language model made this template. It does not report where a step")
     await expect(rows).to_have_count(len(words))
     await expect(main.locator(".piece, .row-origin")).to_have_count(0)
     await screen.looks_right()

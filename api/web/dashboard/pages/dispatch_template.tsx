@@ -95,7 +95,7 @@ function NoTemplates({ organizationId }: { organizationId: string }) {
   return (
     <div class="prose-block">
       <p>
-        There is no template yet, and a run needs one. {may("editor") && <Link to={`${organizationId}/templates`}>Create the first template</Link>}, or do it from your own program:
+        No templates yet, and a run needs one. {may("editor") && <Link to={`${organizationId}/templates`}>Create the first template</Link>}, or do it from your own program:
       </p>
       <CommandToCopy command={command} />
     </div>

@@ -52,7 +52,7 @@ export function GeneratedReview({ org, made, onUse, onChange }: ReviewProps) {
           {firstUnsure !== undefined && (
             <div class="actions">
               <button type="button" class="button" onClick={() => goTo(stepAnchor(firstUnsure))}>
-                Go to the first uncertain step
+                Go to the first unsure step
               </button>
             </div>
           )}
@@ -78,7 +78,7 @@ function Summary({ made }: { made: Generated }) {
     return (
       <>
         <p class="message-title">{counted(origins.length, "step")}; where they came from is not known</p>
-        <p>A language model made this template. It does not report where a step came from or how certain it is, so compare the steps with your prompt.</p>
+        <p>A language model made this template. It does not report where a step came from or how sure it is, so compare the steps with your prompt.</p>
       </>
     );
   }
