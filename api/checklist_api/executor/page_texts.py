@@ -69,12 +69,12 @@ ENGLISH: Final = PageTexts(
         "pending": ("Not started", "There are no answers yet."),
         "in_progress": ("Started", "Some steps are answered."),
         "completed": ("Completed", "The answers were submitted. Nothing is left to do."),
-        "cancelled": ("Cancelled", "It takes no more answers."),
+        "cancelled": ("Cancelled", "It no longer accepts answers."),
     },
     refusals={
         RunExpired: (
             "This link has expired",
-            "The checklist takes no more answers. Ask the person who sent it for a new link.",
+            "The checklist no longer accepts answers. Ask the person who sent it for a new link.",
         ),
         RunNotFound: (
             "There is no such checklist",

@@ -101,14 +101,14 @@ async def template_editor(scene: Scene) -> None:
     """An open step with its condition as a sentence, and the preview."""
     await scene.open(f"templates/{scene.office.make_template(FRIDGE)}")
     await scene.page.locator(".outline .row-open").nth(1).click()
-    await scene.page.get_by_label("What is asked").wait_for()
+    await scene.page.get_by_label("Question").wait_for()
     await scene.page.mouse.move(0, 0)
 
 
 async def template_review(scene: Scene) -> None:
     """A generated template next to its prompt, with the words of one step marked."""
     await scene.open("templates/new")
-    await scene.page.get_by_label("What is to be checked?").fill(VAN)
+    await scene.page.get_by_label("What should be checked?").fill(VAN)
     await scene.page.get_by_role("button", name="Generate", exact=True).click()
     await scene.page.locator(".review-summary").wait_for()
     await scene.page.locator(".prompt-text .is-used").nth(1).hover()

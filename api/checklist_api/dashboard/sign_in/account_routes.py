@@ -46,7 +46,7 @@ class AccountRoutes:
         if account.has_password and not self._is_password_reset(session):
             given = body.get(_CURRENT)
             if not isinstance(given, str) or not await sign_in.accounts.is_password(account, given):
-                raise ValidationFailed(details=[Problem(_CURRENT, "wrong", "This is not your present password.")])
+                raise ValidationFailed(details=[Problem(_CURRENT, "wrong", "This is not your current password.")])
         spec = account.spec
         problems = await sign_in.passwords.problems(body[_NEW], own=(spec.email, spec.name), path=_NEW)
         if problems:
