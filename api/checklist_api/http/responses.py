@@ -14,7 +14,7 @@ _HEADERS: Final = {"Content-Type": "application/json", "Cache-Control": "no-stor
 def json_response(
     document: Any, *, status: int = 200, headers: Mapping[str, str] | None = None, media_type: str | None = None
 ) -> web.Response:
-    """`document`: a model of the subject, or what JSON has. `media_type`: a more precise one than application/json."""
+    """`document`: a model or a JSON value. `media_type` replaces application/json."""
     if media_type is not None:
         headers = {**(headers or {}), "Content-Type": media_type}
     body = document.model_dump_json(warnings=False).encode() if isinstance(document, BaseModel) else to_json(document)
