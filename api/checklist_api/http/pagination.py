@@ -89,8 +89,8 @@ def invalid_parameter(name: str, message: str) -> InvalidParameter:
 
 
 def positive_integer(request: web.Request, name: str) -> int | None:
-    """A query parameter that is an integer from 1; of one that is longer than any limit, some large number. Raises
-    InvalidParameter."""
+    """Parse an optional query parameter as an integer of at least 1. Numbers with more digits than any limit return
+    a value above all limits. Raises InvalidParameter."""
     text = parameter(request, name)
     if text is None:
         return None

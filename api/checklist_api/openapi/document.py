@@ -73,8 +73,8 @@ _TAGS: Final = {
 }
 _IMAGES: Final = ("image/jpeg", "image/png", "image/webp", "image/heic", "application/octet-stream")
 _SERVED: Final = ("image/jpeg", "image/png", "image/webp")
-# OpenAPI 3.1 describes bytes by their media type alone. The format, of which it takes no notice, is for generators of
-# clients: without it they take bytes for text, or for anything.
+# OpenAPI 3.1 describes binary data by its media type only and ignores the format. Client generators need the format:
+# without it they generate a text or an untyped body.
 _BYTES: Final[dict[str, Any]] = {"type": "string", "format": "binary"}
 _IMAGE_FORM: Final[dict[str, Any]] = {
     "type": "object",
@@ -219,7 +219,7 @@ def _reply(reply: Reply, schemas: dict[str, Schema]) -> dict[str, Any]:
 
 
 def _schema_of(media_type: str, json_type: str) -> dict[str, Any]:
-    """Of a body without a model."""
+    """Return the schema of a body without a model."""
     kind, _, rest = media_type.partition("/")
     if rest == "json" or rest.endswith("+json"):
         return {"type": json_type} | ({"items": {"type": "object"}} if json_type == "array" else {})

@@ -36,7 +36,7 @@ def component_schemas(requests: Iterable[type[BaseModel]], answers: Iterable[typ
     wanted: list[tuple[type[BaseModel], JsonSchemaMode]] = [(model, "validation") for model in requests]
     wanted += [(model, "serialization") for model in answers]
     _, definitions = models_json_schema(wanted, ref_template=_PREFIX + "{model}", schema_generator=_Generator)
-    schemas: dict[str, Schema] = _for_generators(_renamed(definitions["$defs"]))
+    schemas: dict[str, Schema] = _with_number_formats(_renamed(definitions["$defs"]))
     for schema in schemas.values():
         schema.pop("title", None)
         _describe_defaults(schema)
@@ -54,17 +54,17 @@ def without_required(schema: Schema) -> Schema:
     return {key: value for key, value in schema.items() if key != "required"}
 
 
-def _for_generators(node: Any) -> Any:
-    """With the precision of numbers: generators for Go take a number without a format for one of 32 bits."""
+def _with_number_formats(node: Any) -> Any:
+    """Add the format `double` to numbers: Go generators use 32-bit floats for numbers without a format."""
     if isinstance(node, dict):
         precise = {"format": "double"} if node.get("type") == "number" else {}
-        return {key: _for_generators(value) for key, value in node.items()} | precise
-    return [_for_generators(item) for item in node] if isinstance(node, list) else node
+        return {key: _with_number_formats(value) for key, value in node.items()} | precise
+    return [_with_number_formats(item) for item in node] if isinstance(node, list) else node
 
 
 def _describe_defaults(schema: Schema) -> None:
-    """Says defaults in words. Of a field with the keyword `default` generators for TypeScript believe that it is always
-    there, and so ask for it in requests; in answers every field is there anyway."""
+    """Move defaults from the keyword `default` into the description. TypeScript generators make fields with the keyword
+    required, also in requests; in responses every field is present anyway."""
     required = schema.get("required", ())
     for name, field in schema.get("properties", {}).items():
         default = field.pop("default", None)

@@ -102,12 +102,12 @@ RUN_OPERATIONS: Final = tagged(
         "Read the schema of a run's answers",
         Reply(
             200,
-            "A JSON Schema (2020-12) of `answers` as the run has them once it is completed.",
+            "A JSON Schema (2020-12) of the run's `answers` after completion.",
             examples={"kitchen": ANSWER_SCHEMA},
             media_type=MEDIA_TYPE,
         ),
-        "Of the version of the template that the run was made of, also while the run is open and when it is archived. "
-        "Answers of an open or cancelled run need not fit it.",
+        "The schema belongs to the run's snapshot of the template; open and archived runs have one too. Answers of "
+        "open, cancelled and expired runs may be invalid against it.",
         errors=(RunNotFound(),),
     ),
     Operation(

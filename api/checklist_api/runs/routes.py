@@ -94,7 +94,7 @@ class RunRoutes:
         return json_response(self.shown(run, caller))
 
     async def answer_schema(self, request: web.Request, caller: Caller) -> web.Response:
-        """What the run, once it is completed, has as answers."""
+        """Return the JSON Schema of the run's answers after completion."""
         run = await self._runs.of_organization(request.match_info["run_id"], caller.organization)
         schema = answer_schema.answer_schema(await self._runs.definition(run))
         return json_response(schema, media_type=answer_schema.MEDIA_TYPE)

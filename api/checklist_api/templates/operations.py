@@ -195,15 +195,17 @@ TEMPLATE_OPERATIONS: Final = tagged(
         "Read the schema of a template's answers",
         Reply(
             200,
-            "A JSON Schema (2020-12) of `answers` as a completed run of the template has them.",
+            "A JSON Schema (2020-12) of `answers` of the template's completed runs.",
             examples={"kitchen": examples.ANSWER_SCHEMA},
             headers={"ETag": '"1"'},
             media_type=MEDIA_TYPE,
         ),
-        "Answers of every completed run of that version fit it: types, options, bounds, and which steps have an answer "
-        "under the conditions of the template. Where JSON Schema cannot express a rule exactly, the schema is more "
-        "lenient than the service. It has no references.",
-        parameters=(query("version", {"type": "integer", "minimum": 1}, "Of an earlier version that is kept."),),
+        "The answers of every completed run of that version are valid against it. It covers types, options, bounds and "
+        "the conditions of steps. Where JSON Schema cannot express a rule exactly, the schema accepts more than the "
+        "service. It contains no references.",
+        parameters=(
+            query("version", {"type": "integer", "minimum": 1}, "An earlier stored version. Default: the current one."),
+        ),
         errors=(
             TemplateNotFound(),
             TemplateVersionNotFound(),

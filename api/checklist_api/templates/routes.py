@@ -139,7 +139,7 @@ class TemplateRoutes:
         return json_response(shown, headers={"ETag": f'"{version.number}"'})
 
     async def answer_schema(self, request: web.Request, caller: Caller) -> web.Response:
-        """What completed runs of the template, in that version, have as answers."""
+        """Return the JSON Schema of the answers of completed runs of a template version."""
         number, organization = positive_integer(request, "version"), caller.organization
         template = await self._catalogue.get(organization, request.match_info["template_id"])
         wanted = template.meta.version if number is None else number

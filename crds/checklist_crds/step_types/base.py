@@ -131,15 +131,15 @@ class StepRules(Generic[Config]):
         return answer.value is not None
 
     def value_schema(self, step: StepOf[Config]) -> dict[str, Any]:
-        """JSON Schema of what `validate` gives."""
+        """Return the JSON Schema of the values that `validate` returns."""
         raise NotImplementedError
 
     def value_criterion(self) -> Criterion:
-        """`has_value` as JSON Schema, of an answer of the step."""
+        """Express `has_value` as JSON Schema of an answer."""
         return exact({"not": {"type": "null"}}).of_member("value")
 
     def comparison_criterion(self, op: Operator, wanted: Any) -> Criterion:
-        """Whether a value (or null, where there is none) meets a comparison without faults other than `exists`."""
+        """Express a valid comparison other than `exists` as JSON Schema of a value, which is null if missing."""
         of_type: dict[str, Any] = {"type": self.json_type}
         match op:
             case Operator.EQ:

@@ -86,7 +86,7 @@ class Signature(StepRules[Any]):
             "type": "object",
             "required": ["url", "name", "signed_at"],
             "properties": {
-                "url": {"type": ["string", "null"], "description": "Of the drawing, if there is one."},
+                "url": {"type": ["string", "null"], "description": "URL of the drawing, or null."},
                 "name": {"type": "string", "minLength": 1, "maxLength": MAX_SIGNER_NAME},
                 "signed_at": {"type": ["string", "null"], "format": "date-time"},
             },

@@ -95,10 +95,10 @@ class NumberRules(_Numeric[NumberConfig]):
 
     def value_schema(self, step: StepOf[NumberConfig]) -> dict[str, Any]:
         low, high, decimal, unit = step.config.min, step.config.max, step.config.decimal, step.config.unit
-        # No `multipleOf` for decimals: in binary fractions 0.3 is no multiple of 0.1.
+        # No `multipleOf` for decimals: in binary floating point 0.3 is not a multiple of 0.1.
         schema: dict[str, Any] = {"type": "integer" if decimal == 0 else "number"}
         schema |= {name: bound for name, bound in (("minimum", low), ("maximum", high)) if bound is not None}
-        return schema | ({"description": f"In {unit}."} if unit else {})
+        return schema | ({"description": f"Unit: {unit}"} if unit else {})
 
     def display(self, step: StepOf[NumberConfig], value: Any) -> str:
         if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= MAX_NUMBER:

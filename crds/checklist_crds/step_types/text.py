@@ -70,7 +70,7 @@ class TextRules(StepRules[TextConfig]):
         return VISIBLE.of_member("value")
 
     def comparison_criterion(self, op: Operator, wanted: Any) -> Criterion:
-        # A blank text is no value: no comparison holds for it.
+        # A blank text counts as no value, so no comparison with it holds.
         equals = op in EQUALITY
         if equals and not has_visible_text(wanted):
             return NEVER if op is Operator.EQ else VISIBLE
@@ -133,7 +133,7 @@ _HOUR_MINUTE: Final = "(?:[01][0-9]|2[0-3]):[0-5][0-9]"
 DATE: Final = Moment(
     normal_date, "a date like 2026-11-21", {"format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
 )
-# The format "time" of JSON Schema has seconds and a zone.
+# The JSON Schema format "time" requires seconds and a zone.
 TIME: Final = Moment(normal_time, "a time like 13:50", {"pattern": f"^{_HOUR_MINUTE}(?::[0-5][0-9])?$"})
 DATETIME: Final = _DateTime(
     normal_datetime,

@@ -1,8 +1,8 @@
-"""The JSON Schema (2020-12) of the answers that completed runs of a checklist have, conditions included.
+"""JSON Schema (2020-12) of the answers of completed runs, conditions included.
 
-It describes `answers` of `GET /v1/runs/{run_id}`. Every completed run's answers fit it: where JSON Schema cannot
-express a rule exactly, the schema is more lenient than the service. It has no references, so it can be part of another
-schema, and it takes further fields of answers and photos, which may be added at any time.
+It describes `answers` of `GET /v1/runs/{run_id}`. The answers of every completed run are valid against it: where JSON
+Schema cannot express a rule exactly, the schema accepts more than the service. It contains no references, so other
+schemas can embed it. Answers and photos may have additional fields, because new ones may be added at any time.
 """
 
 from typing import Any, Final
@@ -32,7 +32,7 @@ _MOMENT: Final[dict[str, Any]] = {"type": "string", "format": "date-time"}
 
 
 def answer_schema(definition: Definition) -> dict[str, Any]:
-    """Of the completed runs of a definition without problems."""
+    """Return the schema for completed runs of a valid definition."""
     steps = {step.id: step for step in definition.all_steps if step.type.rules.takes_answer}
     schema: dict[str, Any] = {
         "$schema": DIALECT,
@@ -48,8 +48,8 @@ def answer_schema(definition: Definition) -> dict[str, Any]:
 
 
 def _of_answer(step: Step) -> dict[str, Any]:
-    """Of an answer of a completed run. Only one to a required step is known to suffice: others may be without their
-    value, when a photo or a drawing came first, and without some of their photos."""
+    """Return the schema of one answer of a completed run. Only answers to required steps are always complete: others
+    may lack their value, if a photo or a drawing was added first, and some of their photos."""
     bounds, value = step.photo_bounds, step.type.rules.value_schema(step)
     if not step.required and (bounds is not None or step.type.rules.takes_drawing(step)) and value["type"] != "null":
         value = {"anyOf": [value, {"type": "null"}]}
@@ -75,7 +75,7 @@ def _of_answer(step: Step) -> dict[str, Any]:
 
 
 def _rules(step: Step, steps: dict[str, Step]) -> list[dict[str, Any]]:
-    """What the condition of a step makes of its answer: none when it does not hold; one when it does, if required."""
+    """Return the rules of a conditional step: no answer if the condition fails, one if it holds and is required."""
     if step.condition is None:
         return []
     applies = _condition(step.condition.when, steps)
@@ -87,7 +87,7 @@ def _rules(step: Step, steps: dict[str, Step]) -> list[dict[str, Any]]:
 
 
 def _condition(part: When | Clause | Comparison, steps: dict[str, Step]) -> Criterion:
-    """Whether all answers meet a condition. A source that does not apply has no answer: its own rule sees to that."""
+    """Express a condition as schemas of all answers. A source that does not apply has no answer by its own rule."""
     if isinstance(part, Comparison):
         return _comparison(part.step, part.op, part.value, steps)
     if part.all is not None:

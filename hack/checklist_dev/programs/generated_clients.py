@@ -1,8 +1,8 @@
-"""Clients of the REST API that other people's generators make of an OpenAPI document, compiled and ready to run.
+"""Generate and compile clients of the REST API from an OpenAPI document.
 
-Their sources (`tests/contract/clients/`) are one scenario each, written against the generated client, and pin the
-generator: openapi-python-client, openapi-typescript with openapi-fetch, oapi-codegen. A part of the document that a
-generator leaves out is a failure, and so is an error of types.
+Generators: openapi-python-client, openapi-typescript with openapi-fetch, oapi-codegen. `tests/contract/clients/` has
+one scenario per language and pins the generator. An operation that a generator omits is a failure, and so is a type
+error.
 """
 
 import hashlib
@@ -23,20 +23,20 @@ from checklist_dev.web.node import find_node
 from checklist_dev.web.packages import install_packages, packages_are_current, reason_of
 
 SOURCES: Final = ROOT / "tests" / "contract" / "clients"
-_GENERATOR_OF_GO: Final = "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen"
+_GO_GENERATOR: Final = "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen"
 _SCENARIO: Final = "scenario.py"
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A program that takes where the service is as JSON on standard input, and prints what it read as JSON."""
+    """A program that reads the service's address and key as JSON from standard input and prints its results as JSON."""
 
     command: tuple[str, ...]
     env: Mapping[str, str]
 
 
 def python_client(document: Path, folder: Path, env: Mapping[str, str] = os.environ, *, report: Report = say) -> Client:
-    """All that it makes is below `folder`. Raises Failure, also when the generator leaves out anything."""
+    """Generate the Python client below `folder` and check its types. Raises Failure, also for omitted operations."""
     source = SOURCES / "python"
     lock = source / "requirements.lock"
     packages = packages_once(
@@ -47,9 +47,9 @@ def python_client(document: Path, folder: Path, env: Mapping[str, str] = os.envi
     generate = [sys.executable, "-m", "openapi_python_client", "generate", "--meta", "none", "--path", str(document)]
     generate += ["--config", str(source / "generator.yaml"), "--output-path", str(made / "checklist_dispatch_client")]
     lines = _run("openapi-python-client", generate, folder, generator_env, report)
-    left_out = [line for line in lines if "WARNING" in line or "omitted" in line]
-    if left_out:
-        raise Failure(f"openapi-python-client leaves out parts of the document: {left_out[0]}")
+    omitted = [line for line in lines if "WARNING" in line or "omitted" in line]
+    if omitted:
+        raise Failure(f"openapi-python-client omits parts of the document: {omitted[0]}")
     check = [
         sys.executable,
         "-m",
@@ -61,7 +61,7 @@ def python_client(document: Path, folder: Path, env: Mapping[str, str] = os.envi
         str(folder / "mypy"),
     ]
     types_env = {**env, "MYPYPATH": str(made)}
-    # From a folder without the project's own settings.
+    # Run outside the repository, so that its mypy settings do not apply.
     _run("mypy", [*check, "--config-file", os.devnull, str(source / _SCENARIO)], folder, types_env, report)
     return Client((sys.executable, str(source / _SCENARIO)), {**env, "PYTHONPATH": f"{made}{os.pathsep}{packages}"})
 
@@ -69,7 +69,7 @@ def python_client(document: Path, folder: Path, env: Mapping[str, str] = os.envi
 def typescript_client(
     document: Path, folder: Path, env: Mapping[str, str] = os.environ, *, report: Report = say
 ) -> Client:
-    """The same, compiled strictly. npm packages are in the folder of the sources, all else is below `folder`."""
+    """Generate and compile the TypeScript client below `folder`. npm packages stay with the sources. Raises Failure."""
     source, node = SOURCES / "typescript", find_node(cache_folder(env), env, report=report)
     with one_at_a_time(ROOT / ".cache" / "typescript-client.lock", "installing openapi-typescript", report):
         if not packages_are_current(source):
@@ -88,16 +88,16 @@ def typescript_client(
 
 
 def go_client(document: Path, folder: Path, env: Mapping[str, str] = os.environ, *, report: Report = say) -> Client:
-    """The same in Go."""
+    """Generate and compile the Go client below `folder`. Raises Failure."""
     cache, module = cache_folder(env), folder / "module"
     shutil.copytree(SOURCES / "go", module)
     (module / "checklists").mkdir()
     generator, program = folder / "oapi-codegen", folder / "client"
     go_build.build_program(
-        module, _GENERATOR_OF_GO, generator, "oapi-codegen (about half a minute)", cache, env=env, report=report
+        module, _GO_GENERATOR, generator, "oapi-codegen (takes about 30 s)", cache, env=env, report=report
     )
     _run("oapi-codegen", [str(generator), "-config", "generator.yaml", str(document)], module, env, report)
-    what = "the generated Go client (about half a minute)"
+    what = "the generated Go client (takes about 30 s)"
     go_build.build_program(module, ".", program, what, cache, env=env, report=report)
     return Client((str(program),), env)
 
@@ -105,7 +105,7 @@ def go_client(document: Path, folder: Path, env: Mapping[str, str] = os.environ,
 def _run(what: str, command: Sequence[str], folder: Path, env: Mapping[str, str], report: Report) -> list[str]:
     code, lines = run_with_progress(command, folder, env, "lines", report)
     if code != 0:
-        raise Failure(f"{what} does not take the document: {reason_of(code, lines) or last_word(code, lines)}")
+        raise Failure(f"{what} failed for the document: {reason_of(code, lines) or last_word(code, lines)}")
     return list(lines)
 
 

@@ -1,4 +1,4 @@
-"""Clients that generators make of the served OpenAPI document compile and do the main job against the real API."""
+"""Clients generated from the served OpenAPI document compile and complete a checklist against the real API."""
 
 import asyncio
 import base64
@@ -19,7 +19,7 @@ WITHIN_S = 120
 
 
 @pytest.mark.parametrize("make", GENERATORS.values(), ids=GENERATORS)
-async def test_a_generated_client_does_a_checklist(api: Api, make: Callable[..., Client], tmp_path: Path) -> None:
+async def test_a_generated_client_completes_a_checklist(api: Api, make: Callable[..., Client], tmp_path: Path) -> None:
     document = tmp_path / "openapi.json"
     document.write_bytes((await api.anonymous.get("/v1/openapi.json")).content)
     folder = tmp_path / "client"

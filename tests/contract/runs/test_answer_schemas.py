@@ -1,4 +1,4 @@
-"""The JSON Schema of answers: of a template's versions, and of a run, live and archived."""
+"""JSON Schema of the answers of a template version and of a run, live and archived."""
 
 import copy
 from typing import Any
@@ -30,7 +30,7 @@ async def answers_of(api: Api, run_id: str) -> Json:
     return answers
 
 
-async def test_answers_of_a_completed_run_fit_the_schema_of_the_run_and_of_its_template(api: Api) -> None:
+async def test_answers_of_a_completed_run_are_valid_against_the_schemas_of_run_and_template(api: Api) -> None:
     person = await answered(api)
     answers = await answers_of(api, person.run_id)
     template_id = (await api.http.get(f"/v1/runs/{person.run_id}")).json()["template_id"]
@@ -57,7 +57,7 @@ async def complete(person: Person, **values: Any) -> None:
     assert (await person.submit()).status_code == 200
 
 
-async def test_a_condition_decides_who_has_an_answer(api: Api) -> None:
+async def test_a_condition_decides_which_steps_have_an_answer(api: Api) -> None:
     why = step("why", "text", required=True, condition={"when": {"step": "s-clean", "op": "eq", "value": False}})
     steps = (step("clean", required=True), why)
     dirty, clean = await person_for(api, *steps), await person_for(api, *steps)
@@ -72,7 +72,7 @@ async def test_a_condition_decides_who_has_an_answer(api: Api) -> None:
     assert not fits.is_valid({**without, "s-why": with_reason["s-why"]})
 
 
-async def test_each_version_has_its_own_schema_and_a_run_that_of_its_snapshot(api: Api) -> None:
+async def test_each_version_has_its_own_schema_and_a_run_keeps_that_of_its_snapshot(api: Api) -> None:
     template = await api.account.create_template()
     run_id = (await api.account.dispatch(template["id"]))["run_id"]
     path = f"/v1/templates/{template['id']}/answer-schema"
@@ -89,7 +89,7 @@ async def test_each_version_has_its_own_schema_and_a_run_that_of_its_snapshot(ap
     assert await schema_at(api, f"/v1/runs/{run_id}/answer-schema") == before.json()
 
 
-async def test_an_archived_run_has_the_schema_that_it_had(api: Api) -> None:
+async def test_archiving_a_run_keeps_its_schema(api: Api) -> None:
     person = await answered(api)
     path = f"/v1/runs/{person.run_id}/answer-schema"
     live, answers = await api.http.get(path), await answers_of(api, person.run_id)
@@ -103,7 +103,7 @@ async def test_an_archived_run_has_the_schema_that_it_had(api: Api) -> None:
     assert answers.keys() == (await answers_of(api, person.run_id)).keys()
 
 
-async def test_errors_are_those_of_the_neighbours(api: Api) -> None:
+async def test_errors_match_those_of_the_template_and_run_routes(api: Api) -> None:
     template = await api.account.create_template()
     run_id = (await api.account.dispatch(template["id"]))["run_id"]
     path, run_path = f"/v1/templates/{template['id']}/answer-schema", f"/v1/runs/{run_id}/answer-schema"
@@ -124,7 +124,7 @@ async def test_errors_are_those_of_the_neighbours(api: Api) -> None:
     assert CONTRACT.seen["getRunAnswerSchema"] >= {200, 401, 404}
 
 
-async def test_a_template_that_no_run_can_be_made_of_has_no_schema(api: Api) -> None:
+async def test_an_invalid_template_has_no_schema(api: Api) -> None:
     broken = definition()
     broken["sections"][0]["steps"][1]["condition"]["when"]["step"] = "s-nowhere"
     name = new_id("t")

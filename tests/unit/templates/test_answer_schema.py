@@ -1,4 +1,4 @@
-"""The JSON Schema of answers: every completed run's answers fit it, and what is certainly wrong does not."""
+"""JSON Schema of answers: answers of completed runs are valid, wrong ones are not."""
 
 import itertools
 import re
@@ -44,13 +44,13 @@ def url_of(photo: PhotoRef, *, thumbnail: bool = False) -> str:
     return f"https://checklists.example/v1/photos/{photo.key}?thumbnail={thumbnail}"
 
 
-def shown(life: Life) -> Json:
-    """`answers` as reads show them."""
+def rendered(life: Life) -> Json:
+    """Render `answers` as the API returns them."""
     return {step_id: answer_view(answer, url_of) for step_id, answer in life.status.answers.items()}
 
 
 class Person:
-    """Does to one run what `data` says, and completes it."""
+    """Applies random commands to one run, then completes it."""
 
     def __init__(self, definition: Definition, data: st.DataObject) -> None:
         self.life = Life(definition, events=None)
@@ -61,7 +61,7 @@ class Person:
         if definition.identity_mode == "external":
             self.life.does(GiveIdentity(name="Ada", email="ada@example.com"))
 
-    def wanders(self) -> None:
+    def act_at_random(self) -> None:
         for each in self.data.draw(st.lists(st.sampled_from(self.steps), max_size=12) if self.steps else st.just([])):
             action = self.data.draw(st.sampled_from(["answer", "answer", "photo", "photo", "skip", "clear"]))
             try:
@@ -84,7 +84,7 @@ class Person:
     def photograph(self, step: Step) -> None:
         self.life.does(AddPhoto(step_id=step.id, photo=photo(next(self.photos)), by=self.by))
 
-    def completes(self) -> Json:
+    def complete(self) -> Json:
         status = self.life.status
         while gaps := missing_required(self.life.definition, status.answers, status.skipped_steps):
             for gap in gaps:
@@ -95,24 +95,24 @@ class Person:
             status = self.life.status
         self.life.does(Submit(signature_name="Ada", by=self.by), NOW + timedelta(minutes=1))
         assert self.life.status.phase is RunPhase.COMPLETED
-        return shown(self.life)
+        return rendered(self.life)
 
 
 @settings(max_examples=100)
 @given(parsed_definitions, st.data())
-def test_the_answers_of_every_completed_run_fit(definition: Definition, data: st.DataObject) -> None:
+def test_the_answers_of_every_completed_run_are_valid(definition: Definition, data: st.DataObject) -> None:
     person = Person(definition, data)
-    person.wanders()
-    answers = person.completes()
+    person.act_at_random()
+    answers = person.complete()
     assert [error.message for error in validator(definition).iter_errors(answers)] == []
 
 
 @settings(max_examples=60)
 @given(parsed_definitions, st.data())
-def test_what_no_step_accepts_is_refused(definition: Definition, data: st.DataObject) -> None:
+def test_values_that_no_step_accepts_are_invalid(definition: Definition, data: st.DataObject) -> None:
     person = Person(definition, data)
-    person.wanders()
-    answers, fits = person.completes(), validator(definition)
+    person.act_at_random()
+    answers, fits = person.complete(), validator(definition)
     given_steps = [each for each in person.steps if each.id in answers]
     for each in given_steps:
         for part, wrong in _wrong_parts(each):
@@ -158,7 +158,7 @@ def _wrong_parts(step: Step) -> list[tuple[str, Any]]:
 
 
 def is_unambiguous(value: Any) -> bool:
-    """Whether the schema knows if a reader sees something of this text."""
+    """Whether the schema decides exactly if this text has visible characters."""
     if not isinstance(value, str):
         return True
     return bool(VISIBLE_SURELY.search(value)) or not VISIBLE_POSSIBLY.search(value)
@@ -166,8 +166,8 @@ def is_unambiguous(value: Any) -> bool:
 
 @settings(max_examples=150)
 @given(parsed_definitions, st.data())
-def test_an_answer_is_where_a_step_applies_and_nowhere_else(definition: Definition, data: st.DataObject) -> None:
-    """Any answers to any steps fit just when these are answers with which the run could be completed."""
+def test_answers_are_valid_exactly_if_they_can_complete_a_run(definition: Definition, data: st.DataObject) -> None:
+    """Random answers to random steps."""
     answers: dict[str, GivenAnswer] = {}
     for each in definition.all_steps:
         if each.type.rules.takes_answer and data.draw(st.booleans()):
@@ -202,7 +202,7 @@ MOMENTS = [
     "2025-12-31T23:59:59.999Z",
 ]
 CASES: dict[str, tuple[Json, list[Any], list[Any]]] = {
-    # config, values that are given, values that they are compared with
+    # config, answered values, values of conditions
     "boolean": ({}, [True, False], [True, False]),
     "number": ({}, [-1, 0, 0.5, 1, 7.25], [-1, 0, 0.5, 1.0, 8]),
     "rating": ({"min": -1, "max": 3}, [-1, 0, 1, 3], [-1, 0, 1, 2.0]),
@@ -226,12 +226,12 @@ CASES: dict[str, tuple[Json, list[Any], list[Any]]] = {
 }
 
 
-def test_every_type_that_conditions_may_look_at_has_cases() -> None:
+def test_every_type_with_operators_has_cases() -> None:
     assert set(CASES) == {kind.value for kind in StepType if kind.rules.operators}
 
 
 @pytest.mark.parametrize("kind", CASES)
-def test_every_operator_says_in_the_schema_what_it_says_in_a_run(kind: str) -> None:
+def test_every_operator_means_the_same_in_the_schema_and_in_a_run(kind: str) -> None:
     config, values, wanted = CASES[kind]
     seen = set()
     for op in sorted(StepType(kind).rules.operators):
@@ -260,13 +260,13 @@ def test_every_operator_says_in_the_schema_what_it_says_in_a_run(kind: str) -> N
 
 @settings(max_examples=300)
 @given(st.dates(), st.dates())
-def test_the_pattern_of_later_dates_is_exact(one: Any, other: Any) -> None:
+def test_the_pattern_for_later_dates_is_exact(one: Any, other: Any) -> None:
     later, not_earlier = (re.compile(sorts_after(other.isoformat(), or_equal=or_equal)) for or_equal in (False, True))
     assert bool(later.search(one.isoformat())) is (one > other)
     assert bool(not_earlier.search(one.isoformat())) is (one >= other)
 
 
-def test_visible_surely_is_visible_and_visible_is_visible_possibly() -> None:
+def test_the_visibility_patterns_bound_has_visible_text() -> None:
     for code_point in range(sys.maxunicode + 1):
         if not 0xD800 <= code_point <= 0xDFFF:
             character = chr(code_point)
@@ -277,7 +277,7 @@ def test_visible_surely_is_visible_and_visible_is_visible_possibly() -> None:
 
 @example(["s-a", "s-b"])
 @given(st.lists(st.sampled_from(["s-a", "s-b"]), unique=True))
-def test_a_checklist_without_conditions_has_no_rules_and_an_empty_one_no_answers(required: list[str]) -> None:
+def test_a_checklist_without_conditions_has_no_rules_and_an_empty_one_allows_no_answers(required: list[str]) -> None:
     definition = checklist(step("a", required="s-a" in required), step("b", required="s-b" in required))
     schema = answer_schema(definition)
     assert (schema.get("required", []), schema.get("allOf")) == (sorted(required), None)

@@ -1,5 +1,5 @@
-// Command client does a checklist with the client that oapi-codegen generates: template, dispatch, answer, wait, read.
-// It takes {"base_url", "key", "photo"} on standard input and prints what it has read. A photo is given as base64.
+// Command client completes a checklist with the client from oapi-codegen: template, dispatch, answer, wait, read.
+// It reads {"base_url", "key", "photo"} (the photo in base64) from standard input and prints its results as JSON.
 package main
 
 import (
@@ -98,7 +98,7 @@ func main() {
 	accepted(submitted.Status(), submitted.Body, err)
 
 	ended := read(background, owner, run.RunId)
-	for looks := 0; looks < 600 && (ended.Status == "pending" || ended.Status == "in_progress"); looks++ {
+	for attempt := 0; attempt < 600 && (ended.Status == "pending" || ended.Status == "in_progress"); attempt++ {
 		time.Sleep(100 * time.Millisecond)
 		ended = read(background, owner, run.RunId)
 	}

@@ -1,6 +1,6 @@
-"""A checklist with the client that openapi-python-client generates: template, dispatch, answer, wait, read.
+"""Complete a checklist with the client from openapi-python-client: template, dispatch, answer, wait, read.
 
-Takes `{"base_url", "key", "photo"}` on standard input and prints what it has read. A photo is given as base64.
+Reads `{"base_url", "key", "photo"}` (the photo in base64) from standard input and prints its results as JSON.
 """
 
 import base64

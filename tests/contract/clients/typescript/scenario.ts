@@ -1,5 +1,5 @@
-// A checklist with the client that openapi-typescript and openapi-fetch make: template, dispatch, answer, wait, read.
-// Takes {"base_url", "key", "photo"} on standard input and prints what it has read. A photo is given as base64.
+// Completes a checklist with openapi-typescript and openapi-fetch: template, dispatch, answer, wait, read.
+// Reads {"base_url", "key", "photo"} (the photo in base64) from standard input and prints its results as JSON.
 import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import createClient from 'openapi-fetch'
@@ -16,7 +16,7 @@ function must<T>(answer: { data?: T; error?: unknown }): T {
   return answer.data
 }
 
-// Fields with a default are left out: the types must not ask for them.
+// Omits fields with a default: the types must not require them.
 const definition: Definition = {
   name: 'Opening check',
   sections: [
@@ -74,7 +74,7 @@ must(await executor.POST('/v1/executor/runs/{run_id}/submit', { params: { path: 
 
 const path = { run_id: run.run_id }
 let ended = must(await owner.GET('/v1/runs/{run_id}', { params: { path } }))
-for (let looks = 0; looks < 600 && (ended.status === 'pending' || ended.status === 'in_progress'); looks++) {
+for (let attempt = 0; attempt < 600 && (ended.status === 'pending' || ended.status === 'in_progress'); attempt++) {
   await pause(100)
   ended = must(await owner.GET('/v1/runs/{run_id}', { params: { path } }))
 }
