@@ -6,6 +6,7 @@ from checklist_crds.errors import (
     QuotaExceeded,
     RunClosed,
     RunExpired,
+    RunNotAdmitted,
     RunNotFound,
     TemplateNotFound,
     TemplateNotRunnable,
@@ -102,6 +103,20 @@ RUN_OPERATIONS: Final = tagged(
         "Final; the event's reason is `cancelled_by_owner`.",
         body=Body(models.CancellationRequest, {"empty": {}}, required=False),
         errors=(RunNotFound(), RunClosed("The run is completed; it takes no more changes."), RunExpired()),
+    ),
+    Operation(
+        "get /v1/runs/{run_id}/link",
+        "getRunLink",
+        "Read a run's link",
+        Reply(200, "The link to send to the executor.", models.ExecutorLink, {"open": examples.EXECUTOR_LINK}),
+        "The same link as the dispatch answered with; also for runs made with kubectl, once they are admitted. Whoever "
+        "has it can answer the run.",
+        errors=(
+            RunNotFound(),
+            RunClosed("The run is completed or cancelled; its link answers nothing any more."),
+            RunNotAdmitted("The run is not admitted (QuotaExceeded): The plan's 100 runs of this month are used up."),
+            RunExpired(),
+        ),
     ),
     Operation(
         "get /v1/runs/{run_id}/preview",

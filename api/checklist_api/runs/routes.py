@@ -5,13 +5,13 @@ from collections.abc import Callable
 from aiohttp import web
 from attrs import define
 
-from checklist_crds.errors import RunExpired, RunNotFound
+from checklist_crds.errors import RunClosed, RunExpired, RunNotFound
 from checklist_crds.photos.urls import PhotoUrl
 from checklist_crds.resources.audit_entry import AuditTarget
 from checklist_crds.resources.run import REST_STATUSES, Run, RunPhase
 from checklist_crds.resources.webhook_url import Openness
 from checklist_crds.runs.lifecycle import CANCELLED_BY_OWNER, Cancel, decide
-from checklist_crds.times import Clock
+from checklist_crds.times import Clock, format_optional
 
 from ..archive.reading import ArchivedRuns
 from ..audit.trail import AuditTrail
@@ -25,7 +25,7 @@ from ..organizations.directory import OrganizationDirectory
 from . import models
 from .access import RunAccess
 from .dispatch import Dispatcher
-from .models import Dispatched, DispatchRequest, RunPreview
+from .models import Dispatched, DispatchRequest, ExecutorLink, RunPreview
 
 RunLink = Callable[[str, str], str]
 """Makes the executor's link of an organization's public id and a run's id."""
@@ -50,6 +50,7 @@ class RunRoutes:
         router.add_post("/v1/runs", gate.owner(self.dispatch))
         router.add_get("/v1/runs", gate.owner(self.list))
         router.add_get("/v1/runs/{run_id}", gate.owner(self.get))
+        router.add_get("/v1/runs/{run_id}/link", gate.owner(self.link))
         router.add_get("/v1/runs/{run_id}/preview", gate.public(self.preview))
         router.add_post("/v1/runs/{run_id}/cancel", gate.owner(self.cancel))
 
@@ -94,6 +95,24 @@ class RunRoutes:
     def shown(self, run: Run, _: Caller) -> models.Run:
         """The run as `caller` sees it."""
         return models.Run.of(run, self._clock(), self._photo_url)
+
+    async def link(self, request: web.Request, caller: Caller) -> web.Response:
+        """Without an audit entry, as where the answer to a dispatch and the dashboard give the same link."""
+        run_id = request.match_info["run_id"]
+        try:
+            run = await self._runs.of_organization(run_id, caller.organization)
+        except RunNotFound:
+            await self._runs.require_none_waits_for_admission(run_id, caller.organization)
+            raise
+        match run.phase_at(self._clock()):
+            case RunPhase.EXPIRED:
+                raise RunExpired()
+            case RunPhase.COMPLETED | RunPhase.CANCELLED:
+                raise RunClosed("The run is completed or cancelled; its link answers nothing any more.")
+        answer = ExecutorLink(
+            link=self._run_link(caller.organization.id, run.name), expires_at=format_optional(run.expires_at)
+        )
+        return json_response(answer)
 
     async def preview(self, request: web.Request) -> web.Response:
         run = await self._runs.of_anybody(request.match_info["run_id"])

@@ -150,9 +150,9 @@ def _mode(run: Run) -> IdentityMode:
 
 
 def is_settled(status: RunStatus) -> bool:
-    """Final, and nothing left to send: the operator may forget the run."""
+    """Final, nothing left to send, and no Secret holds the link: the operator may forget the run."""
     retrying = any(not record.phase.is_final for record in status.deliveries)
-    return status.phase.is_final and not status.outbox and not retrying
+    return status.phase.is_final and not status.outbox and not retrying and status.link_secret_uid is None
 
 
 def _expire(run: Run, now: datetime) -> RunStatus:
