@@ -14,6 +14,7 @@ from .commands import (
     erase,
     export,
     generate,
+    link,
     listen,
     ready,
     reseal,
@@ -26,6 +27,7 @@ from .console.command import Command, CommandFailed, ExitStatus
 COMMANDS: tuple[Command, ...] = (
     generate.COMMAND,
     export.COMMAND,
+    link.COMMAND,
     listen.COMMAND,
     verify.COMMAND,
     reseal.COMMAND,
