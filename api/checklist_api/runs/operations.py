@@ -109,8 +109,8 @@ RUN_OPERATIONS: Final = tagged(
         "getRunLink",
         "Read a run's link",
         Reply(200, "The link to send to the executor.", models.ExecutorLink, {"open": examples.EXECUTOR_LINK}),
-        "The same link as the dispatch answered with; also for runs made with kubectl, once they are admitted. Whoever "
-        "has it can answer the run.",
+        "The same link as the dispatch answered with; also for runs made with kubectl, once they are admitted. Its "
+        "holder can answer the run.",
         errors=(
             RunNotFound(),
             RunClosed("The run is completed or cancelled; its link answers nothing any more."),

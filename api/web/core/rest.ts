@@ -492,6 +492,13 @@ export interface components {
              */
             identity_required?: components["schemas"]["IdentityRequired"];
         };
+        /** @description The link of an open run. */
+        ExecutorLink: {
+            /** @description The address to send to the executor. Whoever has it can answer. */
+            link: string;
+            /** @description Expiry of the link; null without one. */
+            expires_at: string | null;
+        };
         /** @description A run as its executor sees it: the verbatim snapshot of the checklist and everything answered so far. */
         ExecutorRun: {
             run_id: string;
@@ -1602,6 +1609,7 @@ export type Error = components['schemas']['Error'];
 export type EventPhoto = components['schemas']['EventPhoto'];
 export type Execution = components['schemas']['Execution'];
 export type ExecutionInput = components['schemas']['ExecutionInput'];
+export type ExecutorLink = components['schemas']['ExecutorLink'];
 export type ExecutorRun = components['schemas']['ExecutorRun'];
 export type ExplainedTemplate = components['schemas']['ExplainedTemplate'];
 export type ExternalIdentity = components['schemas']['ExternalIdentity'];

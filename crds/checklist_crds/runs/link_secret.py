@@ -65,13 +65,13 @@ def link_secret(run: Run, link: str, *, uid: str | None = None) -> dict[str, Any
 
 def with_link_secret(run: Run, uid: str, *, now: datetime) -> RunStatus:
     """The status of an open run whose Secret is there. Nothing in it tells the link."""
-    return _told(run, uid, True, "SecretCreated", f"The Secret {_name(run)!r} holds the link.", now=now)
+    return _with_condition(run, uid, True, "SecretCreated", f"The Secret {_name(run)!r} holds the link.", now=now)
 
 
 def without_link_secret(run: Run, reason: str, message: str, *, now: datetime) -> RunStatus:
     """The status of a run that cannot have its Secret, for now. What is recorded of an earlier one stays, so that it
     is deleted at the end."""
-    return _told(run, run.status.link_secret_uid, False, reason, message, now=now)
+    return _with_condition(run, run.status.link_secret_uid, False, reason, message, now=now)
 
 
 def with_link_over(run: Run, refusal: tuple[str, str] | None = None, *, now: datetime) -> RunStatus:
@@ -80,7 +80,7 @@ def with_link_over(run: Run, refusal: tuple[str, str] | None = None, *, now: dat
     `refusal`: reason and message, where the Secret could not be deleted. It keeps nothing from being settled.
     """
     reason, message = refusal or ("RunEnded", f"The run has ended, and the Secret {_name(run)!r} was deleted.")
-    after = _told(run, None, False, reason, message, now=now)
+    after = _with_condition(run, None, False, reason, message, now=now)
     return after.model_copy(update={"settled": True}) if is_settled(after) and not after.settled else after
 
 
@@ -100,7 +100,7 @@ def is_left_over(secret: Mapping[str, Any], run: Run | None, now: datetime) -> b
     return run.spec.link_secret_ref.name != str(secret["metadata"]["name"])
 
 
-def _told(run: Run, uid: str | None, holds: bool, reason: str, message: str, *, now: datetime) -> RunStatus:
+def _with_condition(run: Run, uid: str | None, holds: bool, reason: str, message: str, *, now: datetime) -> RunStatus:
     conditions = with_condition(
         run.status.conditions, LINK_READY, holds, reason, message, now=now, generation=run.generation
     )

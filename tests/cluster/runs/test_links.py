@@ -195,7 +195,7 @@ async def test_the_secret_goes_with_the_run_and_another_run_may_have_its_name(
         pytest.param({"type": LINK_SECRET_TYPE, "immutable": True}, id="of the same type, and immutable"),
     ],
 )
-async def test_a_secret_of_somebody_else_is_neither_changed_nor_deleted(
+async def test_another_secret_of_this_name_is_neither_changed_nor_deleted(
     lab: Lab, operator: OperatorProcess, members: dict[str, Any]
 ) -> None:
     uid = await by_hand(lab, "person-link", **members)

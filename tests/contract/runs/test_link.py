@@ -1,4 +1,4 @@
-"""The link of a run for its owner (contract section 11, "Owner's link")."""
+"""The link of a run for its owner (contract section 6)."""
 
 from datetime import timedelta
 
@@ -86,16 +86,16 @@ async def test_a_run_that_is_not_admitted_is_not_there_for_another_organization(
     """The namespace is one that both may use."""
     other = await api.make_account()
     template = await other.create_template()
-    named, unnamed, nobodys = new_id("r"), new_id("r"), new_id("r")
+    named, unnamed, ownerless = new_id("r"), new_id("r"), new_id("r")
     theirs = owned(RUN, named, other.organization, api.namespace, {"templateRef": {"name": template["id"]}})
     by_template = owned(RUN, unnamed, other.organization, api.namespace, {"templateRef": {"name": template["id"]}})
-    unknown = owned(RUN, nobodys, other.organization, api.namespace, {"templateRef": {"name": "missing"}})
+    unknown = owned(RUN, ownerless, other.organization, api.namespace, {"templateRef": {"name": "missing"}})
     for body in (by_template, unknown):
         del body["spec"]["organizationRef"]
     for body in (theirs, by_template, unknown):
         await api.kube.create(RUN, body, api.namespace)
     headers = {"X-Request-Id": "same"}
-    ids = (new_id("r"), named, unnamed, nobodys)
+    ids = (new_id("r"), named, unnamed, ownerless)
     answers = [await api.http.get(f"/v1/runs/{run_id}/link", headers=headers) for run_id in ids]
     assert {(answer.status_code, answer.content) for answer in answers} == {
         (404, b'{"error":"run_not_found","message":"There is no such run in this organization.","request_id":"same"}')
