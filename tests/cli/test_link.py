@@ -79,7 +79,7 @@ def test_its_status_tells_a_run_without_a_link_from_what_could_not_be_done(
     assert (len(service.asked), slept) == (1, [])
 
 
-def test_a_busy_service_is_asked_again_and_a_silent_one_given_up(
+def test_a_busy_service_is_asked_again_and_a_silent_one_five_times(
     service: Service, capsys: Capture, slept: list[float]
 ) -> None:
     busy = [error(429, "rate_limited", "Too many.", Retry_After="7"), error(503, "service_unavailable", "Later.")]

@@ -61,8 +61,8 @@ COMMAND = Command(
     name="link",
     summary="the link of an open run, from a service with an API key",
     description="""\
-Print the link of an open run, with an API key of its organization. The holder of the link can answer the run: give it to
-the person alone, and keep it out of logs.
+Print the link of an open run, with an API key of its organization. The holder of the link can answer the run: give it
+to the person alone, and keep it out of logs.
 
   checklist-dispatch link r-... --server https://checklists.example --key-file key.txt
   checklist-dispatch link r-... -o json | jq -r .expires_at
