@@ -494,7 +494,7 @@ export interface components {
         };
         /** @description The link of an open run. */
         ExecutorLink: {
-            /** @description The address to send to the executor. Whoever has it can answer. */
+            /** @description The address to send to the executor. Its holder can answer. */
             link: string;
             /** @description Expiry of the link; null without one. */
             expires_at: string | null;
