@@ -16,7 +16,7 @@ from tests.waiting import eventually
 
 from checklist_crds.ids import new_id, object_id
 from checklist_crds.kube.client import JsonObject, KubeClient
-from checklist_crds.kube.errors import KubeInvalid, KubeNotFound
+from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.resources.base import API_VERSION, GROUP
 from checklist_crds.resources.kinds import EVENT, ORGANIZATION, RUN, SECRET, Kind
 from checklist_crds.runs.link_secret import LINK_SECRET_TYPE
@@ -302,13 +302,6 @@ async def test_a_run_of_another_organization_never_gets_a_link_of_it(
     await lab.until_condition(RUN, named, "Admitted", status="False", reason="TemplateNotFound")
     assert condition(await lab.get(RUN, named), "LinkReady") is None
     assert await lab.is_gone(SECRET, "named")
-
-
-async def test_a_link_secret_ref_never_changes(lab: Lab) -> None:
-    run = await apply(lab)
-    for change in ({"name": "another"}, None):
-        with pytest.raises(KubeInvalid, match="immutable"):
-            await lab.client.patch(RUN, run, {"spec": {"linkSecretRef": change}}, lab.namespace)
 
 
 async def test_without_the_right_a_run_says_so_and_gets_its_secret_when_the_right_is_there(
