@@ -21,7 +21,7 @@ find_python() {
     fail "Python 3.11 or newer is needed and none was found (to name one: make PYTHON=/path/to/python3 ...)"
 }
 
-# These modules need the standard library only, so that a build of some minutes starts before the packages are there.
+# These modules need only the standard library, so that the long build starts before the packages are installed.
 if [ "${1-}" = control-plane ]; then
     python=$(find_python)
     PYTHONPATH=hack "$python" -m checklist_dev.programs.binaries >/dev/null &
@@ -38,7 +38,7 @@ up_to_date() { [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ] && .venv/bin
 
 up_to_date && exit 0
 
-# Two targets at once must not both install; a machine without flock has to do without this.
+# Concurrent targets must not both install; without flock there is no protection.
 mkdir -p .cache
 if command -v flock >/dev/null 2>&1; then
     exec 9>.cache/environment.lock
@@ -61,7 +61,7 @@ log=.cache/install.log
 : >"$log"
 pip=".venv/bin/python -m pip --disable-pip-version-check --no-input"
 
-# uv installs in a sixth of pip's time, from the same lock with the same hashes. CHECKLISTS_INSTALLER=pip does without it.
+# uv installs in a sixth of pip's time, from the same lock file and hashes. CHECKLISTS_INSTALLER=pip uses pip instead.
 with_uv() {
     uv=$(sh hack/installer/uv.sh) || return 1
     $uv pip install --python .venv/bin/python --require-hashes -r requirements.lock &&
@@ -73,7 +73,7 @@ with_pip() {
 }
 install() {
     case ${CHECKLISTS_INSTALLER:-uv} in
-    uv) with_uv || { echo "uv did not do it: trying pip"; with_pip; } ;;
+    uv) with_uv || { echo "uv failed: trying pip"; with_pip; } ;;
     pip) with_pip ;;
     *) echo "error: CHECKLISTS_INSTALLER is uv or pip"; return 1 ;;
     esac

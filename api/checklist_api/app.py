@@ -14,7 +14,7 @@ from .wiring.services import Services
 
 
 def _refuse_other_methods_of_literal_paths(router: web.UrlDispatcher) -> None:
-    """Else `GET /v1/templates/generate` would be a template with the id `generate`."""
+    """Answer 405, because otherwise `GET /v1/templates/generate` would read a template with the id `generate`."""
     patterns = [found["pattern"] for found in (each.get_info() for each in router.resources()) if "pattern" in found]
     literal: dict[str, list[web.PlainResource]] = {}
     for resource in router.resources():
@@ -34,12 +34,12 @@ def _refusing(allowed: Collection[str]) -> Callable[[web.Request], Awaitable[web
 
 
 async def application(settings: Settings) -> web.Application:
-    """The application for the cluster of the environment. Raises InvalidSetting, and KubeError without a usable one."""
+    """Create the application for the configured cluster. Raises InvalidSetting, KubeError."""
     return create_app(Services(settings, await KubeConnection.load()))
 
 
 def create_app(services: Services) -> web.Application:
-    """The application; it starts and closes `services`."""
+    """Create the application, which starts and closes `services`."""
     app = web.Application(
         middlewares=[request_frame(services.metrics, services.tracing)], client_max_size=MAX_BODY_BYTES
     )
@@ -50,7 +50,7 @@ def create_app(services: Services) -> web.Application:
         await services.start()
 
     async def end_streams(_: web.Application) -> None:
-        # They would go on for as long as somebody looks: requests under way are waited for after this.
+        # Streams do not end by themselves, and shutdown waits for open requests.
         services.live.close()
 
     async def close(_: web.Application) -> None:

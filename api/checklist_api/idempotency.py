@@ -1,17 +1,15 @@
-"""Idempotency-Key: for 24 hours a key creates nothing twice (contract sections 5 and 11; architecture section 3).
+"""Idempotency-Key: for 24 hours a key creates at most one object (contract sections 5 and 11; architecture section 3).
 
-The name of the object that a request makes is a MAC of organization, route, key and day; so a second request meets the
-object of the first. Today's name and yesterday's are looked up, which covers 24 hours. An annotation keeps a MAC of
-the payload, since a plain hash would let its reader try out webhook secrets.
+An object's name is a MAC of organization, route, key and day, so that a repeated request conflicts with the object of
+the first. Today's and yesterday's names are looked up, which covers 24 hours. An annotation has a MAC of the payload (a
+plain hash would allow guessing webhook secrets).
 
-An IdempotencyRecord of the same name outlives the object. It is written after the object and before the first answer,
-not at deletion: nothing has to notice that kubectl, retention, an erasure or the archiver removes the object, no
-finalizer holds a deletion up while the operator is down, and a deletion can never precede it for a caller who got an
-answer. Written before the object, it would turn a crash between the two into a deletion that never was. A process that
-dies between the two leaves the object, and the next request with the key writes the record. So the cost is one small
-write for each object made with a key, and there are at most as many records as were made with keys in 24 hours; the
-operator removes them then. How many that may be is bounded: of runs by the quota, which counts those that are deleted,
-too; of templates and replays, which somebody may make and delete without end, by a cap on keys (`require_room`).
+An IdempotencyRecord with the same name outlives the object. It is written after the object and before the response, not
+at deletion: no finalizer is needed, deletions by kubectl, retention, erasure or archiver need not be observed, and for
+callers with a response the record exists before any deletion. Written before the object, a crash in between would look
+like a deletion. After a crash between object and record, the next request with the key writes the record. The cost is
+one small write per object with a key. The operator deletes records after 24 hours. Their number is limited: for runs by
+the quota, which counts deleted ones; for templates and replays by a limit of keys (`require_room`).
 """
 
 import asyncio
@@ -51,7 +49,7 @@ _FORM: Final = re.compile(r"[\x21-\x7e]{1,255}")
 _LIFETIME: Final = timedelta(hours=24)
 
 Archived = Callable[[str], Awaitable[JsonObject | None]]
-"""Finds an object by its name that the cluster has no longer."""
+"""Finds an archived object by name."""
 
 
 async def _never_archived(_: str) -> None:
@@ -60,13 +58,13 @@ async def _never_archived(_: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a request with an Idempotency-Key makes or finds: `name` today; one of `earlier` if it was made yesterday,
-    or under a server key that has been replaced since then."""
+    """Names of a request with an Idempotency-Key: `name` for today, `earlier` for yesterday and for former server
+    keys."""
 
     name: str
     earlier: tuple[str, ...]
     fingerprints: tuple[str, ...]
-    """Of the payload, under each server key, the current one first."""
+    """MACs of the payload under each server key, the current one first."""
 
     @property
     def fingerprint(self) -> str:
@@ -74,7 +72,7 @@ class Claim:
 
 
 def requested_key(request: web.Request) -> str | None:
-    """The Idempotency-Key. Raises InvalidParameter."""
+    """Return the Idempotency-Key. Raises InvalidParameter."""
     keys = request.headers.getall(HEADER, [])
     if not keys:
         return None
@@ -84,7 +82,7 @@ def requested_key(request: web.Request) -> str | None:
 
 
 class Idempotency:
-    """Turns keys into claims, and keeps two requests of this process with one key apart."""
+    """Creates claims from keys and serializes requests with the same key within the process."""
 
     def __init__(self, client: KubeClient, server_keys: ServerKeys, limits: LimitLedger, clock: Clock) -> None:
         self._client = client
@@ -97,7 +95,7 @@ class Idempotency:
     def claim(
         self, key: str | None, organization: str, prefix: str, payload: Mapping[str, Any]
     ) -> Iterator[Claim | None]:
-        """The claim of a request with `key`, None without one. Raises IdempotencyInProgress."""
+        """Hold the claim of a request; None without a key. Raises IdempotencyInProgress."""
         if key is None:
             yield None
             return
@@ -120,9 +118,9 @@ class Idempotency:
     async def first(
         self, kind: Kind, claim: Claim, organization: Organization, archived: Archived = _never_archived
     ) -> JsonObject | None:
-        """What the first request with this key made.
+        """Return the object that the first request with this key created, if any.
 
-        Raises IdempotencyKeyReused when its payload was another, ResourceDeleted, KubeError, and what `archived` does.
+        Raises IdempotencyKeyReused for a different payload, ResourceDeleted, KubeError, and the errors of `archived`.
         """
         places = [(name, namespace) for name in (claim.name, *claim.earlier) for namespace in organization.namespaces]
         bodies = await asyncio.gather(
@@ -139,26 +137,28 @@ class Idempotency:
         for place, _, record in found:
             if record is not None and self._clock() < parse_timestamp(record["spec"]["expiresAt"]):
                 require_same_payload(record, claim)
-                # It may have been made, and recorded, since it was looked for.
-                return await self.made_before(kind, place, archived)
+                # It may have been created and recorded since the lookup.
+                return await self.get_existing(kind, place, archived)
         return None
 
-    async def made_before(self, kind: Kind, place: tuple[str, str], archived: Archived = _never_archived) -> JsonObject:
-        """What was certainly made: name and namespace. Raises ResourceDeleted, KubeError, and what `archived` does."""
+    async def get_existing(
+        self, kind: Kind, place: tuple[str, str], archived: Archived = _never_archived
+    ) -> JsonObject:
+        """Return an existing object by (name, namespace). Raises ResourceDeleted, KubeError, errors of `archived`."""
         body = await self._find(kind, *place) or await archived(place[0])
         if body is None:
             raise ResourceDeleted()
         return body
 
     async def require_room(self, claim: Claim | None, organization: Organization) -> None:
-        """Count the key of a request that is about to make a template or a replay. Raises LimitReached, KubeError."""
+        """Count the key of a new template or replay. Raises LimitReached, KubeError."""
         if claim is not None:
             await self._limits.count_key(organization.name, organization.home)
 
     async def remember(
         self, place: tuple[str, str], made_at: datetime, claim: Claim | None, organization: Organization
     ) -> None:
-        """Record what a request with a key has made, before it is answered: name and namespace. Raises KubeError."""
+        """Record the object (name, namespace) of a request with a key, before the response. Raises KubeError."""
         if claim is None:
             return
         name, namespace = place

@@ -11,7 +11,7 @@ _STANDARD: Final = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "
 
 
 class JsonLines(log_lines.JsonLines):
-    """What is passed as `extra` becomes a member."""
+    """Writes fields of `extra` as members."""
 
     def facts_of(self, record: logging.LogRecord) -> Mapping[str, Any]:
         own = {name: value for name, value in record.__dict__.items() if name not in _STANDARD}
@@ -21,11 +21,11 @@ class JsonLines(log_lines.JsonLines):
 def log_to_stderr(level: str) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
-    # Nobody reads them here, and they cost time with every line.
+    # Not used, and they cost time.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     logging.basicConfig(level=level, handlers=[handler], force=True)
-    # What its configuration loader warns of is in the error that follows.
+    # Warnings of its configuration loader are part of the error that follows.
     logging.getLogger("kubernetes").setLevel(logging.ERROR)
-    # They tell of every request to a language model, at DEBUG with the headers of its server: not ours to log.
+    # They log requests to the language model, at DEBUG including headers.
     for name in ("httpx", "httpcore"):
         logging.getLogger(name).setLevel(logging.WARNING)

@@ -8,23 +8,23 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 _SECONDS: Final = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
 _DISPATCH_STATUSES: Final = ("201", "500", "503")
-"""Of POST /v1/runs, exported from 0 on: the first failure would be lost on a series that begins with it."""
+"""Statuses of POST /v1/runs exported from 0, because the first failure of a new series is invisible to `rate`."""
 _MODEL_SECONDS: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 45.0, 60.0, 120.0)
 _PHOTO_SECONDS: Final = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 40.0)
 
 
 class UploadResult(StrEnum):
-    """What became of an upload of a photo or a drawing."""
+    """Result of an upload of a photo or drawing."""
 
     KEPT = "kept"
     REPLAYED = "replayed"
-    """Its op_id was kept before."""
+    """Repeated op_id."""
     NO_PHOTO = "no_photo"
-    """The file is none that is taken."""
+    """Not a supported image."""
     REFUSED = "refused"
-    """By the run, the step or the request's own form."""
+    """Refused by the run, the step or request validation."""
     UNAVAILABLE = "unavailable"
-    """To be sent again: too many wait, or disk, store or cluster are away."""
+    """Temporary: queue full, or disk, store or cluster unavailable."""
     BROKEN_OFF = "broken_off"
     FAILED = "failed"
 
@@ -33,94 +33,94 @@ class ArchiveFailure(StrEnum):
     """Why archived runs could not be read."""
 
     STORE = "store"
-    """It does not answer."""
+    """The object store is unavailable."""
     DAMAGED = "damaged"
-    """A part is not what its manifest says."""
+    """A part does not match its manifest."""
     DISK = "disk"
-    """There is no room for the list of archived runs."""
+    """No disk space for the list of archived runs."""
 
 
 class Metrics:
-    """The metrics of one API process, in a registry of their own."""
+    """The metrics of one API process, with their registry."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         counter, gauge = partial(Counter, registry=self.registry), partial(Gauge, registry=self.registry)
         histogram = partial(Histogram, buckets=_SECONDS, registry=self.registry)
         self._requests = counter("checklists_http_requests_total", "Requests.", ("route", "method", "status"))
-        self._request_seconds = histogram("checklists_http_request_seconds", "Time to answer.", ("route",))
+        self._request_seconds = histogram("checklists_http_request_seconds", "Response time.", ("route",))
         self._kube_seconds = histogram(
             "checklists_kube_call_seconds", "Time of calls of the Kubernetes API.", ("method",)
         )
-        self.kube_failures = counter("checklists_kube_call_failures_total", "Calls without a usable answer.")
+        self.kube_failures = counter("checklists_kube_call_failures_total", "Failed calls.")
         self._stale_settings = gauge(
             "checklists_setting_stale",
-            "1 while the file of a setting cannot be used, so that its value from before stays in use.",
+            "1 while the file of a setting is invalid and its former value stays in use.",
             ("setting",),
         )
-        self.kube_up = gauge("checklists_kube_up", "1 while the Kubernetes API answers.")
+        self.kube_up = gauge("checklists_kube_up", "1 while the Kubernetes API is up.")
         self.overloaded = counter(
             "checklists_overload_refusals_total",
             "Requests refused because they would have waited too long for the Kubernetes API.",
         )
-        self.calls_waiting = gauge("checklists_kube_calls_waiting", "Calls that wait for their turn.")
+        self.calls_waiting = gauge("checklists_kube_calls_waiting", "Queued calls.")
         self.dispatched = counter("checklists_runs_dispatched_total", "Runs dispatched.")
         self.quota_refusals = counter("checklists_quota_refusals_total", "Dispatches refused over quota.")
         self.rate_limited = counter("checklists_rate_limited_total", "Requests refused by a rate limit.")
         self.shared_limits = gauge(
             "checklists_rate_limits_shared",
-            "1 while rate limits are shared with the other replicas, 0 while this process counts on its own.",
+            "1 while rate limits are shared between replicas, 0 while they are local.",
         )
         self.shared_limits_lost = counter(
             "checklists_rate_limits_fallbacks_total",
-            "How often Redis stopped answering and rate limits became this process's own.",
+            "Fallbacks to local rate limits because Redis was down.",
         )
-        self.live_viewers = gauge("checklists_live_viewers", "Open streams of changes, of the dashboard's pages.")
-        self.live_ended = counter("checklists_live_streams_ended_total", "Streams of changes that ended.", ("reason",))
+        self.live_viewers = gauge("checklists_live_viewers", "Open event streams of the dashboard.")
+        self.live_ended = counter("checklists_live_streams_ended_total", "Ended event streams.", ("reason",))
         self._uploads = counter("checklists_photo_uploads_total", "Uploads of photos and drawings.", ("result",))
         for result in UploadResult:
             self._uploads.labels(result.value)
-        self._photo_bytes = counter("checklists_photo_bytes_total", "Bytes of the photos and drawings that were kept.")
+        self._photo_bytes = counter("checklists_photo_bytes_total", "Bytes of stored photos and drawings.")
         self.photo_seconds = histogram(
             "checklists_photo_processing_seconds",
-            "Time from a file that has arrived to a photo that can be served, or its refusal; waiting included.",
+            "Time from a received file to its photo or refusal, including queueing.",
             buckets=_PHOTO_SECONDS,
         )
-        self._templates = counter("checklists_templates_generated_total", "Templates made from prompts.", ("by",))
+        self._templates = counter("checklists_templates_generated_total", "Templates generated from prompts.", ("by",))
         for maker in ("composer", "model"):
             self._templates.labels(maker)
         self._model_prompts = counter(
             "checklists_model_prompts_total",
-            "Prompts that were for the language model, by what became of them.",
+            "Prompts for the language model, by outcome.",
             ("outcome",),
         )
         self._model_seconds = histogram(
             "checklists_model_prompt_seconds",
-            "Time that the language model had for a prompt, corrections included.",
+            "Time of the language model for a prompt, including corrections.",
             buckets=_MODEL_SECONDS,
         )
         self._model_tokens = counter(
-            "checklists_model_tokens_total", "Tokens that the language model read and wrote.", ("kind",)
+            "checklists_model_tokens_total", "Tokens read and written by the language model.", ("kind",)
         )
-        self._model_cost = counter("checklists_model_cost_total", "What these tokens cost, by the prices that are set.")
-        self.archived_runs = gauge("checklists_archived_runs", "Archived runs that lists show, of all organizations.")
+        self._model_cost = counter("checklists_model_cost_total", "Cost of the tokens at the configured prices.")
+        self.archived_runs = gauge("checklists_archived_runs", "Archived runs in lists of all organizations.")
         self.archive_look_age = gauge(
-            "checklists_archive_look_age_seconds", "Since the last look at the whole archive that succeeded."
+            "checklists_archive_look_age_seconds", "Seconds since the last full refresh of the archive index."
         )
         self._archive_failures = counter(
-            "checklists_archive_read_failures_total", "Attempts to read the archive that failed.", ("reason",)
+            "checklists_archive_read_failures_total", "Failed reads of the archive.", ("reason",)
         )
         for failure in ArchiveFailure:
             self._archive_failures.labels(failure.value)
 
-        # Finding a child by its labels takes longer than counting.
+        # Cached, because finding a child by its labels takes longer than counting.
         self._request_children: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         for status in _DISPATCH_STATUSES:
             self._requests.labels("/v1/runs", "POST", status)
         self._kube_children: dict[str, Histogram] = {}
 
     def setting_is_stale(self, name: str, stale: bool) -> None:
-        """Whether the file of that setting cannot be used."""
+        """Set whether the file of a setting is invalid."""
         self._stale_settings.labels(name).set(stale)
 
     def count_request(self, route: str, method: str, status: int, seconds: float) -> None:
@@ -149,7 +149,7 @@ class Metrics:
         self._templates.labels(by).inc()
 
     def count_model_prompt(self, outcome: str, seconds: float) -> None:
-        """`outcome` is `template`, or why there is none."""
+        """Count a prompt. `outcome`: `template`, or the failure's reason."""
         self._model_prompts.labels(outcome).inc()
         self._model_seconds.observe(seconds)
 

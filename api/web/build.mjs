@@ -1,9 +1,7 @@
-// node build.mjs [FOLDER]: builds the executor app and the dashboard into FOLDER/executor and FOLDER/dashboard (default:
-// where the service looks for them).
-//
-// The executor app takes two builds: the page with its hashed files, then the service worker, which is one file that keeps
-// its name (browsers find a new one at the old one's address) and knows all files of the first. Every file is there three times: as it is,
-// and compressed once for all by gzip and brotli, as hard as they can.
+// node build.mjs [FOLDER]: builds the executor app and the dashboard into FOLDER/executor and FOLDER/dashboard
+// (default: the folder that the service serves). The executor app takes two builds: the page with its hashed files,
+// then the service worker, a single file with a fixed name that lists all files of the page. Each file is stored plain,
+// and compressed with gzip and brotli at their highest levels.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -53,7 +51,7 @@ async function buildServiceWorker() {
 }
 
 function compress(folder) {
-  // Not the page: the service writes into it what it alone knows.
+  // The page is not compressed: the service changes it for each request.
   for (const name of filesIn(folder).filter((name) => COMPRESSIBLE.test(name) && name !== "index.html")) {
     const content = readFileSync(join(folder, name));
     const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } };

@@ -1,17 +1,17 @@
 import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
 
-// One surface: the executor app, or the dashboard (CHECKLISTS_SURFACE). Addresses in the built pages are relative, so that
-// they work under any path prefix: /r/{run_id} with /r/assets/*, /dashboard/... with /dashboard/assets/*. `build.mjs` uses
-// this for each, then builds the service worker by itself.
-// The development server (`make web-dev`) stands where the service stands, and asks the service for everything else.
+// Builds one app: the executor app or the dashboard (CHECKLISTS_SURFACE). URLs in the built pages are relative, so that
+// they work under any path prefix: /r/{run_id} with /r/assets/*, /dashboard/... with /dashboard/assets/*. `build.mjs`
+// uses this for each, then builds the service worker. The development server (`make web-dev`) proxies all API requests
+// to the service.
 declare const process: { env: Record<string, string | undefined> };
 
 const service = process.env["CHECKLISTS_SERVICE"] ?? "http://127.0.0.1:8080";
 
 const surface = process.env["CHECKLISTS_SURFACE"] ?? "executor";
 
-/** The service writes the address of the dashboard into its page; in development, this does. */
+/** The service writes the dashboard's base URL into its page; in development, this plugin does. */
 const BASE_ELEMENT = {
   name: "base-element",
   apply: "serve",
@@ -27,7 +27,7 @@ export default defineConfig(({ command }) => ({
     emptyOutDir: true,
     target: "es2022",
     cssCodeSplit: false,
-    // A data: address would be one more thing that the page's policy has to allow.
+    // The page's content security policy does not allow data: URLs.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rolldownOptions: {

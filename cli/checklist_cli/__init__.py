@@ -1,5 +1,5 @@
 """The command line of Checklist Dispatch: `checklist-dispatch COMMAND`.
 
-For the people around the service: who receives its webhooks (`listen`, `verify`) and who operates it (`reseal`). It
-stands on `checklist_crds` only: what the API and the operator do is checked here from outside.
+For receivers of webhooks and operators of an installation. It depends on `checklist_crds` only, so it checks API and
+operator independently of their code.
 """

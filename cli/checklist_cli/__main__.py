@@ -10,7 +10,7 @@ __all__ = ["main", "run"]
 
 
 def run() -> NoReturn:
-    """The process: its exit status is that of `main`."""
+    """Run `main` and end the process with its exit status."""
     end_process(main())
 
 

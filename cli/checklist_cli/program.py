@@ -1,4 +1,4 @@
-"""`checklist-dispatch`: finds the command and turns its end into an exit status."""
+"""`checklist-dispatch`: runs the command and returns its exit status."""
 
 import argparse
 import os
@@ -46,7 +46,7 @@ def parser_of(commands: Sequence[Command]) -> argparse.ArgumentParser:
     """The parser of all commands; `command` in its result is the chosen Command."""
     parser = argparse.ArgumentParser(
         prog="checklist-dispatch",
-        description="Tools around Checklist Dispatch. `checklist-dispatch COMMAND --help` tells all of a command.",
+        description="Command line of Checklist Dispatch. Show all options: `checklist-dispatch COMMAND --help`.",
     )
     parser.add_argument("--version", action="version", version=f"checklist-dispatch {version('checklist-dispatch')}")
     choices = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -56,7 +56,7 @@ def parser_of(commands: Sequence[Command]) -> argparse.ArgumentParser:
             help=command.summary,
             description=command.description,
             formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,  # else --key would be --key-file, and a key that is given so would be a file's name
+            allow_abbrev=False,  # otherwise --key could mean --key-file, and a key be taken for a file name
         )
         command.configure(one)
         one.set_defaults(command=command)
@@ -64,7 +64,7 @@ def parser_of(commands: Sequence[Command]) -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit status: 0 yes or done, 1 no, 2 could not (wrong usage, too), 130 interrupted."""
+    """Run a command; exit status 0 yes or done, 1 no, 2 an error (wrong usage, too), 130 interrupted."""
     chosen = parser_of(COMMANDS).parse_args(arguments)
     command: Command = chosen.command
     try:
@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return ExitStatus.INTERRUPTED
     except BrokenPipeError:
-        # Whoever read the output has seen enough (`... | head`). What is left in the buffer must not fail once more.
+        # The reader ended early (`... | head`). Flushing the remaining output must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitStatus.UNUSABLE
     return status

@@ -1,5 +1,5 @@
-"""Templates from a prompt, without any account elsewhere and without network: the same prompt, the same template.
+"""Generates templates from prompts: deterministic, offline, without external accounts.
 
-`reading` finds in the text what its writer says: items, bounds, choices, conditions. `library` has building blocks for
-jobs that are only named. Both make a `draft`; `finishing` turns a draft into a definition that create accepts.
+`reading` extracts items, bounds, choices and conditions from the text. `library` has building blocks for jobs that are
+only named. Both create a `draft`, which `finishing` converts to a valid definition.
 """

@@ -1,4 +1,4 @@
-"""The garbage collector, while a template is composed."""
+"""Pauses the garbage collector while a template is composed."""
 
 import gc
 import threading
@@ -6,10 +6,10 @@ from types import TracebackType
 
 
 class CollectorAtRest:
-    """A context in which the collector waits, whichever threads are in it and as long as one of them is.
+    """A context in which garbage collection is off, while at least one thread is in it.
 
-    Reading a long prompt makes some hundred thousand objects, hardly one of them in a circle: they go as soon as they
-    are not needed. The collector would look at all that are needed still, again and again, and then find nothing.
+    Reading a long prompt creates 100,000 objects, hardly any in a reference cycle, which the collector would traverse
+    repeatedly without result.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Templates from prompts: the composer's public face."""
+"""The public interface of the composer: templates from prompts."""
 
 import gc
 from dataclasses import dataclass
@@ -21,13 +21,13 @@ from .reading import Prompt
 _ALSO: Final[dict[Locale, str]] = {"en": "Also", "de": "Außerdem", "es": "Además", "fr": "En plus"}
 _MAX_JOB_WORDS: Final = 8
 _OWN_LIST: Final = 3
-"""A prompt with so many steps of its own is a list, and the library adds nothing."""
+"""From this many steps in the prompt, the library adds none."""
 
 
 class NothingToCompose(ValueError):
-    """The prompt asks for no checklist, or for one that neither it nor the library describes; its text says which.
+    """The prompt asks for no checklist, or names a job that neither it nor the library describes.
 
-    `closest`: titles of the library's jobs that are nearest to one that is unknown.
+    `closest`: titles of the library's jobs most similar to an unknown job.
     """
 
     def __init__(self, message: str, closest: tuple[str, ...] = ()) -> None:
@@ -37,32 +37,32 @@ class NothingToCompose(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class StepSource:
-    """Where a step came from. `start` and `end` are offsets in the prompt, in characters; none for the library's."""
+    """Origin of a step. `start` and `end`: character offsets in the prompt; None for a step of the library."""
 
     step_id: str
     start: int | None
     end: int | None
     confidence: float
-    """0 to 1: how sure the composer is of the step's type and condition."""
+    """Confidence in the step's type and condition, 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """A template that create accepts, its language, and the library's domains that it was made from."""
+    """A valid template, its language, and the library domains it was built from."""
 
     definition: Definition
     locale: Locale
     domains: tuple[str, ...]
     sources: tuple[StepSource, ...] = ()
     unused: tuple[tuple[int, int], ...] = ()
-    """Offsets of the parts of the prompt that became nothing."""
+    """Character offsets of the unused parts of the prompt."""
 
 
 def compose(prompt: str, *, locale: str | None = None) -> Composition:
-    """The template that a prompt asks for: the same prompt, the same template.
+    """Build the template that a prompt asks for; deterministic.
 
-    `locale` (en, de, es, fr) is the language of the result where the text does not tell its own; others are ignored.
-    Raises NothingToCompose when the text asks for no checklist, or names nothing to check.
+    `locale` (en, de, es, fr) is the language if none can be detected; other values are ignored.
+    Raises NothingToCompose if the prompt asks for no checklist, or names nothing to check.
     """
     wanted = locale if locale in LOCALES else None
     language = detect(prompt, wanted)
@@ -86,8 +86,8 @@ def _composed(prompt: str, language: Locale, wanted: Locale | None) -> Compositi
             result = wanted or language
             draft = library_draft(domains[0], result)
             if is_job:
-                steps = []  # they are words of the job's name
-            if steps:  # what the prompt asks for beside the job
+                steps = []  # they are part of the job's name
+            if steps:  # requested in addition to the job
                 draft.sections.append(DraftSection(_ALSO[language], steps))
             return _finished(draft, result, domains[:1], tuple(reading.unused))
     if not steps:
@@ -99,7 +99,7 @@ def _composed(prompt: str, language: Locale, wanted: Locale | None) -> Compositi
 
 
 def _is_job(prompt: str, language: Locale) -> bool:
-    """Whether the prompt is a job of the library by its name, and little else."""
+    """Whether the prompt is little more than the name of a job in the library."""
     if names_job(prompt, language, whole=True):
         return True
     return len(prompt.split()) <= _MAX_JOB_WORDS and "?" not in prompt and bool(find_domains(prompt, language))
@@ -120,11 +120,7 @@ def _source(step_id: str, step: DraftStep) -> StepSource:
 
 @cache
 def _keep_tables(locale: Locale) -> None:
-    """Reads what the composer knows of a language, once, and tells the garbage collector that it stays.
-
-    Otherwise it would look at these hundred thousand objects again and again, each time for as long as many prompts
-    take.
-    """
+    """Load the tables of a language once, and exclude their objects (100,000) from garbage collection."""
     language_of(locale)
     index_of(locale)
     gc.freeze()

@@ -1,8 +1,8 @@
-"""What a domain file of the library may hold: one job (`forklift-pre-use`) in four languages.
+"""The format of a domain file of the library: one job (`forklift-pre-use`) in four languages.
 
-A file is two YAML documents. The first, `DomainHead`, says by which names people ask for the job; it is read for
-every domain. The second, `DomainBody`, holds the blocks; it is read when a query asks for the job. `domains/README.md`
-explains the fields to people who write one, `domains/forklift-pre-use.yaml` is the example.
+A file has two YAML documents. `DomainHead` has the names of the job; it is read for every domain. `DomainBody` has the
+blocks; it is read when the job is requested. `domains/README.md` explains the fields, `domains/forklift-pre-use.yaml`
+is an example.
 """
 
 from collections.abc import Iterator, Mapping
@@ -34,12 +34,11 @@ class Words(_Model):
     fr: Line
 
     def in_(self, locale: Locale) -> str:
-        """The text in one language."""
         return str(getattr(self, locale))
 
 
 class Phrases(_Model):
-    """Phrases in every language; their order means nothing."""
+    """Phrases in every language, in no particular order."""
 
     en: tuple[Line, ...] = ()
     de: tuple[Line, ...] = ()
@@ -47,26 +46,25 @@ class Phrases(_Model):
     fr: tuple[Line, ...] = ()
 
     def in_(self, locale: Locale) -> tuple[str, ...]:
-        """The phrases in one language."""
         return tuple(getattr(self, locale))
 
 
 class PhotoBounds(_Model):
-    """Photos that are attached to a step's answer."""
+    """Number of photos attached to a step's answer."""
 
     min: int = Field(default=0, ge=0, le=20)
     max: int = Field(default=5, ge=1, le=20)
 
 
 class BlockOption(_Model):
-    """One option; a condition names it by its key."""
+    """An option, named by its key in conditions."""
 
     key: Key
     label: Words
 
 
 class Comparison(_Model):
-    """The answer of an earlier step of the same file. `value`: as in a template, but an option is named by its key."""
+    """Compares the answer of an earlier step of the file. `value`: as in a template, but options by their keys."""
 
     step: Key
     op: Operator = Operator.EQ
@@ -74,14 +72,14 @@ class Comparison(_Model):
 
 
 class BlockStep(_Model):
-    """One step. What a field means is said by the template definition language; only texts come in four languages."""
+    """One step, with the fields of the template definition language; texts are in four languages."""
 
     key: Key
     type: StepType = StepType.BOOLEAN
     label: Words
     hint: Words | None = None
     words: Phrases = Phrases()
-    """Other names of the thing that is looked at; a query that speaks of `tires` means the step about tyres."""
+    """Other names of the checked object: `tires` in a query matches the step about tyres."""
     required: bool = True
     unit: str | Words | None = None
     min: float | None = None
@@ -98,13 +96,13 @@ class BlockStep(_Model):
     false_label: Words | None = None
     when: Comparison | None = None
     when_any: tuple[Comparison, ...] = ()
-    """Instead of `when`: one of these holds."""
+    """Instead of `when`: at least one of these holds."""
     source: Line | None = None
-    """Where this one step has another source than its section."""
+    """Source of this step, if different from its section's."""
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
-        """What the step's condition compares, in either form."""
+        """Comparisons of the condition, in either form."""
         return self.when_any if self.when is None else (self.when,)
 
     @model_validator(mode="after")
@@ -127,7 +125,7 @@ class BlockStep(_Model):
 
 
 class Block(_Model):
-    """A section, written from one or more published sources."""
+    """A section, based on one or more published sources."""
 
     key: Key
     title: Words
@@ -136,19 +134,19 @@ class Block(_Model):
 
 
 class DomainHead(_Model):
-    """How people ask for the job, and what the template is called."""
+    """Names of the job, and title of the template."""
 
     id: Key
     title: Words
     names: Phrases
-    """The job's names: each is enough by itself to mean this domain. No other domain has the same one."""
+    """Names of the job, unique to this domain; each one alone identifies it."""
     also: Phrases = Phrases()
-    """Words that mean this domain only if the query names nothing else: a "checklist for a bar" opens it."""
+    """Words that identify this domain only if the query names nothing else, such as "checklist for a bar"."""
     tags: Phrases
     minutes: int = Field(ge=1, le=1440)
-    """How long the whole list takes somebody who knows the job."""
+    """Duration of the whole list for an experienced person."""
     signature: bool = False
-    """Whether it is usual to sign at the end."""
+    """Whether a signature at the end is usual."""
 
     @model_validator(mode="after")
     def _every_language_has_names(self) -> Self:
@@ -159,12 +157,11 @@ class DomainHead(_Model):
 
 
 class DomainBody(_Model):
-    """The blocks, in the order in which the job is done."""
+    """The blocks, in the order of the work."""
 
     sections: tuple[Block, ...] = Field(min_length=1, max_length=20)
 
     def steps(self) -> Iterator[BlockStep]:
-        """All steps, in order."""
         for section in self.sections:
             yield from section.steps
 

@@ -1,7 +1,5 @@
-"""A template in the making: what has been said about it so far, and what has not.
-
-None always means "nobody said so"; what is then done is for `finishing` to decide. Ids do not exist yet: a condition
-refers to the step itself.
+"""A template under construction. None means "not specified"; `finishing` sets defaults. There are no ids yet:
+conditions refer to step objects.
 """
 
 from dataclasses import dataclass, field, fields
@@ -11,12 +9,12 @@ from typing import Final
 from checklist_crds.resources.template_definition import Operator, StepType
 
 CHOICES: Final = frozenset({StepType.CHOICE, StepType.MULTI_CHOICE})
-"""The types that need options."""
+"""Types that need options."""
 
 
 @dataclass(slots=True, eq=False)
 class DraftStep:
-    """One step. Two of them are never equal, only the same."""
+    """One step, compared by identity."""
 
     label: str
     type: StepType
@@ -29,7 +27,7 @@ class DraftStep:
     decimal: int | None = None
     options: list[str] = field(default_factory=list)
     photo: tuple[int, int | None] | None = None
-    """Fewest and most photos that are attached to a step that is no photo step; most None: as many as are allowed."""
+    """Minimum and maximum number of photos attached to a step of another type; a maximum of None is the limit."""
     geo: bool = False
     multiline: bool | None = None
     placeholder: str | None = None
@@ -39,16 +37,15 @@ class DraftStep:
     false_label: str | None = None
     condition: "DraftCondition | None" = None
     minutes: float | None = None
-    """How long it takes, when somebody knows."""
+    """Duration, if known."""
     source: tuple[int, int] | None = None
-    """Offsets in the prompt of the words that it came from; None for a step of the library."""
+    """Character offsets of its words in the prompt; None for a step of the library."""
     confidence: float = 1.0
-    """0 to 1: how sure the reader is of its type and condition."""
+    """Confidence in its type and condition, 0 to 1."""
     subject: str = ""
-    """The thing that is looked at, in the writer's words: `fridge`, for "check that the fridge is below 5 °C"."""
+    """The checked object, as in the prompt: `fridge` in "check that the fridge is below 5 °C"."""
 
     def copy(self) -> "DraftStep":
-        """Another step that asks for the same."""
         other = DraftStep(*_ALL_FIELDS(self))
         other.options = [*self.options]
         return other
@@ -59,7 +56,7 @@ _ALL_FIELDS: Final = attrgetter(*(each.name for each in fields(DraftStep)))
 
 @dataclass(slots=True)
 class DraftComparison:
-    """`value`: as in the TDL, but an option is named by its label."""
+    """`value`: as in the TDL, but options by their labels."""
 
     step: DraftStep
     op: Operator
@@ -68,7 +65,7 @@ class DraftComparison:
 
 @dataclass(slots=True)
 class DraftCondition:
-    """All of the comparisons must hold, or with `any_of` one of them."""
+    """All comparisons must hold, or with `any_of` at least one."""
 
     comparisons: list[DraftComparison]
     any_of: bool = False
@@ -77,13 +74,12 @@ class DraftCondition:
 @dataclass(slots=True)
 class DraftSection:
     title: str | None
-    """None: nobody named it."""
     steps: list[DraftStep] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Draft:
-    """`locale` is the language that it is written in: en, de, es, fr."""
+    """`locale`: language of the texts (en, de, es, fr)."""
 
     locale: str
     name: str | None = None
@@ -94,8 +90,7 @@ class Draft:
     signature_on_complete: bool | None = None
     est_minutes: float | None = None
     identity_required: bool | None = None
-    """Whether the executor has to give a name."""
+    """Whether the executor must give a name."""
 
     def steps(self) -> list[DraftStep]:
-        """All of them, in order."""
         return [step for section in self.sections for step in section.steps]

@@ -1,4 +1,4 @@
-"""Where a template came from: the parts of the prompt that became steps, and those that became nothing."""
+"""Maps the steps of a template to parts of the prompt, and lists its unused parts."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from .composing import StepSource
 
 UNSURE_BELOW: Final = 0.8
-"""A step of less confidence is unsure: its author should look at it first."""
+"""A step with less confidence is marked as unsure."""
 
 
 def explanation(
@@ -20,9 +20,9 @@ def explanation(
     *,
     before: int = 0,
 ) -> dict[str, Any]:
-    """`{template, steps, unused}` as JSON, with one entry for each step; of a step without a source, nothing is said.
+    """`{template, steps, unused}` as JSON, with an entry for each step; `source` is null if unknown.
 
-    `before`: how many characters of white space stood before the prompt when it was sent; offsets count them.
+    `before`: number of characters stripped before the prompt, which offsets include.
     """
 
     def part(start: int, end: int) -> dict[str, Any]:

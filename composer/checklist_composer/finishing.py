@@ -1,4 +1,4 @@
-"""A draft becomes a definition: ids, limits, and everything that nobody said."""
+"""Converts a draft to a definition: ids, limits and defaults."""
 
 from dataclasses import dataclass
 from math import ceil, floor
@@ -23,7 +23,7 @@ from .naming import cut, id_part, label_of, visible
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A definition, and the ids of the draft's steps in it, in order."""
+    """A definition, and the draft's steps with their ids, in order."""
 
     definition: Definition
     steps: list[tuple[str, DraftStep]]
@@ -31,18 +31,15 @@ class Finished:
 
 _MAX_NAME: Final = 120
 _NAMED: Final = 3
-"""How many of its parts a name is made of, when nobody gave one."""
+"""Number of parts in a generated name."""
 _SHORT: Final = 4
 _MAX_NUMBER: Final = 1e15
 _MAX_ALL_COMPARISONS: Final = 2_000
-"""Of all steps together; with ten for each of 500 steps, the template would be larger than create reads."""
+"""In all steps together: ten in each of 500 steps would exceed the request limit."""
 
 
 def finish(draft: Draft) -> Finished:
-    """The definition; one that create accepts, whatever the draft holds, as long as it has a step.
-
-    No field is looked for that TDL does not know: there are no others than those written here, whatever was said.
-    """
+    """The definition; always valid if the draft has a step."""
     finisher = _Finisher(draft)
     definition = parse_definition(finisher.document())
     return Finished(
@@ -58,10 +55,10 @@ class _Finisher:
         self.options: dict[int, dict[str, str]] = {}
         self.comparisons = 0
         self.compared: dict[int, list[dict[str, Any]]] = {}
-        """The comparisons of conditions, which several steps may share, by the condition's identity."""
+        """Comparisons by the identity of their condition, which several steps may share."""
 
     def document(self) -> dict[str, Any]:
-        """The definition as JSON."""
+        """The definition as a JSON object."""
         _let_branches_be_reached(self.draft)
         texts = self.language.texts
         sections: list[dict[str, Any]] = []
@@ -100,7 +97,7 @@ class _Finisher:
         }
 
     def _name(self) -> str:
-        """What it is about, when nobody gave it a name: its sections, else its first things."""
+        """A name from the titles of sections, else from the first subjects."""
         titles = [section.title for section in self.draft.sections if section.title and section.steps]
         if titles:
             return ", ".join(titles[:_NAMED])
@@ -189,7 +186,7 @@ class _Finisher:
         if parts is None:
             comparisons = condition.comparisons[:MAX_COMPARISONS]
             parts = [part for comparison in comparisons if (part := self._comparison(comparison))]
-            if len(parts) == len(comparisons):  # else a step that it looks at may come later
+            if len(parts) == len(comparisons):  # else a step it refers to may follow
                 self.compared[id(condition)] = parts
         self.comparisons += len(parts)
         if self.comparisons > _MAX_ALL_COMPARISONS:
@@ -199,7 +196,7 @@ class _Finisher:
         return {"when": {"any" if condition.any_of else "all": parts}}
 
     def _comparison(self, comparison: DraftComparison) -> dict[str, Any] | None:
-        """The comparison; None when its step is not there (yet), or takes no answer that could be compared so."""
+        """The comparison; None if its step has no id (yet), or an answer that cannot be compared so."""
         source, op = comparison.step, comparison.op
         identifier = self.step_ids.get(id(source))
         if identifier is None or op not in source.type.rules.operators:
@@ -229,7 +226,7 @@ class _Finisher:
 
 
 def _compared(value: float, op: Operator, *, whole: bool) -> float | None:
-    """The number; a rating's grades are whole, so `above 1.8` is `above 1`."""
+    """The number; for a rating rounded to whole grades, so `above 1.8` becomes `above 1`."""
     if not -_MAX_NUMBER <= value <= _MAX_NUMBER:
         return None
     if value.is_integer():
@@ -242,7 +239,7 @@ def _compared(value: float, op: Operator, *, whole: bool) -> float | None:
 
 
 def _let_branches_be_reached(draft: Draft) -> None:
-    """A bound refuses an answer, so it must not refuse the one on which a later step depends: it stays in the hint."""
+    """Remove bounds that reject an answer on which a later step depends; they stay in the hint."""
     for step in draft.steps():
         for comparison in step.condition.comparisons if step.condition else ():
             source, value = comparison.step, comparison.value

@@ -1,6 +1,4 @@
-"""The language of a text: by the small words and the letters that only one of the four languages has, and by its
-other words, which tell the language of a text as short as the name of a job.
-"""
+"""Detects the language of a text from function words and letters of only one language, and from its other words."""
 
 import re
 from typing import Final
@@ -12,19 +10,19 @@ from .locales import LOCALES, Locale
 _WORDS: Final = re.compile(r"[^\W\d_]+")
 _LETTERS: Final = {"de": "äöüß", "es": "ñ¿¡áíóú", "fr": "èêàçùœîôëû"}
 _ELIDED: Final = re.compile(r"\b(?:[cdjlns]|qu|jusqu|lorsqu)['’](?=[^\W\d_]{2})")
-"""French alone writes l'eau, d'huile, qu'il."""
+"""Elision in French: l'eau, d'huile, qu'il."""
 _CODE_BEHIND: Final = re.compile(r"[^\W\d_]+\s+\d+[^\W\d_]+")
 _NAME: Final = 3
-"""So many words are the name of a job, and no sentence."""
+"""Up to this many words are the name of a job, not a sentence."""
 _MAX_CHARACTERS: Final = 4_000
 _HEAD_FIRST: Final = ("es", "fr")
 _SHORT: Final = 4
 _MAX_WORDS: Final = 60
-"""In a longer text the small words have told the language long before."""
+"""Function words suffice in a longer text."""
 
 
 def detect(text: str, locale: Locale | None = None) -> Locale:
-    """The language that most of the text's words speak for; where they say nothing, `locale`, else English."""
+    """The most likely language; without evidence `locale`, else English."""
     text = text[:_MAX_CHARACTERS].casefold()
     scores = dict.fromkeys(LOCALES, 0.0)
     words = [fold(word) for word in _WORDS.findall(text)]
@@ -35,9 +33,9 @@ def detect(text: str, locale: Locale | None = None) -> Locale:
         scores[known] += 0.5 * sum(text.count(letter) for letter in _LETTERS.get(known, ""))
     scores["fr"] += len(_ELIDED.findall(text))
     if 1 < len(words) <= _NAME and words[-1] in language_of("en").function_words:
-        scores["en"] -= 0.5  # `RTW Check`: the noun of a name, which others have borrowed
+        scores["en"] -= 0.5  # `RTW Check`: a loanword in a name
     if _CODE_BEHIND.fullmatch(text.strip()):
-        scores["fr"] += 0.1  # `audit 5S`: in the Germanic languages the code would go first
+        scores["fr"] += 0.1  # `audit 5S`: in Germanic languages the code comes first
     for word in words[:_MAX_WORDS]:
         for known, weight in evidence(word).items():
             scores[known] += weight
@@ -51,7 +49,7 @@ def detect(text: str, locale: Locale | None = None) -> Locale:
 
 
 def _names_job_first(words: list[str], locale: Locale) -> bool:
-    """`audit 5S`, `inspection silo`: only Spanish and French put what is done before what it is done to."""
+    """Whether the activity precedes its object, as only in Spanish and French: `audit 5S`, `inspection silo`."""
     if locale not in _HEAD_FIRST or not 0 < len(words) <= _SHORT:
         return False
     language = language_of(locale)

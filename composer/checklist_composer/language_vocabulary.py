@@ -1,7 +1,6 @@
-"""Which languages have a word: for short texts, in which no small word tells the language.
+"""The languages of a word, to detect the language of short texts without function words.
 
-The words are those of the reader's tables and of the names by which people ask for the library's domains, so that
-`Gabelstapler` is German and `carretilla elevadora` Spanish without any list of its own.
+The words come from the reader's tables and the names of the library's domains.
 """
 
 import re
@@ -24,15 +23,15 @@ _ENDINGS: Final[Mapping[Locale, tuple[str, ...]]] = {
 }
 _SHORTEST_WITH_ENDING: Final = 7
 _COMPOUND: Final = 15
-"""So many letters has hardly a word that is no German compound."""
+"""A word with this many letters is likely a German compound."""
 ONE: Final = 0.6
-"""What a word counts that only one language has; a small word of its grammar counts 1."""
+"""Weight of a word in only one language; a function word has 1."""
 BY_FORM: Final = 0.3
 
 
 @cache
 def vocabulary() -> Mapping[str, frozenset[Locale]]:
-    """Folded words to the languages that have them, read once."""
+    """Languages by folded word, loaded once."""
     found: dict[str, set[Locale]] = {}
     for locale in LOCALES:
         words = set(language_of(locale).vocabulary)
@@ -45,7 +44,7 @@ def vocabulary() -> Mapping[str, frozenset[Locale]]:
 
 
 def evidence(word: str) -> Mapping[Locale, float]:
-    """How much a folded word speaks for each language."""
+    """Weight of a folded word by language."""
     known = vocabulary().get(word)
     if known is not None:
         return {locale: ONE / len(known) for locale in known} if len(known) < len(LOCALES) else {}

@@ -1,4 +1,4 @@
-"""A domain of the library as a draft in one language."""
+"""Converts a domain of the library to a draft in one language."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,6 @@ from .locales import Locale
 
 
 def library_draft(domain_id: str, locale: Locale) -> Draft:
-    """All that the library has for one job."""
     found = domain(domain_id)
     made: dict[str, DraftStep] = {}
     sections = []

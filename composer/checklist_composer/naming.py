@@ -1,4 +1,4 @@
-"""Labels, titles and ids: how what the writer said is written in a template."""
+"""Creates labels, titles and ids from text of the prompt."""
 
 import re
 import unicodedata
@@ -15,12 +15,12 @@ _GERMAN: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", 
 
 
 def visible(text: str) -> bool:
-    """Whether a reader would see anything of it."""
+    """Whether the text has a visible character."""
     return any(unicodedata.category(character)[0] in "LNSP" for character in text)
 
 
 def label_of(text: str) -> str:
-    """The text as a label: one line, a capital at its beginning, no mark at its end but `?` and `!`."""
+    """The text as a label: one line, capitalized, without punctuation at its end except `?` and `!`."""
     text = _SPACES.sub(" ", text).strip(' ,.;:–—-•·/|*_#="“”„«»')
     if text.count("(") > text.count(")"):
         text += ")"
@@ -34,7 +34,7 @@ def label_of(text: str) -> str:
 
 
 def cut(text: str, limit: int) -> tuple[str, str]:
-    """The text up to a limit, at the end of a word where there is one, and the rest."""
+    """Split a text at `limit` characters, at the end of a word if possible; returns both parts."""
     if len(text) <= limit:
         return text, ""
     place = text.rfind(" ", limit // 2, limit)
@@ -52,9 +52,9 @@ def _id_words(text: str) -> str:
 
 
 def id_part(text: str, used: dict[str, int], fallback: str) -> str:
-    """A part for an id made of a text's words, different from those used, and remembered with them.
+    """A unique part of an id from the words of a text.
 
-    `used` holds each part with the last number that was put behind it.
+    `used`: the last suffix number by part; updated.
     """
     base = _id_words(text) or fallback
     name, number = base, used.get(base, 0)

@@ -1,7 +1,7 @@
-"""Which domains of the library a query asks for.
+"""Finds the library's domains in a query.
 
-bm25 ranks the domains; what decides is whether the query holds all the words of a name. A query that names no domain
-finds none: a wrong list is worse than a plain one.
+A domain matches if the query has all words of one of its names; bm25 ranks the matches. A query without a name finds
+none, because a wrong checklist is worse than none.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,10 +17,10 @@ from .ranking_terms import compound_heads, other_jobs, plain_words
 __all__ = ["closest_jobs", "find_domains", "names_job"]
 
 MOST_WORDS: Final = 30
-"""A job is named in fewer words; what follows is about something else."""
+"""Maximum words of a query that are searched for names of jobs."""
 MOST_DOMAINS: Final = 3
 _SHORTEST_FOREIGN: Final = 5
-"""Letters of a name that is found in a text of another language."""
+"""Minimum letters of a name that is found in a text of another language."""
 _JOINING: Final = frozenset({"and", "plus", "und", "sowie", "y", "e", "et"})
 
 
@@ -28,27 +28,27 @@ _JOINING: Final = frozenset({"and", "plus", "und", "sowie", "y", "e", "et"})
 class _Match:
     domain_id: str
     positions: frozenset[int] = frozenset()
-    """Places of the query's words that are the name's."""
+    """Positions of the name's words in the query."""
     likeness: int = 0
-    """How many of the name's weak words are in the query, less those that are not."""
+    """Number of the name's weak words in the query, minus the missing ones."""
     rank: float = 0
     """bm25, smaller is better."""
     wide: bool = False
-    """The name is a wide word that other queries have, too: `kitchen`."""
+    """The name is a common word in other queries, such as `kitchen`."""
     named: frozenset[int] = frozenset()
-    """Places of the words of all its names that are in the query: a `boat` that is `setting sail`."""
+    """Positions of the words of all its names in the query: a `boat` that is `setting sail`."""
 
     @property
     def order(self) -> tuple[int, int, bool, float, str]:
-        """The best match comes first."""
+        """Sort key, best match first."""
         return -len(self.positions), -self.likeness, self.wide, self.rank, self.domain_id
 
 
 def names_job(text: str, language: Locale, *, loosely: bool = False, whole: bool = False) -> bool:
-    """Whether a text is a job's name and little else: "forklift pre-use check", but not "forklift brakes below 4 bar".
+    """Whether a text is mainly a job's name: "forklift pre-use check", but not "forklift brakes below 4 bar".
 
-    Of the words that carry meaning, two thirds must be the names'; `loosely`, half of them, if these are more than one.
-    A wide word ("warehouse") is a job's name when it is the `whole` query.
+    Two thirds of the words with meaning must belong to names; with `loosely`, half, but at least two words. A wide word
+    ("warehouse") counts only with `whole`.
     """
     plain = plain_words(text)
     if not plain or len(plain) > MOST_WORDS:
@@ -63,10 +63,10 @@ def names_job(text: str, language: Locale, *, loosely: bool = False, whole: bool
 
 
 def find_domains(job: str, language: Locale) -> tuple[str, ...]:
-    """The ids of the domains that `job` names, the best first; more than one when it names several jobs.
+    """The ids of the domains named in `job`, best first; several if it names several jobs.
 
-    Names in the text's own language win; those in others are tried next, since an English name of a job is common
-    everywhere. Takes time by the number of words up to `MOST_WORDS`, and none for what follows.
+    Names in the text's language are tried first, then other languages, since English job names are common everywhere.
+    Only the first `MOST_WORDS` words are searched.
     """
     plain = plain_words(job)[:MOST_WORDS]
     joined = bool(_JOINING & set(plain)) or "/" in job or "&" in job
@@ -79,23 +79,23 @@ def find_domains(job: str, language: Locale) -> tuple[str, ...]:
 
 
 def closest_jobs(text: str, language: Locale) -> tuple[str, ...]:
-    """The titles of the library's jobs that share most words with a text, the best first; at most three."""
+    """Titles of the library's jobs with most words of a text, best first; at most three."""
     query = _Query(index_of(language), plain_words(text)[:MOST_WORDS], joined=True)
     return tuple(domain(domain_id).head.title.in_(language) for domain_id, _ in query.ranked[:MOST_DOMAINS])
 
 
 def _readings(plain: Sequence[str], language: Locale, *, joined: bool) -> Iterator[tuple["_Query", list["_Match"]]]:
-    """The query as each language reads it, its own first, with the domains whose names are in it, the best first."""
+    """The query in each language, its own first, with the matching domains, best first."""
     for locale in (language, *(other for other in LOCALES if other != language)):
         query = _Query(index_of(locale), plain, joined=joined, foreign=locale != language)
         matches = [match for domain_id, rank in query.ranked if (match := query.match(domain_id, rank))]
-        if locale != language:  # a short word is a word of many languages
+        if locale != language:  # short words exist in several languages
             matches = [one for one in matches if sum(len(plain[at]) for at in one.positions) >= _SHORTEST_FOREIGN]
         yield query, sorted(matches, key=lambda match: match.order)
 
 
 def _several(matches: Sequence[_Match]) -> list[_Match]:
-    """One domain after the other, as long as each has a word of the query that none before it has."""
+    """The matches that each add a word of the query to the previous ones."""
     taken: set[int] = set()
     found: list[_Match] = []
     for match in matches:
@@ -106,7 +106,7 @@ def _several(matches: Sequence[_Match]) -> list[_Match]:
 
 
 def _only_word(query: "_Query") -> tuple[str, ...]:
-    """The domain for a query of which each word is part of its names, though they make none: "restaurant checklist"."""
+    """A domain whose names have all words of the query without matching as a whole: "restaurant checklist"."""
     for domain_id, _ in query.ranked:
         if query.strong and all(query.words[position].stems & query.index.rare(domain_id) for position in query.strong):
             return (domain_id,)
@@ -114,7 +114,7 @@ def _only_word(query: "_Query") -> tuple[str, ...]:
 
 
 class _Query:
-    """The words of a query, as one language reads them."""
+    """The words of a query in one language."""
 
     def __init__(self, index: Index, plain: Sequence[str], *, joined: bool, foreign: bool = False) -> None:
         self.index = index
@@ -127,7 +127,7 @@ class _Query:
             for stemmed in word.stems:
                 places.setdefault(stemmed, set()).add(position)
         for position, (first, second) in enumerate(pairwise(plain)):
-            if (one := index.spelled(first + second)) is not None:  # written apart by some: fork lift
+            if (one := index.spelled(first + second)) is not None:  # spelling as two words: fork lift
                 places.setdefault(one, set()).update({position, position + 1})
         self.places: Mapping[str, frozenset[int]] = {one: frozenset(where) for one, where in places.items()}
         self.ranked = index.rank(self.places)
@@ -136,7 +136,7 @@ class _Query:
         self._begins_otherwise = bool(self.strong) and any(min(self.strong) in where for where in self._other)
 
     def match(self, domain_id: str, rank: float) -> _Match | None:
-        """The longest of the domain's names that is in the query."""
+        """The best of the domain's names in the query."""
         best: _Match | None = None
         named: set[int] = set()
         for name in self.index.names(domain_id):
@@ -151,11 +151,11 @@ class _Query:
         return best and replace(best, named=frozenset(named))
 
     def _means(self, name: Name, positions: frozenset[int]) -> bool:
-        """Whether the name means its domain although the query has more words than the name."""
+        """Whether the name identifies its domain in a query with more words than the name."""
         if name.alone or (name.needs and name.needs.isdisjoint(self.places)):
             return False
         if any(position - 1 in positions for position in self._heads - positions):
-            return False  # `pool table maintenance` is none of a pool's
+            return False  # `pool table maintenance` is not about a pool
         if len(name.stems) > 1:
             return not self._begins_otherwise or self.joined or min(self.strong) in positions
         return all(where <= positions for where in self._other)

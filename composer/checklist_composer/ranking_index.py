@@ -1,7 +1,4 @@
-"""The names of the library's domains in one language, ready for searching in them.
-
-SQLite's full-text search ranks the domains by bm25 over the stems of their names.
-"""
+"""Search index of the library's domains by name. SQLite's full-text search ranks them by bm25 over stems."""
 
 import re
 import sqlite3
@@ -35,22 +32,22 @@ __all__ = ["Index", "Name", "Word", "index_of"]
 
 _CANDIDATES: Final = 12
 _SHORTEST_PART: Final = 4
-"""Letters of a part of a compound."""
+"""Minimum letters of a part of a compound."""
 _SHORTEST_SLIP: Final = 6
-"""Letters of a word in which a typing error can be told from another word."""
+"""Minimum letters of a word in which a typing error can be distinguished from another word."""
 _BEGINNING: Final = 3
 _JOINTS: Final = ("", "s", "n", "e", "en", "es", "er", "ns", "ens", "ung", "ungs")
-"""What may stand between the stem of a compound's first part and the next: Leiter-prüfung, Öffn-ungs-liste."""
+"""Linking elements between the first stem of a compound and the next: Leiter-prüfung, Öffn-ungs-liste."""
 _RARE: Final = 2
-"""In the names of so many domains, a word still tells which is meant."""
+"""A word in the names of up to this many domains identifies a domain."""
 _INFINITIVE: Final = re.compile(r"\b([a-zäöüß]{3,})en\b")
-"""A German verb is written small, and what is done has a noun of it: `Bar schließen`, `die Schließung der Bar`."""
+"""A German verb is not capitalized, and has a noun: `Bar schließen`, `die Schließung der Bar`."""
 _DATABASE_LOCK: Final = Lock()
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word of the query, with every stem that it may stand for."""
+    """A word of the query, with all possible stems."""
 
     stems: frozenset[str]
     strong: bool
@@ -60,16 +57,16 @@ class Word:
 class Name:
     stems: frozenset[str]
     weak: frozenset[str] = frozenset()
-    """Its other words: how, who, when."""
+    """Other words: how, who, when."""
     alone: bool = False
-    """It means the domain only when the query says nothing else."""
+    """Whether it matches only a query that names nothing else."""
     needs: frozenset[str] = frozenset()
-    """Unless the query says nothing else, one of these must be there: "car check" is any check of a car, but no car
-    wash. Empty where the name has more words of its own."""
+    """One of these must be in the query, unless it names nothing else: "car check" matches any check of a car, but no
+    car wash. Empty if the name has several strong words."""
 
 
 class Index:
-    """The names of all domains in one language, ready for searching."""
+    """Search index of the names of all domains in one language."""
 
     def __init__(self, locale: Locale, heads: Iterable[DomainHead]) -> None:
         self.locale = locale
@@ -116,20 +113,19 @@ class Index:
         return Name(strong, weak - strong, alone, needs)
 
     def names(self, domain_id: str) -> Sequence[Name]:
-        """A domain's names."""
         return self._names[domain_id]
 
     def rare(self, domain_id: str) -> frozenset[str]:
-        """The stems of a domain's names that hardly another domain has."""
+        """Stems in the names of a domain that at most one other domain has."""
         return self._rare[domain_id]
 
     def read(self, word: str, *, foreign: bool = False) -> Word:
-        """What a word of a query may stand for: itself, the parts of a compound, or what it was meant to be.
+        """The stems of a query word: its own, the parts of a compound, or the word without its typing error.
 
-        In a `foreign` language, it is only itself: there, every word would look like a slip of another.
+        If the query is in a `foreign` language, only its own: every word would look like a typing error.
         """
         folded = fold(word)
-        # Stemming is slow, and a word that begins like none that is known has no known stem.
+        # Stemming is slow, and a word that begins like no known word has no known stem.
         begun = len(folded) <= _SHORTEST_PART or folded[:_BEGINNING] in self._begun
         stemmed = stem(word, self.locale) if begun else folded
         known = stemmed in self._known or stemmed in self._known_words
@@ -144,11 +140,11 @@ class Index:
         return Word(frozenset({stemmed, *others}), means is Meaning.STRONG)
 
     def spelled(self, word: str) -> str | None:
-        """The stem of a word that is known in just this spelling."""
+        """The stem of a word known in exactly this spelling."""
         return self._spellings.get(fold(word))
 
     def rank(self, places: Mapping[str, frozenset[int]]) -> list[tuple[str, float]]:
-        """The domains that share a word with the query, with their bm25, the best first."""
+        """Domains that share a word with the query, with their bm25, best first."""
         wanted = sorted(self._known & places.keys())
         if not wanted:
             return []
@@ -161,19 +157,19 @@ class Index:
         return {stemmed for name in self._names[domain_id] for stemmed in name.stems}
 
     def _meant(self, word: str) -> set[str]:
-        """The known word that a typing error made this of: one slip in six letters, two in ten. In shorter ones, a
-        slip is another word as often as not: horse and house, excavator and escalator."""
-        if word.endswith("s") and word[:-1] in self._spellings:  # a plural that the stemmer leaves alone: frigos
+        """The known word within one typing error (from six letters), or two (from ten). In shorter words, an error
+        often gives another word: horse and house."""
+        if word.endswith("s") and word[:-1] in self._spellings:  # a plural that the stemmer keeps: frigos
             return {self._spellings[word[:-1]]}
         if len(word) < _SHORTEST_SLIP - 1:
             return set()
         slips = 2 if len(word) >= 10 else 1
         best = process.extractOne(word, self._long_words, scorer=OSA.distance, score_cutoff=slips)
-        # Whoever misses a key seldom misses the first one, and other words differ there: "house" and "mouse".
+        # Typing errors are rare in the first letter, where different words differ: "house" and "mouse".
         return {self._spellings[best[0]]} if best and best[0][0] == word[0] else set()
 
     def _parts(self, word: str) -> set[str]:
-        """The known parts of a compound ("Staplercheckliste"), or nothing unless all of it is known."""
+        """The parts of a compound ("Staplercheckliste") if all are known, else empty."""
         if self.locale != "de":
             return set()
         for head in self._beginnings.get(word[:_SHORTEST_PART], ()):
@@ -191,12 +187,12 @@ class Index:
 
 
 def _unless_common(name: Name, owners: Mapping[str, int]) -> Name:
-    """One word that several domains' names have means one of them only by itself."""
+    """A name of one common word, restricted to queries that name nothing else."""
     common = len(name.stems) == 1 and not name.needs and max(owners[stemmed] for stemmed in name.stems) > _RARE
     return replace(name, alone=name.alone or common)
 
 
 @cache
 def index_of(locale: Locale) -> Index:
-    """The names of all domains in one language, read once."""
+    """The index of one language, built once."""
     return Index(locale, heads())

@@ -1,6 +1,6 @@
-"""Words as the library compares them: without capitals, accents and endings, and what they say about a job.
+"""Normalizes words (case, accents, endings) and classifies what they say about a job, to search the library.
 
-Only for comparing what a query says with what the library knows; the reader of the query has its own idea of words.
+The reader of prompts has its own tokens.
 """
 
 import re
@@ -38,11 +38,11 @@ _LONGEST_WORD: Final = 40
 _WORD: Final = re.compile(r"[^\W_]+")
 _WHOSE: Final = re.compile(r"['’]s\b")
 _STEMMER_LOCK: Final = Lock()
-"""A stemmer keeps the word it works on in itself."""
+"""Stemmers are not thread-safe."""
 
 
 class Meaning(IntEnum):
-    """What a word says about the job that a query is about."""
+    """How much a word says about the job in a query."""
 
     EMPTY = 0
     WEAK = 1
@@ -50,8 +50,7 @@ class Meaning(IntEnum):
 
 
 def plain_words(text: str) -> list[str]:
-    """The words of a text, in order, without the `'s` of whose something is; longer ones than any language has are
-    cut."""
+    """The words of a text, in order, without possessive `'s`, each cut to `_LONGEST_WORD`."""
     return [word[:_LONGEST_WORD] for word in _WORD.findall(_WHOSE.sub(" ", text.casefold()))]
 
 
@@ -63,9 +62,9 @@ def stem(word: str, locale: Locale) -> str:
 
 
 def meaning(word: str, stemmed: str, locale: Locale) -> Meaning:
-    """What a word with this stem says about a job: nothing, how or when, or what.
+    """What a word with this stem says about a job: nothing (EMPTY), how or when (WEAK), or what (STRONG).
 
-    A word that says nothing is known by its spelling only: `generar` is how a query is put, `generador` is a thing.
+    Empty words are matched by spelling: `generar` belongs to the request, `generador` is an object.
     """
     if len(word) == 1 or fold(word) in _empty(locale):
         return Meaning.EMPTY
@@ -73,24 +72,24 @@ def meaning(word: str, stemmed: str, locale: Locale) -> Meaning:
 
 
 def strong_stems(text: str, locale: Locale) -> tuple[str, ...]:
-    """The stems that say what a text is about; those that say how, if there are no others."""
+    """The stems that say what a text is about, else those that say how."""
     return _stems_that_mean(Meaning.STRONG, text, locale) or _stems_that_mean(Meaning.WEAK, text, locale)
 
 
 def weak_stems(text: str, locale: Locale) -> frozenset[str]:
-    """The stems of a text's words that say how, who or when."""
+    """The stems in a text that say how, who or when."""
     return frozenset(_stems_that_mean(Meaning.WEAK, text, locale))
 
 
 def says_each(text: str, locale: Locale) -> bool:
-    """Whether a text speaks of each of many things."""
+    """Whether a text refers to each of several objects."""
     each = plain_words(_tables()[locale]["each"])
     return not {fold(word) for word in plain_words(text)}.isdisjoint(map(fold, each))
 
 
 @lru_cache(maxsize=20_000)
 def thing_stems(text: str, locale: Locale) -> frozenset[str]:
-    """The stems that say which thing a step looks at: "take a photo of the tyres" looks at tyres."""
+    """The stems of the object that a step checks: tyres in "take a photo of the tyres"."""
     people = _stems_of(_tables()[locale]["people"], locale).intersection(weak_stems(text, locale))
     things = people.union(_stems_that_mean(Meaning.STRONG, text, locale)) - _noise(locale)
     return frozenset(one for one in things if not one.isdecimal())
@@ -103,32 +102,32 @@ def _stems_that_mean(wanted: Meaning, text: str, locale: Locale) -> tuple[str, .
 
 @cache
 def known_words(locale: Locale) -> frozenset[str]:
-    """The stems of all words that do not name a job, so that a typing error in them is not taken for another word."""
+    """The stems of all words that do not name a job, to exclude them from correction of typing errors."""
     return _weak(locale) | _stems_of(_tables()[locale]["empty"], locale)
 
 
 @cache
 def word_forms(locale: Locale) -> Mapping[str, str]:
-    """The same words as they are spelled, folded, each with its stem."""
+    """The stems of words that do not name a job, by folded spelling."""
     table = _tables()[locale]
     words = " ".join(table[role] for role in ("empty", "checks", "weak", "people", "other"))
     return {fold(word): stem(word, locale) for word in plain_words(words)}
 
 
 def check_words(locale: Locale) -> frozenset[str]:
-    """The stems of the words that say that something is looked at."""
+    """The stems of words for checking something."""
     return _stems_of(_tables()[locale]["checks"], locale)
 
 
 def other_jobs(locale: Locale) -> frozenset[str]:
-    """The stems of the words for what is done with a thing other than to look at it."""
+    """The stems of words for other activities than checking."""
     return _stems_of(_tables()[locale]["other"], locale)
 
 
 @cache
 def compound_heads(locale: Locale) -> frozenset[str]:
-    """Nouns that make another thing of the noun in front of them: a `car park` is no car. In English only, since there
-    they are words of their own."""
+    """Nouns that change the meaning of the noun before them (a `car park` is no car); for English, where compounds are
+    separate words."""
     return frozenset(plain_words(_tables()[locale].get("heads", "")))
 
 
@@ -146,7 +145,7 @@ def _tables() -> dict[str, dict[str, str]]:
 
 @cache
 def _stems_of(words: str, locale: Locale) -> frozenset[str]:
-    # As they are written, too: a stemmer may take the ending of one form only.
+    # Unstemmed forms as well: a stemmer may handle only one form.
     return frozenset(form for word in plain_words(words) for form in (stem(word, locale), fold(word)))
 
 

@@ -1,7 +1,7 @@
-"""Every error that a caller of the service can meet, and nothing else.
+"""All errors that the service returns to callers.
 
-The tree knows its HTTP status and its machine-readable code, so that no other place maps one to the other
-(specification, "Errors"; contract section 7)::
+Each class has its HTTP status and error code, so no other place maps them (specification, "Errors"; contract
+section 7)::
 
     ServiceError
     ├── BadRequest (400)
@@ -63,7 +63,7 @@ from typing import Any, ClassVar
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong with a request: where (`sections[0].steps[1].id`), what kind, and in words."""
+    """One problem of a request: path (`sections[0].steps[1].id`), code and message."""
 
     path: str
     code: str
@@ -74,11 +74,11 @@ class Problem:
 
 
 class ServiceError(Exception):
-    """Base of all errors that the service answers with. `details` is a list of problems, or one object (402)."""
+    """Base of all errors. `details` is a list of problems, or one object (402)."""
 
     status: ClassVar[int] = 500
     code: ClassVar[str] = "internal_error"
-    default_message: ClassVar[str] = "The service failed. The request id helps us to find out why."
+    default_message: ClassVar[str] = "Internal error. Give the request id when you report it."
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class ServiceError(Exception):
         super().__init__(self.message)
 
     def as_body(self) -> dict[str, Any]:
-        """The JSON error body without the request id."""
+        """Returns the JSON error body without the request id."""
         body: dict[str, Any] = {"error": self.code, "message": self.message}
         if isinstance(self.details, Mapping):
             body["details"] = dict(self.details)
@@ -134,7 +134,7 @@ class SignInRequired(Unauthorized):
 
 class SignInFailed(Unauthorized):
     code = "sign_in_failed"
-    default_message = "The e-mail address or the password is not right."
+    default_message = "The e-mail address or the password is wrong."
 
 
 class LinkNotValid(Unauthorized):
@@ -150,7 +150,7 @@ class Forbidden(ServiceError):
 
 class RequestForged(Forbidden):
     code = "request_forged"
-    default_message = "The request does not come from the dashboard's own page. Load the page anew and try again."
+    default_message = "The request does not come from the dashboard's own page. Reload the page and try again."
 
 
 class AssignedToAnother(Forbidden):
@@ -177,7 +177,7 @@ class TemplateNotFound(NotFound):
 
 class TemplateVersionNotFound(NotFound):
     code = "template_version_not_found"
-    default_message = "This version of the template was never made, or is kept no longer."
+    default_message = "This version of the template does not exist or is no longer kept."
 
 
 class RunNotFound(NotFound):
@@ -247,19 +247,19 @@ class MemberManaged(Conflict):
 
 class MemberExists(Conflict):
     code = "member_exists"
-    default_message = "The organization has a member with this e-mail address already."
+    default_message = "The organization already has a member with this e-mail address."
 
 
 class LimitReached(Conflict):
     """`details`: `{limit, used, what}`."""
 
     code = "limit_reached"
-    default_message = "The organization has as much of this as it may have."
+    default_message = "The organization has reached a limit."
 
 
 class LastAdmin(Conflict):
     code = "last_admin"
-    default_message = "This is the organization's last admin; make somebody else an admin first."
+    default_message = "This is the organization's last admin. Make another member an admin first."
 
 
 class IdempotencyInProgress(Conflict):
@@ -278,13 +278,13 @@ class RunExpired(Gone):
 
 class ResourceDeleted(Gone):
     code = "resource_deleted"
-    default_message = "What this Idempotency-Key made was deleted. To make another, send another key."
+    default_message = "The object created with this Idempotency-Key was deleted. Use a new key to create another."
 
 
 class VersionConflict(ServiceError):
     status = 412
     code = "version_conflict"
-    default_message = "The template has another version than If-Match names."
+    default_message = "The template's version does not match If-Match."
 
 
 class PayloadTooLarge(ServiceError):
@@ -302,7 +302,7 @@ class UnsupportedMediaType(ServiceError):
 class ExpectationFailed(ServiceError):
     status = 417
     code = "expectation_failed"
-    default_message = "The only Expect header that is met here is 100-continue."
+    default_message = "The only supported Expect header is 100-continue."
 
 
 class Unprocessable(ServiceError):
@@ -311,12 +311,12 @@ class Unprocessable(ServiceError):
 
 class ValidationFailed(Unprocessable):
     code = "validation_failed"
-    default_message = "The body does not fit the schema."
+    default_message = "The body does not match the schema."
 
 
 class AnswerInvalid(Unprocessable):
     code = "answer_invalid"
-    default_message = "The answer does not fit its step."
+    default_message = "The answer is not valid for its step."
 
 
 class RequiredStepsMissing(Unprocessable):
@@ -355,13 +355,13 @@ class InternalError(ServiceError):
 class ModelFailed(ServiceError):
     status = 502
     code = "model_failed"
-    default_message = "The language model made no template; please try again."
+    default_message = "The language model returned no valid template. Try again."
 
 
 class ServiceUnavailable(ServiceError):
     status = 503
     code = "service_unavailable"
-    default_message = "The service cannot do this at the moment; please try again."
+    default_message = "The service is temporarily unavailable. Try again."
 
     def __init__(
         self, message: str | None = None, *, retry_after_s: int = 2, details: Sequence[Problem] | None = None

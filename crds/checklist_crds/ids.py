@@ -1,8 +1,8 @@
-"""Identifiers: their forms, and how they are made (specification, "Identifier formats"; contract section 1).
+"""Identifiers (specification, "Identifier formats"; contract section 1).
 
-Run ids are credentials of the preview, so whatever makes one must be unpredictable: `new_id` draws from the
-operating system's CSPRNG, `keyed_id` from a MAC under a server key. Ids of objects that a person named
-(GitOps) are derived from that name, so that they survive a restore into another cluster.
+Run ids are credentials of the preview, so they must be unpredictable: `new_id` uses the operating system's CSPRNG,
+`keyed_id` a MAC with a server key. Ids of objects named by people (GitOps) are derived from their name, so that they
+survive a restore into another cluster.
 """
 
 import hashlib
@@ -24,22 +24,22 @@ def is_id(prefix: str, text: object) -> bool:
 
 
 def new_id(prefix: str) -> str:
-    """A fresh random id (UUID version 4)."""
+    """Returns a random id (UUID version 4)."""
     return f"{prefix}-{uuid.uuid4()}"
 
 
 def keyed_id(prefix: str, key: bytes, *parts: str) -> str:
-    """An id in version 4 form that only the holder of `key` can predict: the same parts give the same id."""
+    """Returns an id in version 4 form that only the holder of `key` can predict; the same parts give the same id."""
     message = b"".join(len(part.encode()).to_bytes(4, "big") + part.encode() for part in parts)
     digest = hmac.new(key, message, hashlib.sha256).digest()
     return f"{prefix}-{uuid.UUID(bytes=digest[:16], version=4)}"
 
 
 def derived_id(prefix: str, *parts: str) -> str:
-    """The id of an object that a person named (UUID version 5 of prefix and parts): for GitOps and events."""
+    """Returns a UUID version 5 of prefix and parts: for objects named by people, and for events."""
     return f"{prefix}-{uuid.uuid5(_NAMESPACE, '/'.join((prefix, *parts)))}"
 
 
 def object_id(prefix: str, name: str, *scope: str) -> str:
-    """The public id of a Kubernetes object: its name where that is an id already, else derived from it."""
+    """Returns the public id of a Kubernetes object: its name if that is an id, else derived from it."""
     return name if is_id(prefix, name) else derived_id(prefix, *scope, name)

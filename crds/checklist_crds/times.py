@@ -1,6 +1,6 @@
 """Timestamps: ISO 8601 in UTC with milliseconds, the only form that the service writes.
 
-Everything that needs the time takes a `Clock`, so that tests (and only they) can stop it.
+Code that needs the time takes a `Clock`, which tests replace.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ LAST_MOMENT: Final = datetime(9999, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC)
 
 
 def utc_now() -> datetime:
-    """Now, in UTC, cut to milliseconds: what is stored is what was decided with."""
+    """Returns the time in UTC, truncated to milliseconds, as it is stored."""
     now = datetime.now(UTC)
     return now.replace(microsecond=now.microsecond // 1000 * 1000)
 
@@ -28,12 +28,11 @@ def format_timestamp(moment: datetime) -> str:
 
 
 def format_optional(moment: datetime | None) -> str | None:
-    """The timestamp of something that may not have happened."""
     return None if moment is None else format_timestamp(moment)
 
 
 def format_milliseconds(since_1970: int) -> str:
-    """The timestamp of an instant as rows of lists count them."""
+    """Formats milliseconds since 1970, as in rows of lists."""
     moment = datetime.fromtimestamp(since_1970 // 1000, UTC)
     return format_timestamp(moment.replace(microsecond=since_1970 % 1000 * 1000))
 
@@ -43,8 +42,8 @@ def format_optional_milliseconds(since_1970: int | None) -> str | None:
 
 
 def parse_timestamp(text: str) -> datetime:
-    """An aware datetime in UTC. Raises ValueError for anything that is no RFC 3339 timestamp with a zone, and for one
-    whose offset leads out of the years 1 to 9999: Python cannot say it in UTC."""
+    """Returns an aware datetime in UTC. Raises ValueError unless it is an RFC 3339 timestamp with a zone, within the
+    years 1 to 9999 in UTC."""
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         raise ValueError(f"timestamp without a zone: {text!r}")
@@ -52,7 +51,7 @@ def parse_timestamp(text: str) -> datetime:
 
 
 def readable_timestamp(text: str) -> datetime | None:
-    """The same; None for what `parse_timestamp` raises over."""
+    """Like `parse_timestamp`, but returns None instead of raising."""
     try:
         return parse_timestamp(text)
     except ValueError:
@@ -60,7 +59,7 @@ def readable_timestamp(text: str) -> datetime | None:
 
 
 def later(moment: datetime, by: timedelta) -> datetime:
-    """`moment` and `by` after it; the last moment of the calendar where that is later still."""
+    """Returns `moment` plus `by`, at most the last representable moment."""
     try:
         return moment + by
     except OverflowError:
@@ -68,7 +67,7 @@ def later(moment: datetime, by: timedelta) -> datetime:
 
 
 def _required_in_utc(moment: datetime) -> datetime:
-    """`moment` as it is. Raises ValueError when it cannot be said in UTC."""
+    """Returns `moment` unchanged. Raises ValueError if it cannot be converted to UTC."""
     if moment.year in (1, 9999):
         try:
             moment.astimezone(UTC)
@@ -82,4 +81,4 @@ Timestamp = Annotated[
     AfterValidator(_required_in_utc),
     PlainSerializer(format_timestamp, return_type=str, when_used="json"),
 ]
-"""A pydantic field that reads any RFC 3339 timestamp with a zone and writes the service's own form."""
+"""A pydantic field that parses any RFC 3339 timestamp with a zone and writes the service's format."""

@@ -1,4 +1,4 @@
-"""What a developer tool says when it cannot go on: one clear line, an exit code, and no traceback."""
+"""Error handling of developer tools: one clear line, an exit code, no traceback."""
 
 import os
 import signal
@@ -8,16 +8,16 @@ from types import FrameType
 
 
 class Failure(Exception):
-    """The tool cannot do what it was asked; the message is one line that says what to do about it."""
+    """The tool cannot do its work; the message is one line with advice."""
 
 
 def say(line: str) -> None:
-    """One line of progress, on standard error, so that standard output stays for results."""
+    """Print a line of progress to standard error; standard output is for results."""
     print(line, file=sys.stderr, flush=True)
 
 
 def end_on_signals() -> None:
-    """Turn the first SIGINT, SIGTERM or SIGHUP into a KeyboardInterrupt; later ones do not disturb the clean-up."""
+    """Turn the first SIGINT, SIGTERM or SIGHUP into a KeyboardInterrupt, and ignore later ones during the clean-up."""
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
     def end(number: int, frame: FrameType | None) -> None:
@@ -30,7 +30,7 @@ def end_on_signals() -> None:
 
 
 def run_tool(main: Callable[[], int], leave: Callable[[int], object] = sys.exit) -> None:
-    """Run the `main` of a tool and `leave` the process with its exit code (1 for a `Failure`, 130 for Ctrl-C)."""
+    """Run `main` and end the process with its exit code (1 for a `Failure`, 130 for Ctrl-C)."""
     try:
         code = main()
     except Failure as failure:
@@ -39,7 +39,7 @@ def run_tool(main: Callable[[], int], leave: Callable[[int], object] = sys.exit)
     except KeyboardInterrupt:
         code = 130
     except BrokenPipeError:
-        # The reader of our output (`| head`) has left: nothing to say, and nobody to say it to.
+        # The reader of the output (`| head`) has ended: nothing to report.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     leave(code)

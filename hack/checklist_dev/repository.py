@@ -1,4 +1,4 @@
-"""Where things are in the repository that these tools belong to."""
+"""Paths in the repository."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints the path of uv, in the version and with the hashes of requirements.lock beside this file; installs it into
-# .cache when it is not there. Takes `.venv/bin/python -m pip` for that.
+# Prints the path of uv, in the version and with the hashes of requirements.lock in this folder; installs it into
+# .cache with `.venv/bin/python -m pip` if missing.
 set -eu
 cd "$(dirname "$0")/../.."
 folder=.cache/uv-$(cksum <hack/installer/requirements.lock | cut -d ' ' -f 1)

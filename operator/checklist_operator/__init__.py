@@ -1,5 +1,5 @@
-"""The operator: delivers events, ends what has expired, admits, labels, archives."""
+"""The operator: delivers events, expires runs, admits runs and templates, archives."""
 
 from checklist_crds.kube.official import import_only_what_is_used
 
-import_only_what_is_used()  # before Kopf, which imports all that is there
+import_only_what_is_used()  # before Kopf, which imports optional packages if they are installed

@@ -1,6 +1,6 @@
-"""`python -m checklist_operator`: stands for election, works while it leads, and stands again when it has lost.
+"""`python -m checklist_operator`: runs for leader election, works while it leads, and runs again when it has lost.
 
-Kopf is embedded (see `embedding`); `kopf run` is never used, since it would put this folder on the module path.
+Kopf is embedded (see `embedding`); `kopf run` is never used, since it would add this folder to the module path.
 """
 
 import argparse
@@ -18,7 +18,7 @@ import uvloop
 
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeError
-from checklist_crds.platform.memory import give_memory_back
+from checklist_crds.platform.memory import configure_malloc
 from checklist_crds.platform.object_store import InvalidStore, open_store
 from checklist_crds.platform.process_end import end_process
 from checklist_crds.platform.readiness import Check
@@ -42,7 +42,7 @@ NOT_ARCHIVED: Final = "nothing is archived (CHECKLISTS_ARCHIVE is 0): runs past 
 
 
 class Operator:
-    """The process: health server, candidacy, terms."""
+    """The process: health server, candidacies, terms."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -61,11 +61,11 @@ class Operator:
             loop.add_signal_handler(number, self.stop)
 
     def stop(self) -> None:
-        """Ends cleanly: what is in flight may end, the lease is given back."""
+        """Shuts down cleanly: drains attempts in flight, then releases the lease."""
         self._stopping.set()
 
     async def run(self) -> None:
-        """Until a signal comes, or `stop`. Raises KubeError without a configuration, OSError when the port is taken."""
+        """Runs until a signal or `stop`. Raises KubeError without a configuration, OSError when the port is taken."""
         settings = self._settings
         self._take_signals()
         connection = await KubeConnection.load()
@@ -77,20 +77,20 @@ class Operator:
         if not settings.archive:
             logger.warning("operator.archive_off", extra=about(reason=NOT_ARCHIVED))
         try:
-            # The lease has a connection of its own: behind a backlog of work its renewal would come too late, the term
-            # would end, and the next one would begin with the same backlog and everything unrecorded sent again.
-            # "Everywhere" is where this operator works: its role may not list anything in the whole cluster.
+            # The lease has its own connection: queued behind other requests, its renewal would be late, the term would
+            # end, and the next one would start with the same backlog and repeat all unrecorded attempts.
+            # `namespaces` limits cluster-wide lists, which this operator's role may not allow.
             reachable = KubeClient(connection, namespaces=settings.watch_namespaces, check=self._seals.check)
             async with reachable as client, KubeClient(connection, pool_size=2) as for_lease:
                 while not self._stopping.is_set():
-                    await self._stand(client, for_lease)
+                    await self._run_candidacy(client, for_lease)
         finally:
             rotation.cancel()
             await health.stop()
             self._tracing.close()
 
-    async def _stand(self, client: KubeClient, for_lease: KubeClient) -> None:
-        """One candidacy, and the term if it is won."""
+    async def _run_candidacy(self, client: KubeClient, for_lease: KubeClient) -> None:
+        """Runs one candidacy, and the term if it is won."""
         settings = self._settings
         leadership = Leadership(for_lease, settings.namespace, settings.operator_id, settings.lease, clock=utc_now)
         self._state = "standby"
@@ -115,7 +115,7 @@ class Operator:
             working = asyncio.create_task(term.run(), name="term")
             await self._first_of(holding, working)
             if working.done():
-                working.result()  # raises: what went wrong is not known, so a fresh process must go on
+                working.result()  # raises: after an unknown error, a new process must continue
             working.cancel()
         finally:
             self._term = None
@@ -125,10 +125,10 @@ class Operator:
 
     async def _step_down(self, leadership: Leadership, holding: asyncio.Task[None], handover: Handover) -> None:
         self._metrics.leader.set(0)
-        await self._let_go(leadership, holding, handover)
+        await self._release_lease(leadership, holding, handover)
 
-    async def _let_go(self, leadership: Leadership, holding: asyncio.Task[None], handover: Handover) -> None:
-        """Gives the lease back, unless it was lost."""
+    async def _release_lease(self, leadership: Leadership, holding: asyncio.Task[None], handover: Handover) -> None:
+        """Releases the lease, unless it was lost."""
         was_held = not holding.done()
         holding.cancel()
         await asyncio.gather(holding, return_exceptions=True)
@@ -136,7 +136,7 @@ class Operator:
             await leadership.release(handover)
 
     async def _unless_stopped(self, work: Coroutine[Any, Any, T]) -> T | None:
-        """What `work` brought, if it ended before `stop` was called."""
+        """Returns the result of `work` if it ends before `stop` is called."""
         task = asyncio.create_task(work)
         await self._first_of(task)
         done = task.done()
@@ -145,7 +145,7 @@ class Operator:
         return task.result() if done and not self._stopping.is_set() else None
 
     async def _first_of(self, *tasks: asyncio.Task[Any]) -> None:
-        """Until one of them ends, or `stop` is called."""
+        """Waits until one task ends, or `stop` is called."""
         stopped = asyncio.create_task(self._stopping.wait())
         try:
             await asyncio.wait([*tasks, stopped], return_when=asyncio.FIRST_COMPLETED)
@@ -153,7 +153,7 @@ class Operator:
             stopped.cancel()
 
     def _readiness(self) -> tuple[str, list[Check], list[str]]:
-        """The word, the checks, and what else is to be known. Who waits for its turn is ready for it."""
+        """Returns the status word, the checks and notes. A standby is ready."""
         notes = [*self._rotation.notes, *(() if self._settings.archive else (NOT_ARCHIVED,))]
         if self._state not in ("leading", "standby"):
             return self._state, [Check("lease", f"the operator is {self._state}")], notes
@@ -186,10 +186,10 @@ def main() -> int:
         print(f"checklist-operator: {problem}", file=sys.stderr)  # noqa: T201 - there is no log yet
         return 2
     configure_logging(settings.log_level)
-    give_memory_back()
-    # What is there now stays. Each change that a watch brings leaves some forty objects of Kopf in a circle: these are
-    # collected after about twelve hundred changes, which is cheaper than to look for them all the time. What is in use
-    # just then, a quarter of it at sixty changes a second, waits for the next generation's turn, so that comes early.
+    configure_malloc()
+    # Objects allocated so far stay. Each watch event leaves some forty objects of Kopf in a reference cycle. They are
+    # collected after about 1,200 events, which costs less than frequent collections. Those in use just then (a quarter
+    # at sixty events per second) move to the next generation, whose threshold is low for that reason.
     gc.freeze()
     gc.set_threshold(50_000, 5, 10)
     logger.info("operator.starting", extra=about(identity=settings.operator_id, namespace=settings.namespace))
@@ -203,7 +203,7 @@ def main() -> int:
 
 
 def run() -> NoReturn:
-    """The process: its exit status is that of `main`."""
+    """Runs the process; its exit status is that of `main`."""
     end_process(main())
 
 

@@ -1,7 +1,7 @@
-"""What the operator is told by its environment (docs/settings.md); `--help` prints the same.
+"""Settings of the operator from its environment (docs/settings.md); `--help` prints the same.
 
-Everything is read and judged once, at start; secrets and certificates that come from files are read again when these
-change (`checklist_crds.settings.rotation`).
+They are read and validated once, at start; secrets and certificates from files are read again when these change
+(`checklist_crds.settings.rotation`).
 """
 
 import socket
@@ -157,7 +157,7 @@ class Settings(SharedSettings):
     )
 
     cluster_addresses: tuple[Network, ...] = ()
-    """Of the Kubernetes API, which every pod is told; some clusters have public service ranges. Never dialled."""
+    """Addresses of the Kubernetes API, from the pod's environment; some clusters have public ones. Never dialled."""
     lease: LeaseTimes = LeaseTimes()
     pending_quota_after_s: float = 30.0
 
@@ -191,7 +191,7 @@ class Settings(SharedSettings):
     def ambient(cls, environment: Mapping[str, str]) -> Mapping[str, Any]:
         try:
             own = _ranges(environment.get("KUBERNETES_SERVICE_HOST", "").strip("[]"))
-        except ValueError:  # a name: not how a pod is told
+        except ValueError:  # a name, so not a pod's environment
             own = ()
         return {**super().ambient(environment), "cluster_addresses": own}
 
@@ -213,5 +213,5 @@ class Settings(SharedSettings):
 
 
 def help_text() -> str:
-    """The table for `--help`."""
+    """Returns the table for `--help`."""
     return table(Settings, _CLUSTER)

@@ -1,6 +1,6 @@
-"""A term of leadership: everything that works while this process holds the lease, wired together.
+"""A term of leadership: builds and connects all components that work while this process holds the lease.
 
-It is built anew for each term, so nothing that an earlier one believed can outlive it.
+Each term has new components, so no state of an earlier one survives.
 """
 
 import asyncio
@@ -80,7 +80,7 @@ logger = logging.getLogger(__name__)
 
 
 class Term:
-    """`run` it, and `stop` it at the end."""
+    """Call `run`, and `stop` at the end."""
 
     def __init__(
         self,
@@ -95,15 +95,15 @@ class Term:
         handover: Handover = NO_HANDOVER,
         tracing: Tracing = NO_TRACES,
     ) -> None:
-        """`client` reads through `seals`. `take_signals` handles the process's signals again after Kopf, which takes
-        them at each of its starts; `handover` is what the leader before us has left."""
+        """`client` reads through `seals`. `take_signals` installs the process's signal handlers again after each start
+        of Kopf, which installs its own; `handover` is from the previous leader."""
         self._settings = settings
         self._seals = seals
         self._client = client
         self._metrics = metrics
         self._tasks: list[asyncio.Task[None]] = []
         self._watching: asyncio.Task[None] | None = None
-        self._telling: asyncio.Task[None] | None = None
+        self._event_writer: asyncio.Task[None] | None = None
         self._over = False
         self._has_definitions = False
         self._timers = Timers(clock)
@@ -236,7 +236,7 @@ class Term:
             metrics,
             events=events,
             clock=clock,
-            on_unadmitted=self.admission.look_at,
+            on_unadmitted=self.admission.enqueue,
             on_bug=self._count_bug,
         )
         self.organizations = Organizations(
@@ -295,14 +295,14 @@ class Term:
         )
 
     def checks(self) -> list[Check]:
-        """What must be so for a leader to do its work."""
+        """Checks for the readiness of a leader."""
         return [
             Check("definitions", None if self._has_definitions else "custom resource definitions are missing"),
             Check("watches", None if self._kopf.is_ready else "the watches are not open yet"),
         ]
 
     async def run(self) -> None:
-        """Works until cancelled; raises what nobody foresaw. `stop` is to be called afterwards in any case."""
+        """Works until cancelled; raises unexpected errors. Call `stop` afterwards in any case."""
         self._watch_sizes()
         await wait_for_crds(self._client)
         self._has_definitions = True
@@ -318,7 +318,7 @@ class Term:
         self._every("photos", settings.photo_sweep_every_s, self.photos.sweep)
         if settings.sweep_link_secrets:
             self._every("link secrets", settings.sweep_every_s, self.link_sweep.sweep, at_once=True)
-        self._telling = self._spawn("events", self._events.run())
+        self._event_writer = self._spawn("events", self._events.run())
         self._spawn("settled deliveries", self._settled_deliveries.run())
         self._watching = self._spawn("kopf", self._kopf.run())
         ended, _ = await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -326,15 +326,15 @@ class Term:
             task.result()
 
     async def stop(self, *, gracefully: bool, step_down: Callable[[Handover], Awaitable[None]] | None = None) -> None:
-        """Ends all work. `gracefully`: what is in flight may end first; not so when the lease is lost. `step_down` is
-        awaited as soon as nothing more is sent, with what is still being recorded: another operator need not wait for
-        that, nor until watches and connections are let go."""
+        """Ends all work. `gracefully`: drains attempts in flight first; not when the lease is lost. `step_down` is
+        awaited as soon as nothing more is sent, with the attempts that are still being recorded: the next leader need
+        not wait for these, nor for closing watches and connections."""
         self._over = True
-        if self._watching is not None:  # takes its time, and nobody listens to it any more
+        if self._watching is not None:  # slow to end, and not needed any more
             self._watching.cancel()
-        # What delivers nothing and tells nobody of it ends at once: it would compete with what must be recorded still.
-        telling = [] if self._telling is None else [self._telling]
-        working = [task for task in self._tasks if task not in (self._watching, self._telling)]
+        # Work without deliveries ends at once: it would compete with outstanding records.
+        event_writer = [] if self._event_writer is None else [self._event_writer]
+        working = [task for task in self._tasks if task not in (self._watching, self._event_writer)]
         for task in working:
             task.cancel()
         delivering = (self.outbox.queue, self.deliveries.queue)
@@ -351,17 +351,17 @@ class Term:
         if gracefully:
             await self._until_recorded(deadlines)
         deadlines.cancel()
-        for task in telling:
+        for task in event_writer:
             task.cancel()
-        await asyncio.gather(self.outbox.close(), self.deliveries.close(), *telling, return_exceptions=True)
+        await asyncio.gather(self.outbox.close(), self.deliveries.close(), *event_writer, return_exceptions=True)
         await self._attempts.close()
         self._metrics.forget_watched()
-        if self._watching is not None:  # a second cancellation would cut off its orderly end
+        if self._watching is not None:  # a second cancellation would interrupt its cleanup
             await asyncio.gather(self._watching, return_exceptions=True)
         await self._sender.close()
 
     async def _end_sending(self, deadlines: ShutdownDeadlines) -> Handover:
-        """Nothing is sent any more afterwards; what has been is named, as far as it is still to be recorded."""
+        """Stops sending; returns the attempts that are still to be recorded."""
         logger.info("operator.stopping", extra=about(in_flight=self._attempts.pipeline.in_flight))
         for part in (self._attempts.pipeline, self.outbox, self.deliveries):
             part.stop()
@@ -380,7 +380,7 @@ class Term:
         return self.outbox.unrecorded | self._attempts.pipeline.unrecorded
 
     def observe(self, kind: Kind, type_: str | None, body: JsonObject) -> None:
-        """What the watch or a resync brought. One object that cannot be read must not hide the others."""
+        """Handles an object from a watch or a resync. An unreadable object is logged and skipped."""
         if self._over:
             return
         self._metrics.events.labels(kind.kind).inc()
@@ -415,7 +415,7 @@ class Term:
         elif kind in (MEMBER, API_KEY):
             self.members.observe(kind, type_, body)
 
-    # -- connections between concerns -----------------------------------------------------------------------------
+    # -- callbacks between components -----------------------------------------------------------------------------
 
     def _template_changed(self, key: Key, template_id: str) -> None:
         self.admission.cause_changed(key[1], template_id)
@@ -446,7 +446,7 @@ class Term:
     async def _resync(self) -> None:
         await resync(self._client, self.observe, self._settings.watch_namespaces)
 
-    # -- machinery ------------------------------------------------------------------------------------------------
+    # -- helpers --------------------------------------------------------------------------------------------------
 
     def _queues(self) -> list[WorkQueue[Any]]:
         return [

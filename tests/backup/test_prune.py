@@ -142,10 +142,10 @@ async def test_copies_that_no_snapshot_refers_to_go_with_the_old_ones(
     assert await program("--prune", place.url, "--keep", "2", "--dry-run") == 0
     assert place.files() == before
     printed = capsys.readouterr().out
-    assert f"{names[0]}  would go" in printed and "copies: 2 would go (101 bytes)" in printed
+    assert f"{names[0]}  would be removed" in printed and "copies: 2 would be removed (101 bytes)" in printed
     assert await program("--prune", place.url, "--keep", "2") == 0
     assert place.photos() == set("bcde")
-    assert "copies: 2 gone (101 bytes)" in capsys.readouterr().out
+    assert "copies: 2 removed (101 bytes)" in capsys.readouterr().out
     assert await place.store.names() == names[1:]
     for name in names[1:]:
         assert await program("--verify", place.url, "--snapshot", name) == 0
@@ -158,9 +158,9 @@ async def test_copies_that_no_snapshot_refers_to_go_with_the_old_ones(
 async def test_nothing_is_removed_by_a_mistake(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     await place.store.put("photos/r-1/a", b"a")
     for arguments, says in (
-        (["--prune", place.url], "needs to be told what stays"),
+        (["--prune", place.url], "--prune needs --keep N"),
         (["--list", place.url, "--keep", "3"], "are for --prune"),
-        (["--prune", place.url, "--keep", "3"], "no whole snapshot"),
+        (["--prune", place.url, "--keep", "3"], "no complete snapshot"),
     ):
         assert await program(*arguments) == 2
         assert says in capsys.readouterr().err

@@ -41,7 +41,7 @@ async def test_backup_verify_restore_and_prune(  # noqa: PLR0917 - fixtures
     assert await asyncio.to_thread(main, ["backup", "--verify", url]) == 0
     assert await asyncio.to_thread(main, ["backup", "--prune", url, "--keep", "1"]) == 0
     printed = capsys.readouterr().out
-    assert "copies: 1 gone" in printed and "copies that stay: 4" in printed
+    assert "copies: 1 removed" in printed and "copies kept: 4" in printed
     assert len(await BackupStore.open(url).names()) == 1
     assert await asyncio.to_thread(main, ["backup", "--verify", url]) == 0
 

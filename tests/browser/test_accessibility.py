@@ -39,7 +39,7 @@ async def before_the_checklist(stage: Stage, device: Device) -> AsyncIterator[st
     yield "loading"
     await page.unroute_all(behavior="ignoreErrors")
     await page.goto(link.url.replace(link.run_id, "r-00000000-0000-4000-8000-000000000000"))
-    await page.get_by_role("heading", name="There is no checklist here").wait_for()
+    await page.get_by_role("heading", name="Checklist not found").wait_for()
     yield "not found"
     _, screen = await opened(stage, device, checklist(step("clean"), identity="external"))
     await expect(screen.heading("First, who are you?")).to_be_visible()

@@ -227,7 +227,7 @@ async def test_only_a_required_place_holds_an_answer_up(stage: Stage, new_device
     place, bound = screen.card("Free").locator(".location"), screen.card("Bound")
     await expect(place).to_contain_text("asks where you are")
     await screen.choose("Free", "Yes")
-    await expect(place).to_contain_text("You can go on without it")
+    await expect(place).to_contain_text("You can continue without it")
     await screen.saved("Free")
     await screen.choose("Bound", "Yes")
     await expect(bound.locator(".location")).to_contain_text("Allow it for this page")

@@ -58,7 +58,7 @@ async def test_a_step_is_skipped_answered_after_all_and_cleared_and_the_checklis
     await expect(card.locator(".step-state")).to_have_text("Skipped")
     await expect(card.get_by_role("button")).to_be_focused()
     await eventually(lambda: stage.run(link)["skipped_steps"] == ["s-clean"])
-    await card.get_by_role("button", name="Answer it after all").click()
+    await card.get_by_role("button", name="Undo skip").click()
     await screen.choose("Clean", "Yes")
     await screen.saved("Clean")
     assert (stage.run(link)["skipped_steps"], answers(stage, link)) == ([], {"clean": True})
@@ -148,7 +148,7 @@ async def test_a_wrong_link_opens_nothing_and_takes_nothing_away(stage: Stage, n
     wrong, device = f"{link.bare}#{'A' * 43}", await new_device()
     for address in (wrong, link.url.replace(link.run_id, "r-00000000-0000-4000-8000-000000000000")):
         await device.page.goto(address)
-        await expect(device.page.get_by_role("heading", name="There is no checklist here")).to_be_visible()
+        await expect(device.page.get_by_role("heading", name="Checklist not found")).to_be_visible()
         assert "The secret question" not in await device.page.content()
         await device.page.goto("about:blank")
     screen = await ChecklistScreen.opened(device, link)

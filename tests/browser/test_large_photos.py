@@ -178,7 +178,7 @@ async def test_a_photo_that_the_browser_cannot_draw_is_named_until_the_service_h
     await expect(thumb.locator(".no-picture")).to_have_text(NO_PREVIEW)
     await thumb.click()
     dialog = screen.page.get_by_role("dialog", name="Photo 1")
-    await expect(dialog).to_contain_text("It is kept all the same, and can be seen here once it has been sent.")
+    await expect(dialog).to_contain_text("It is kept, and appears here once it is sent.")
     await expect(dialog.locator("img")).to_have_count(0)
     await looks_right(device)
     await dialog.get_by_role("button", name="Close").click()

@@ -98,6 +98,7 @@ async def test_a_full_device_says_so_and_shows_nothing_as_kept_that_is_not(stage
     await looks_right(device)
     await storage.send("Storage.overrideQuotaForOrigin", {"origin": stage.base_url})
     await screen.photo("Shelf", noise(40, 40))
+    await expect(screen.page.locator(".pill")).to_have_text("Offline: 1 waiting")
     await device.context.set_offline(False)
     await expect(screen.page.locator(".pill")).to_have_text("Saved")
     assert len(stage.run(link)["answers"]["s-shelf"]["photos"]) == 1

@@ -60,7 +60,7 @@ def test_a_whole_archive_is_verified_and_listed(archive: Archive, capsys: pytest
     assert (found["organizations"], found["parts"], found["runs"]) == (2, 2, 4)
     assert archive.verify(capsys, "--organization", OTHER.organization)[1]["runs"] == 1
     assert main(["archive", "verify", "--store", archive.root.as_uri()]) == 0
-    assert "the archive is whole" in capsys.readouterr().out
+    assert "the archive is complete" in capsys.readouterr().out
     assert main(["archive", "list", "--json", "--store", archive.root.as_uri()]) == 0
     folders = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     listed = [(one["organization"], one["month"], one["runs"]) for one in folders]
@@ -101,10 +101,10 @@ def test_every_kind_of_damage_is_named(archive: Archive, capsys: pytest.CaptureF
     assert (status, len(problems)) == (1, 6)
     for key, why in (
         (flipped.place.key, "digest"),
-        (missing.place.key, "is not there"),
+        (missing.place.key, "is missing"),
         (torn.place.manifest_key, ""),
         (lonely.place.key, "has no manifest"),
         ("run r-00000000-0000-4000-8000-000000000015", "another month"),
-        ("notes.txt", "nothing that belongs here"),
+        ("notes.txt", "not an object of the archive"),
     ):
         assert any(key in one and why in one for one in problems), key

@@ -90,7 +90,7 @@ def test_a_broken_download_begins_again_and_leaves_the_file_of_before(
     assert list(target.parent.iterdir()) == [target]
     assert len(service.asked) == (2 if comes else ATTEMPTS)
     assert slept[0] == 2.0
-    assert ("it broke off" in capsys.readouterr().err.splitlines()[-1]) is not comes
+    assert ("the download was interrupted" in capsys.readouterr().err.splitlines()[-1]) is not comes
 
 
 def test_what_was_printed_in_part_is_not_printed_again(
@@ -101,7 +101,7 @@ def test_what_was_printed_in_part_is_not_printed_again(
     assert export(service, "--format", "jsonl") == 2
     assert 0 < len(printed.getvalue()) < 100_000
     assert len(service.asked) == 1
-    assert "what was printed is not whole" in capsys.readouterr().err
+    assert "the output is incomplete" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_what_was_printed_in_part_is_not_printed_again(
     [
         (
             [refused(429, "Other exports are under way", Retry_After="7"), refused(503), Answer(b"it")],
-            *(0, [7.0, 4.0], "429: Other exports are under way; again in 7 s"),
+            *(0, [7.0, 4.0], "429: Other exports are under way; next attempt in 7 s"),
         ),
         ([refused(401, "no such key\x1b[2J")], 2, [], "the service answers 401: no such key"),
         (
@@ -166,5 +166,5 @@ def test_without_a_key_or_a_service_nothing_is_asked(
     monkeypatch.delenv(KEY_VARIABLE)
     assert export(service, "--format", "csv") == 2
     said = capsys.readouterr().err
-    assert "unrecognized arguments" in said and "which service?" in said and "no API key" in said
+    assert "unrecognized arguments" in said and "give --server" in said and "no API key" in said
     assert service.asked == []

@@ -167,10 +167,10 @@ def test_another_answer_of_a_service_is_explained(service: Service, capsys: Capt
         (Answer(b'{"error": "generation_failed", "message": "No\\u001b list."}', 422), 1, "generate: No� list.\n"),
         (Answer(REFUSED, 422), 1, "No list. Closest in the library: Boat check\n"),
         (Answer(b'{"error": "unauthorized", "message": "Wrong key.\\u001b[2J"}', 401), 2, "401: Wrong key."),
-        (Answer(b"<html>", 502), 2, "answers 502: nothing that could be read"),
-        (Answer(b"<html>"), 2, "something that is no template"),
-        (Answer(b'{"name": "x"}'), 2, "something that is no template"),
-        (Answer(b"[]"), 2, "something that is no template"),
+        (Answer(b"<html>", 502), 2, "answers 502: no readable message"),
+        (Answer(b"<html>"), 2, "did not answer with a template"),
+        (Answer(b'{"name": "x"}'), 2, "did not answer with a template"),
+        (Answer(b"[]"), 2, "did not answer with a template"),
     ):
         service.answers = [answer]
         assert main(["generate", PROMPT, "--server", service.url, "--key", "x"]) == exit_status, why

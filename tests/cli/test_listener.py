@@ -38,7 +38,7 @@ async def served(script: str = "204", url: str | None = None) -> AsyncIterator[S
         port = bound.getsockname()[1]
         made = Served(url or f"http://127.0.0.1:{port}/hook", port)
         expected = Expectation(made.url, SECRET.encode())
-        listener = Listener(expected, AnswerScript.parse(script), tell=made.received.append, clock=utc_now)
+        listener = Listener(expected, AnswerScript.parse(script), report=made.received.append, clock=utc_now)
         endpoint = Endpoint(listener, bound)
         await endpoint.start()
         yield made
@@ -84,7 +84,7 @@ def test_answers_go_by_attempt_and_the_last_one_stands_for_all_that_follow() -> 
 
 @pytest.mark.parametrize("text", ["", "100", "199", "600", "20", "200,", "ok", "200@", "200@-1", "200@x", "2OO"])
 def test_another_text_is_no_script(text: str) -> None:
-    with pytest.raises(ValueError, match="is no answer"):
+    with pytest.raises(ValueError, match="is not an answer"):
         AnswerScript.parse(text)
 
 

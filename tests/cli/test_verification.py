@@ -36,8 +36,8 @@ def replaced(sent: Sent, old: str, new: str) -> bytes:
 
 async def test_a_secret_that_is_nearly_right_is_noticed_and_not_repeated(send: Send) -> None:
     for secret, used, cause in (
-        (SECRET, SECRET + "\n", "a line end around it"),
-        (SECRET, f'"{SECRET}"', "quotes around it"),
+        (SECRET, SECRET + "\n", "line end around the secret"),
+        (SECRET, f'"{SECRET}"', "quotes around the secret"),
         (SECRET + "\n", SECRET, "ends in white space"),
         ("MTIzNDU2Nzg5MDEyMzQ1Ng==", "1234567890123456", "not what they decode to"),
         ("1234567890123456", "MTIzNDU2Nzg5MDEyMzQ1Ng==", "was what this one decodes to"),
@@ -75,7 +75,7 @@ async def test_a_request_that_came_for_another_url_than_the_one_that_is_signed_i
         report = judge(replaced(sent, old, new), sent.url)
         assert report.is_genuine, "behind a proxy it is"
         said = next(check.says for check in report.checks if check.name == "url")
-        assert said == sent.url if came_as is None else (f"{sent.url}; it came as " in said and came_as in said)
+        assert said == sent.url if came_as is None else (f"{sent.url}; it arrived as " in said and came_as in said)
 
 
 async def test_how_a_body_was_changed_is_named(send: Send) -> None:
@@ -103,7 +103,7 @@ async def test_a_changed_content_type_a_capture_cut_off_and_age_are_named(send: 
     assert "Content-Type was application/json" in remedy("signature", report)
     report = judge(sent.raw[:-3], sent.url)
     assert failed(report) == ["content-length", "content-digest", "envelope"]
-    assert "cut off" in remedy("content-length", report)
+    assert "truncated" in remedy("content-length", report)
     report = judge(sent.raw, sent.url, now=CREATED + timedelta(seconds=66))
     assert failed(report) == ["created, expires"]
     assert "--at 2026-11-21T13:50:00Z" in remedy("created, expires", report)

@@ -99,7 +99,7 @@ class Api:
 
     async def does(self, run_id: str, *commands: Command) -> None:
         for command in commands:
-            run = await self.services.run_access.of_anybody(run_id)
+            run = await self.services.run_access.by_id(run_id)
             await self.services.run_access.change(run, command)
 
     async def all_of(self, kind: Kind) -> list[dict[str, Any]]:

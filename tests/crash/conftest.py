@@ -34,7 +34,7 @@ def assert_held(tmp_path: Path, transcript: Transcript) -> AssertHeld:
     """Fails with every broken promise, what broke it, and where the logs are."""
 
     def check(result: Result) -> None:
-        transcript.tell(result.findings)
+        transcript.report(result.findings)
         broken = [finding.as_json() for finding in result.findings if not finding.holds]
         lines = [f"{finding['name']}: {finding['examples']}" for finding in broken]
         assert not broken, "\n".join([*lines, f"figures {result.figures}", f"logs in {tmp_path}"])

@@ -18,7 +18,7 @@ class TemplateScreen:
         self.page = screen.page
         self.outline = self.page.locator(".outline")
         self.preview = self.page.get_by_role("region", name="Preview")
-        self.broken_conditions = self.page.get_by_role("region", name="Conditions to mend")
+        self.broken_conditions = self.page.get_by_role("region", name="Broken conditions")
         self.json = self.page.get_by_label("The template as JSON")
 
     @classmethod

@@ -58,7 +58,7 @@ async def test_a_thousand_deliveries_are_counted_and_sent_again(office: Office, 
     receiver, screen = office.stage.receiver, await signed_in("editor")
     main = screen.main
     await screen.open("deliveries/replay?host=127.0.0.1")
-    await screen.button("Count them").press("Enter")
+    await screen.button("Count").press("Enter")
     await expect(main.get_by_role("heading", name="1,000 failed deliveries")).to_be_visible(timeout=A_LONG_TIME)
     assert receiver.of_run(link.run_id) == []
     await screen.looks_right()
@@ -78,7 +78,7 @@ async def test_a_thousand_deliveries_are_counted_and_sent_again(office: Office, 
     outcome = re.compile(r"Delivered\s*900\s*Failed again\s*100\s*Not sent\s*0")
     await expect(main.locator(".figures")).to_contain_text(outcome)
     await screen.looks_right()
-    await main.get_by_role("link", name="See what still fails").click()
+    await main.get_by_role("link", name="See failed deliveries").click()
     await expect(main.get_by_role("search").get_by_role("status")).to_have_text("100 deliveries")
     await screen.open("deliveries/replays")
     rows = main.get_by_role("table", name="Replays").get_by_role("row")
@@ -88,7 +88,7 @@ async def test_a_thousand_deliveries_are_counted_and_sent_again(office: Office, 
 async def test_a_replay_is_stopped_and_what_was_not_begun_stays_failed(office: Office, signed_in: SignedIn) -> None:
     await make_failed(office, 300)
     screen = await signed_in("editor", at="deliveries/replay")
-    await screen.button("Count them").click()
+    await screen.button("Count").click()
     await screen.button("Replay 300 deliveries").click(timeout=A_LONG_TIME)
     question = screen.dialog("Replay 300 deliveries to every endpoint?")
     await question.get_by_role("button", name="Send 300 deliveries").click()

@@ -99,7 +99,7 @@ async def test_an_export_shows_its_progress_is_stopped_or_says_why_it_failed(
     await export(screen, "CSV, a row for each answer")
     await expect(coming).to_contain_text("2 of 2 runs")
     await page.evaluate("() => window.endIt(false)")
-    await expect(alert).to_contain_text("broke off before its end, and was not saved")
+    await expect(alert).to_contain_text("is incomplete and was not saved")
     assert downloads == []
     await screen.looks_right()
     await screen.main.get_by_role("button", name="Dismiss").click()

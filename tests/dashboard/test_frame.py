@@ -16,7 +16,7 @@ from .conftest import SignedIn
 
 async def test_one_gets_to_ones_own_account_and_out_again_by_keyboard_alone(signed_in: SignedIn) -> None:
     screen = await signed_in("editor", at="nothing-of-this-name")
-    await expect(screen.heading("There is nothing at this address")).to_be_visible()
+    await expect(screen.heading("Page not found")).to_be_visible()
     await screen.page.keyboard.press("Tab")
     await expect(screen.page.get_by_role("link", name="Skip to the content")).to_be_focused()
     await screen.button("Your account: Ada Example").press("Enter")
@@ -58,7 +58,7 @@ async def test_a_person_of_two_organizations_goes_from_one_to_the_other_and_out_
     for member in (person, second):
         await office.kube.delete(MEMBER, member.member_id, NAMESPACE)
     await screen.open_base()
-    await expect(screen.heading("No organization has you as a member")).to_be_visible()
+    await expect(screen.heading("You are not a member of an organization")).to_be_visible()
     await expect(screen.main.locator(".command")).to_contain_text(person.email)
     await screen.looks_right()
 
@@ -79,11 +79,11 @@ async def test_without_data_each_page_says_what_will_be_there(office: Office, si
     screen = await signed_in("admin")
     for path, title in (
         ("runs", "No runs yet"),
-        ("deliveries", "Nothing was delivered yet"),
+        ("deliveries", "No deliveries yet"),
         ("deliveries/endpoints", "No endpoints yet"),
-        ("deliveries/replays", "Nothing was replayed yet"),
-        ("settings/audit", "Nothing was done yet"),
-        ("templates", "There is no template yet"),
+        ("deliveries/replays", "No replays yet"),
+        ("settings/audit", "No entries yet"),
+        ("templates", "No templates yet"),
     ):
         await screen.open(path)
         await expect(screen.main.get_by_role("heading", name=title)).to_be_visible()
@@ -91,11 +91,11 @@ async def test_without_data_each_page_says_what_will_be_there(office: Office, si
     commands = screen.main.locator(".command")
     await expect(commands.first).to_contain_text(f"curl {office.stage.base_url}/v1/templates")
     await expect(commands.last).to_contain_text("kubectl apply")
-    await screen.page.get_by_role("link", name="Make the first template").click()
+    await screen.page.get_by_role("link", name="Create the first template").click()
     await expect(screen.heading("New template")).to_be_focused()
     await screen.looks_right()
     await screen.open("deliveries/replay?host=hooks.example.com&event=run.completed")
-    await screen.button("Count them").click()
+    await screen.button("Count").click()
     nothing = screen.main.get_by_role("region", name="Nothing to replay")
     await expect(nothing).to_contain_text("There are no failed deliveries of run.completed to hooks.example.com.")
 
@@ -116,9 +116,9 @@ async def test_who_only_reads_is_offered_nothing_to_write(office: Office, signed
     await expect(screen.navigation.get_by_role("link", name="Usage")).to_be_visible()
     await expect(screen.navigation.get_by_role("link", name="API keys")).to_have_count(0)
     await screen.open("templates")
-    await expect(screen.main.get_by_role("heading", name="There is no template yet")).to_be_visible()
+    await expect(screen.main.get_by_role("heading", name="No templates yet")).to_be_visible()
     await expect(screen.button("New template")).to_have_count(0)
-    await expect(screen.page.get_by_role("link", name="Make the first template")).to_have_count(0)
+    await expect(screen.page.get_by_role("link", name="Create the first template")).to_have_count(0)
     office.dispatch(checklist(step("clean")))
     await screen.open("runs")
     await expect(screen.row("Cold store check")).to_be_visible()
@@ -132,15 +132,15 @@ async def test_what_is_unknown_or_of_another_organization_is_not_there(
     screen = await signed_in("admin")
     end = "00000000-0000-4000-8000-000000000000"
     for path, title in (
-        (f"runs/{other.dispatch(checklist(step('clean'))).run_id}", "There is no such run"),
-        (f"deliveries/evt-{end}", "There is no such delivery"),
-        (f"deliveries/replays/rp-{end}", "There is no such replay"),
+        (f"runs/{other.dispatch(checklist(step('clean'))).run_id}", "Run not found"),
+        (f"deliveries/evt-{end}", "Delivery not found"),
+        (f"deliveries/replays/rp-{end}", "Replay not found"),
         (f"templates/t-{end}", "There is no such template"),
     ):
         await screen.open(path)
         await expect(screen.main.get_by_text(title)).to_be_visible()
     await screen.page.goto(other.address("settings/usage"))
-    await expect(screen.heading("There is nothing at this address")).to_be_visible()
+    await expect(screen.heading("Page not found")).to_be_visible()
     await expect(screen.main).not_to_contain_text("Dark Cellars")
     await screen.looks_right()
 

@@ -70,7 +70,7 @@ async def test_from_the_link_to_signing_out_all_is_below_the_path(office: Office
     await screen.go("API keys")
     await screen.name_new_key("Billing")
     await screen.button("Make the key").click()
-    await screen.button("I have kept the key").click()
+    await screen.button("I have stored the key").click()
     await screen.go("Audit")
     async with screen.page.expect_download() as download:
         await screen.page.get_by_role("link", name="Export as JSON lines").click()

@@ -75,7 +75,7 @@ async def test_that_archived_runs_may_be_missing_is_said_above_the_list(office: 
     try:
         await eventually(lambda: _damaged(office))
         await screen.open("runs")
-        await expect(note).to_contain_text("A part of the archive cannot be read")
+        await expect(note).to_contain_text("A part of the archive is damaged")
         await expect(screen.row("Cold store check")).to_be_visible()
         await screen.looks_right()
     finally:

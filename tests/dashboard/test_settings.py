@@ -24,7 +24,7 @@ async def test_a_key_is_shown_once_works_and_is_refused_when_revoked(office: Off
     await screen.button("Make the key").click()
     await expect(field).to_be_focused()
     await expect(field).to_have_accessible_description(
-        "What the key is for, e.g. “Billing” or “Warehouse tablet”. Give the key a name."
+        "What the key is for, e.g. “Billing” or “Warehouse tablet”. Enter a name."
     )
     await screen.looks_right()
     await field.fill("Billing")
@@ -37,7 +37,7 @@ async def test_a_key_is_shown_once_works_and_is_refused_when_revoked(office: Off
 
     await screen.page.keyboard.press("Escape")
     await expect(shown).to_contain_text("then close with the button below")
-    await screen.button("I have kept the key").press("Enter")
+    await screen.button("I have stored the key").press("Enter")
     await expect(row).to_contain_text(f"cds_live_…{key[-4:]}")
     assert key not in await screen.page.content()
 
@@ -141,7 +141,7 @@ async def test_members_are_invited_changed_and_removed_by_keyboard_alone(signed_
     await tab_to(page, "Remove Vera Viewer", "Enter")
     confirm = screen.dialog("Remove Vera Viewer?")
     await tab_to(page, "Type “Vera Viewer” to confirm", "Enter", text="Vera")
-    await expect(confirm.locator(".error")).to_have_text("This is not the same text.")
+    await expect(confirm.locator(".error")).to_have_text("The text does not match.")
     await screen.looks_right()
     await confirm.get_by_role("textbox").fill("Vera Viewer")
     await keyboard.press("Enter")

@@ -48,9 +48,9 @@ async def test_the_audit_is_filtered_paged_and_exported_by_keyboard_alone(office
     page, keyboard = screen.page, screen.page.keyboard
     await expect(screen.main.locator(".filter-result")).to_have_text("53 entries")
     await tab_to(page, "Next", "Enter")
-    await expect(screen.row("Made a template")).to_be_visible()
+    await expect(screen.row("Created a template")).to_be_visible()
     await expect(screen.main.get_by_role("rowheader")).to_have_count(3)
-    await tab_to(page, "What", text="Made a t")
+    await tab_to(page, "What", text="Created a t")
     await expect(screen.main.locator(".filter-result")).to_have_text("1 entry")
     await expect(page.get_by_label("What", exact=True)).to_be_focused()
     assert "action=template.created" in page.url
@@ -58,7 +58,7 @@ async def test_the_audit_is_filtered_paged_and_exported_by_keyboard_alone(office
     await page.reload()
     await expect(screen.main.locator(".filter-result")).to_have_text("1 entry")
     await tab_to(page, "Outcome", text="Failed")
-    await expect(screen.main).to_contain_text("Nothing fits these filters")
+    await expect(screen.main).to_contain_text("No entry matches these filters")
     await tab_to(page, "Clear filters", "Enter")
     await expect(screen.main.locator(".filter-result")).to_have_text("53 entries")
     await tab_to(page, "Export as JSON lines")

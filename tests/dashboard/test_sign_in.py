@@ -57,7 +57,7 @@ async def test_one_chooses_among_accounts_that_have_one_address_and_one_password
     screen = _screen(office, device)
     await device.page.goto(office.address("runs"))
     await enter_password(device, email)
-    await expect(screen.main.get_by_text("belong to several accounts")).to_be_visible()
+    await expect(screen.main.get_by_text("Several accounts have this address and password")).to_be_visible()
     await expect(screen.page.get_by_role("group", name="Accounts").get_by_role("button")).to_have_count(2)
     await screen.looks_right()
     await screen.button("All organizations").click()
@@ -95,7 +95,7 @@ async def test_an_invitation_signs_in_and_its_password_works(office: Office, new
     await theirs.button("Sign in another way").click()
     await enter_password(other, email.upper(), "not the password at all")
     await expect(other.page.get_by_role("textbox", name="Password")).to_be_focused()
-    await expect(theirs.main.locator(".error")).to_have_text("The e-mail address or the password is not right.")
+    await expect(theirs.main.locator(".error")).to_have_text("The e-mail address or the password is wrong.")
     await enter_password(other, email.upper())
     await expect(theirs.button("Your account: Lou Local")).to_be_visible()
 
@@ -188,7 +188,7 @@ async def test_signing_in_in_another_tab_lets_the_first_go_on_as_the_same_person
         await tab.wait_for_event("close")
 
     # Another person who signs in does not continue the act of the first.
-    await screen.button("I have kept the key").click()
+    await screen.button("I have stored the key").click()
     await screen.name_new_key("Wages")
     await end_session(office, screen.device)
     await _press(screen, "Make the key")
@@ -258,7 +258,7 @@ async def test_ones_own_sessions_are_listed_and_ended_and_the_password_is_change
     table = first.page.get_by_role("table", name="Where you are signed in")
     # And the one in which the password was set.
     await expect(table.get_by_role("rowheader")).to_have_count(4)
-    await expect(table.get_by_role("row").filter(has_text="This one")).to_have_count(1)
+    await expect(table.get_by_role("row").filter(has_text="This browser")).to_have_count(1)
     await first.looks_right()
     await table.get_by_role("button", name=re.compile("Sign out .*(iPhone|iOS)")).press("Enter")
     await first.says("is signed out.")
@@ -270,11 +270,11 @@ async def test_ones_own_sessions_are_listed_and_ended_and_the_password_is_change
     await first.button("Sign out all others").click()
     await expect(table.get_by_role("rowheader")).to_have_count(1)
 
-    present = first.page.get_by_role("textbox", name="Present password")
+    present = first.page.get_by_role("textbox", name="Current password")
     await present.fill("not the present one")
     await first.page.get_by_role("textbox", name="New password").fill("another set of quiet herons")
     await first.button("Set the password").click()
-    await expect(first.main.locator(".error")).to_have_text("This is not your present password.")
+    await expect(first.main.locator(".error")).to_have_text("This is not your current password.")
     await expect(present).to_be_focused()
     await first.looks_right()
     await present.fill(PASSWORD)

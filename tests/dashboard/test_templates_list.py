@@ -37,7 +37,7 @@ async def test_templates_are_filtered_and_sorted_and_the_address_says_so(office:
     await screen.page.reload()
     await expect(names).to_have_text(["Opening hours"])
     await screen.page.get_by_label("Search").fill("nothing like it")
-    await expect(screen.main.get_by_role("heading", name="No template fits these filters")).to_be_visible()
+    await expect(screen.main.get_by_role("heading", name="No template matches these filters")).to_be_visible()
 
     await screen.open("templates")
     heading = screen.main.get_by_role("columnheader", name="Name")
@@ -57,7 +57,7 @@ async def test_a_description_becomes_a_template_or_stays(office: Office, signed_
     screen = await signed_in("editor")
     page, editor = screen.page, TemplateScreen(screen)
     await screen.open("templates/new")
-    prompt = page.get_by_label("What is to be checked?")
+    prompt = page.get_by_label("What should be checked?")
     await expect(screen.main.get_by_text("sets CHECKLISTS_MODEL_URL; without one")).to_contain_text("composer answers")
     await prompt.fill("ab")
     await screen.button("Generate").click()
@@ -91,7 +91,7 @@ async def test_a_description_becomes_a_template_or_stays(office: Office, signed_
     await prompt.fill("Hotel lobby check")
     await screen.button("Generate").click()
     await expect(screen.main.get_by_role("alert")).to_contain_text("The library has no checklist for this job.")
-    job = screen.main.get_by_role("group", name="Closest jobs of the library").get_by_role("button").first
+    job = screen.main.get_by_role("group", name="Closest checklists of the library").get_by_role("button").first
     await screen.looks_right()
     title = await job.inner_text()
     await job.click()
@@ -129,7 +129,7 @@ async def test_a_generated_template_is_reviewed_next_to_its_prompt(signed_in: Si
         await route.fulfill(json=made, headers={"X-Generated-By": "composer"})
 
     await page.route("**/templates/generate?explain=true&locale=en", generate)
-    prompt = page.get_by_label("What is to be checked?")
+    prompt = page.get_by_label("What should be checked?")
     await prompt.fill(PROMPT)
     await page.get_by_label("Language of the template").select_option("en")
     await screen.button("Generate").click()
@@ -181,7 +181,7 @@ async def test_a_generated_template_is_reviewed_next_to_its_prompt(signed_in: Si
     by_model = {**made, "steps": silent, "unused": []}
     await page.route("**/templates/generate*", lambda route: route.fulfill(json=by_model))
     await screen.button("Generate").click()
-    await expect(summary).to_contain_text("A language model made this template. It does not say which words")
+    await expect(summary).to_contain_text("A language model made this template. It does not report where a step")
     await expect(rows).to_have_count(len(words))
     await expect(main.locator(".piece, .row-origin")).to_have_count(0)
     await screen.looks_right()

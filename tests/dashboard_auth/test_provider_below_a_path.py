@@ -69,7 +69,7 @@ async def test_a_member_is_led_by_the_provider_to_the_checklist_and_answers_it_a
         own.stop()
         await page.goto(f"{base_url}/dashboard/{api.organization}/settings/usage")
         await page.get_by_role("link", name="Sign in with the Provider").click()
-        await expect(page.locator("body")).to_contain_text("does not answer at the moment")
+        await expect(page.locator("body")).to_contain_text("is not responding")
         colour = await page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert colour not in {"rgb(255, 255, 255)", "rgba(0, 0, 0, 0)"}, "the style of the page did not come"
         for width in (1280, 390):

@@ -95,7 +95,7 @@ async def test_a_callback_works_once_and_in_its_own_browser_only(start_api: Star
     tries = [(stranger, callback), (PersonAt(api.anonymous), callback), *((person, address) for address in wrong)]
     for browser, address in tries:
         response = await browser.get(address)
-        assert (response.status_code, browser.secret, "Please begin again" in response.text) == (400, None, True)
+        assert (response.status_code, browser.secret, "Start again" in response.text) == (400, None, True)
     assert (await person.get(callback)).status_code == 303
     response = await before.get(callback)
     assert (response.status_code, before.secret) == (400, None)
@@ -104,7 +104,7 @@ async def test_a_callback_works_once_and_in_its_own_browser_only(start_api: Star
 async def test_keys_may_change_while_the_service_runs(
     start_api: StartApi, own: RealProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(oidc_provider, "_KEYS_AGAIN_AFTER_S", 0.0)
+    monkeypatch.setattr(oidc_provider, "_KEYS_REFETCH_AFTER_S", 0.0)
     own.start()
     api = await start_api(**own.settings)
     assert (await sign_in_at(PersonAt(api.anonymous), "grace@example.com")).status_code == 303

@@ -7,7 +7,7 @@ import pytest
 from tests.waiting import eventually
 
 from checklist_api.dashboard.access import COOKIE
-from checklist_api.dashboard.sign_in.flow import MOST_SESSIONS
+from checklist_api.dashboard.sign_in.flow import MAX_SESSIONS
 from checklist_api.settings.sign_in import SignInSettings, keeps_secure_cookies
 from checklist_crds.resources.kinds import DASHBOARD_SESSION
 from checklist_crds.times import parse_timestamp, utc_now
@@ -119,8 +119,8 @@ async def test_of_very_many_sessions_the_oldest_end(
 ) -> None:
     api = await start_api(**store, CHECKLISTS_SIGN_IN_RATE_LIMIT="off")
     first = await with_password(api, make_link, EMAIL)
-    people = [await _signed_in(api) for _ in range(MOST_SESSIONS)]
-    assert len((await people[-1].get("sessions")).json()["sessions"]) == MOST_SESSIONS
+    people = [await _signed_in(api) for _ in range(MAX_SESSIONS)]
+    assert len((await people[-1].get("sessions")).json()["sessions"]) == MAX_SESSIONS
     assert not await first.is_signed_in()
     assert await people[0].is_signed_in()
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import uvloop
 from tests.delivery.sending import INSECURE, Loopback, deliver
 
-from checklist_crds.platform.memory import give_memory_back
+from checklist_crds.platform.memory import configure_malloc
 from checklist_operator.transport.sender import Sender, tls_context
 
 BODY = b"{" + b" " * 50_000 + b"}"
@@ -55,5 +55,5 @@ async def main(plan: dict) -> dict:
 
 
 if __name__ == "__main__":
-    give_memory_back()  # as the operator does
+    configure_malloc()  # as the operator does
     json.dump(uvloop.run(main(json.load(sys.stdin))), sys.stdout)

@@ -53,7 +53,7 @@ def harms(prompt: str, made: dict[str, Any]) -> list[str]:
 
 
 def repaired(prompt: str, made: dict[str, Any]) -> dict[str, Any]:
-    definition = judgement(parse_definition(made), prompt, None).mended
+    definition = judgement(parse_definition(made), prompt, None).repaired
     assert isinstance(definition, Definition)
     assert parse_definition(definition.to_tdl(), strict=True) == definition
     return {step.label: step for _, step in definition.steps()}
@@ -101,7 +101,7 @@ def test_a_lost_item_is_reported_and_added_where_it_belongs_as_optional() -> Non
     assert [*steps][1:4] == ["Lights", "Mirrors clean", "Temperature of the fridge"]
     assert (steps["Mirrors clean"].type, steps["Mirrors clean"].required) == ("text", False)
     without = judgement(parse_definition(template("Van / boolean: Tyres / text: Remarks")), VAN, None)
-    assert without.mended is None, "three of five are lost"
+    assert without.repaired is None, "three of five are lost"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest_asyncio
 from redis.asyncio import Redis
 from tests.waiting import eventually
 
-from checklist_api.http.redis_rate_limit import RedisRateLimiter, _soon
+from checklist_api.http.redis_rate_limit import RedisRateLimiter, _within
 from checklist_api.metrics import Metrics
 from checklist_api.settings.rates import Rate
 from checklist_api.settings.sign_in import RedisSettings
@@ -196,9 +196,9 @@ async def test_a_process_that_stands_still_does_not_blame_redis() -> None:
             await asyncio.sleep(0)
         return "the answer"
 
-    assert await _soon(answered_after_four_turns(), 0.1) == "the answer"
+    assert await _within(answered_after_four_turns(), 0.1) == "the answer"
     with pytest.raises(TimeoutError):
-        await _soon(asyncio.Event().wait(), 0.1)
+        await _within(asyncio.Event().wait(), 0.1)
 
 
 async def test_an_idle_connection_that_broke_is_no_reason_to_doubt_redis(

@@ -1,1 +1,1 @@
-"""Reads runs that have left the cluster from the archive."""
+"""Reads archived runs."""

@@ -5,8 +5,6 @@ from typing import Any, Final
 
 
 class Incomplete(StrEnum):
-    """Why lists may lack archived runs at the moment."""
-
     LOADING = "loading"
     UNAVAILABLE = "unavailable"
     DAMAGED = "damaged"
@@ -20,7 +18,7 @@ class Incomplete(StrEnum):
 
 
 _MESSAGES: Final = {
-    Incomplete.LOADING: "The archive is still being read; runs of it may be missing in this list.",
-    Incomplete.UNAVAILABLE: "The archive cannot be reached; runs of it may be missing in this list.",
-    Incomplete.DAMAGED: "A part of the archive cannot be read; its runs are missing in this list.",
+    Incomplete.LOADING: "The archive is still loading; archived runs may be missing from this list.",
+    Incomplete.UNAVAILABLE: "The archive is unavailable; archived runs may be missing from this list.",
+    Incomplete.DAMAGED: "A part of the archive is damaged; its runs are missing from this list.",
 }

@@ -1,7 +1,7 @@
 """Keeps the index of archived runs current: at start, every 30 seconds, and when a run leaves the cluster.
 
-A look lists the manifests, and reads those that are new: from then on each run in them can be read. Their rows, which
-lists need, are read after that in the background, part by part. Nothing of this hinders live runs, nor readiness.
+A refresh lists the manifests and reads new ones, which makes their runs readable. Their list rows are loaded afterwards
+in the background, part by part. Live runs and readiness do not depend on it.
 """
 
 import asyncio
@@ -29,87 +29,81 @@ from .single_flight import REFRESH_EVERY_S, SingleFlight
 logger = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
-_LOOK_ANYWAY_S: Final = 30.0
-_LONGEST_PAUSE_S: Final = 5.0
-_MANIFESTS_AT_ONCE: Final = 16
-_ROWS_AT_ONCE: Final = 25
-"""Put into the table in one go: a few milliseconds, in which nothing else is served."""
-_PROGRESS_EVERY_S: Final = 5.0
-_EVERYTHING: Final = ""
+_REFRESH_INTERVAL_S: Final = 30.0
+_MAX_BACKOFF_S: Final = 5.0
+_MANIFEST_BATCH: Final = 16
+_ROW_BATCH: Final = 25
+"""Rows per transaction: a few milliseconds, during which the event loop is blocked."""
+_PROGRESS_INTERVAL_S: Final = 5.0
+_ALL: Final = ""
 _ORGANIZATION: Final = RUN_COLUMNS.index("organization")
 
 
 class ArchiveIndex:
-    """Feeds the table of `runs.archive`. `run` until cancelled."""
+    """Updates the table `runs.archive`. `run` until cancelled."""
 
     def __init__(self, parts: ArchiveParts, runs: RunIndex, metrics: Metrics) -> None:
         self._parts = parts
         self._runs = runs
         self._table = runs.archive
         self._metrics = metrics
-        self._refreshes = SingleFlight(self._look)
+        self._refreshes = SingleFlight(self._refresh)
         self._failed: dict[str, StoreUnavailable] = {}
         self._leaving: defaultdict[str, set[Key]] = defaultdict(set)
-        self._somebody_leaves, self._parts_wait = asyncio.Event(), asyncio.Event()
-        self._first_look, self._all_loaded = asyncio.Event(), asyncio.Event()
+        self._has_leaving, self._has_unread_parts = asyncio.Event(), asyncio.Event()
+        self._first_refresh, self._all_loaded = asyncio.Event(), asyncio.Event()
         self._loading = asyncio.Lock()
-        self._told: set[KnownPart] = set()
-        self._good_at = time.monotonic()
+        self._reported: set[KnownPart] = set()
+        self._refreshed_at = time.monotonic()
         runs.on_leaving(self._leaves)
         metrics.archived_runs.set_function(self._table.known_runs)
-        metrics.archive_look_age.set_function(lambda: time.monotonic() - self._good_at)
+        metrics.archive_look_age.set_function(lambda: time.monotonic() - self._refreshed_at)
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
-            group.create_task(_for_ever(self._keep_looking), name="look for parts of the archive")
-            group.create_task(_for_ever(self._keep_loading), name="load parts of the archive")
-            group.create_task(_for_ever(self._keep_seeing_off), name="see off runs that leave the cluster")
-
-    # -- what is asked of it ----------------------------------------------------------------------------------------
+            group.create_task(_restart_on_error(self._refresh_loop), name="refresh the archive index")
+            group.create_task(_restart_on_error(self._load_loop), name="load parts of the archive")
+            group.create_task(_restart_on_error(self._leaving_loop), name="resolve runs that left the cluster")
 
     def incomplete(self, organization_id: str) -> Incomplete | None:
-        """Why lists of the organization may lack runs; None when they lack none."""
-        if self._failed.keys() & {_EVERYTHING, organization_id}:
+        """Return why the organization's lists may lack runs; None if they are complete."""
+        if self._failed.keys() & {_ALL, organization_id}:
             return Incomplete.UNAVAILABLE
         states = self._table.states(organization_id)
-        if PartState.WAITING in states or not self._first_look.is_set():
+        if PartState.WAITING in states or not self._first_refresh.is_set():
             return Incomplete.LOADING
         return Incomplete.DAMAGED if PartState.DAMAGED in states else None
 
     @property
     def note(self) -> str | None:
-        """What whoever runs the service should know."""
-        reason = self._failed.get(_EVERYTHING)
-        return (
-            None if reason is None else f"archived runs cannot be read, the archive's store does not answer: {reason}"
-        )
+        """A message for the operator of the service."""
+        reason = self._failed.get(_ALL)
+        return None if reason is None else f"archived runs cannot be read, the object store is unavailable: {reason}"
 
-    async def wait_for_first_look(self, seconds: float) -> bool:
-        """Whether it is known by then which runs are archived."""
+    async def wait_for_first_refresh(self, seconds: float) -> bool:
+        """Wait for the first refresh; False after a timeout."""
         try:
-            await asyncio.wait_for(self._first_look.wait(), seconds)
+            await asyncio.wait_for(self._first_refresh.wait(), seconds)
         except TimeoutError:
             return False
         return True
 
     async def wait_until_loaded(self) -> None:
-        """Until all rows are there that were found so far. For tests and measurements."""
-        await self._first_look.wait()
+        """Wait until all rows found so far are loaded. For tests and measurements."""
+        await self._first_refresh.wait()
         await self._all_loaded.wait()
 
-    def looked_lately(self, organization_id: str) -> bool:
-        """Whether a look at the organization's archive began within the last second."""
-        since = min(map(self._refreshes.seconds_since, (_EVERYTHING, organization_id)))
+    def refreshed_recently(self, organization_id: str) -> bool:
+        """Whether a refresh of the organization began within the last second."""
+        since = min(map(self._refreshes.seconds_since, (_ALL, organization_id)))
         return since < REFRESH_EVERY_S
 
-    async def look(self, organization_id: str) -> None:
-        """A look that begins now, or as soon as the rate allows. Raises StoreUnavailable."""
+    async def refresh(self, organization_id: str) -> None:
+        """Refresh now, or as soon as the rate limit allows. Raises StoreUnavailable."""
         await self._refreshes.fresh(organization_id)
 
-    # -- looking ----------------------------------------------------------------------------------------------------
-
-    async def _look(self, organization: str) -> None:
-        """At the parts of an organization, or at everything. Raises StoreUnavailable."""
+    async def _refresh(self, organization: str) -> None:
+        """Refresh an organization, or all. Raises StoreUnavailable."""
         began = time.monotonic()
         try:
             await self._compare(organization or None)
@@ -117,19 +111,19 @@ class ArchiveIndex:
             self._metrics.count_archive_failure(ArchiveFailure.DISK)
             logger.exception("archive.table_failed")
             raise self._store_failed(
-                organization, StoreUnavailable(f"no room to note what is in it: {error}")
+                organization, StoreUnavailable(f"the local index cannot be written: {error}")
             ) from error
         except StoreUnavailable as error:
             self._metrics.count_archive_failure(ArchiveFailure.STORE)
             raise self._store_failed(organization, error) from None
-        if organization == _EVERYTHING:
+        if organization == _ALL:
             if self._failed:
                 logger.info("archive.available_again")
             self._failed.clear()
-            self._good_at = began
+            self._refreshed_at = began
             self._table.retry_damaged()
-            self._parts_wait.set()
-            self._first_look.set()
+            self._has_unread_parts.set()
+            self._first_refresh.set()
         else:
             self._failed.pop(organization, None)
 
@@ -137,34 +131,34 @@ class ArchiveIndex:
         known = self._table.parts(organization)
         listed = await self._parts.listed(organization)
         new = [key for key, tag in listed.items() if key not in known or known[key].tag != tag]
-        for some in _slices(new, _MANIFESTS_AT_ONCE):
-            await asyncio.gather(*(self._learn(key, listed[key]) for key in some))
-        # After those that may have come in their place: a run that is in both can be read at every moment.
+        for some in _slices(new, _MANIFEST_BATCH):
+            await asyncio.gather(*(self._add(key, listed[key]) for key in some))
+        # Last, after the parts that may replace them, so that runs remain readable throughout.
         for key in known.keys() - listed.keys():
             part = self._table.part(key)
             if part is not None and part.number == known[key].number:
                 logger.info("archive.part_gone", extra={"part": key})
                 self._table.forget(key)
-                self._parts_wait.set()
+                self._has_unread_parts.set()
                 await asyncio.sleep(0)
 
-    async def _learn(self, key: str, tag: str) -> None:
-        """A part that was not known like that."""
+    async def _add(self, key: str, tag: str) -> None:
+        """Add a part that is new or has changed."""
         part = self._table.part(key)
         if part is not None and part.tag == tag:
-            return  # another look was faster
+            return  # added by a concurrent refresh
         try:
             manifest = await self._parts.manifest(key)
         except Damaged as error:
             place = PartPlace.of_key(key)
-            self._table.learn(key, tag, place.folder.organization if place is not None else "", {})
+            self._table.add_part(key, tag, place.folder.organization if place is not None else "", {})
             self._damaged(self._table.part(key), error)
             return
         if manifest is not None:
             versions = dict(zip(manifest.run_ids, manifest.versions, strict=True))
-            self._table.learn(key, tag, manifest.organization, versions)
+            self._table.add_part(key, tag, manifest.organization, versions)
             self._all_loaded.clear()
-            self._parts_wait.set()
+            self._has_unread_parts.set()
 
     def _store_failed(self, organization: str, error: StoreUnavailable) -> StoreUnavailable:
         if not self._failed:
@@ -172,30 +166,28 @@ class ArchiveIndex:
         self._failed[organization] = error
         return error
 
-    async def _keep_looking(self) -> None:
+    async def _refresh_loop(self) -> None:
         pause = REFRESH_EVERY_S
         while True:
             try:
-                await self._refreshes.fresh(_EVERYTHING)
+                await self._refreshes.fresh(_ALL)
                 pause = REFRESH_EVERY_S
-                await asyncio.sleep(_LOOK_ANYWAY_S * random.uniform(0.9, 1.0))
+                await asyncio.sleep(_REFRESH_INTERVAL_S * random.uniform(0.9, 1.0))
             except StoreUnavailable:
                 await asyncio.sleep(pause)
-                pause = min(pause * 2, _LONGEST_PAUSE_S)
+                pause = min(pause * 2, _MAX_BACKOFF_S)
 
-    # -- loading ----------------------------------------------------------------------------------------------------
-
-    async def _keep_loading(self) -> None:
-        pause, told_at = REFRESH_EVERY_S, time.monotonic()
+    async def _load_loop(self) -> None:
+        pause, logged_at = REFRESH_EVERY_S, time.monotonic()
         while True:
             part = self._table.unread()
             if part is None:
-                if not self._all_loaded.is_set() and self._first_look.is_set():
+                if not self._all_loaded.is_set() and self._first_refresh.is_set():
                     self._all_loaded.set()
                     logger.info("archive.loaded", extra={"runs": self._table.known_runs()})
-                await self._parts_wait.wait()
-                self._parts_wait.clear()
-                told_at = time.monotonic()
+                await self._has_unread_parts.wait()
+                self._has_unread_parts.clear()
+                logged_at = time.monotonic()
                 continue
             try:
                 await self._load(part)
@@ -205,34 +197,34 @@ class ArchiveIndex:
                 self._metrics.count_archive_failure(ArchiveFailure.DISK if full else ArchiveFailure.STORE)
                 logger.warning("archive.part_not_loaded", extra={"part": part.key, "reason": str(error)})
                 await asyncio.sleep(pause)
-                pause = min(pause * 2, _LONGEST_PAUSE_S)
-            if time.monotonic() - told_at >= _PROGRESS_EVERY_S:
-                told_at = time.monotonic()
+                pause = min(pause * 2, _MAX_BACKOFF_S)
+            if time.monotonic() - logged_at >= _PROGRESS_INTERVAL_S:
+                logged_at = time.monotonic()
                 left = self._table.states().get(PartState.WAITING, 0)
                 logger.info("archive.loading", extra={"runs": self._table.known_runs(), "parts_left": left})
 
     async def _load(self, part: KnownPart) -> None:
-        """Put the rows of the part into the table, if they are not there. Raises StoreUnavailable, sqlite3.Error."""
+        """Load the rows of a part unless they are loaded. Raises StoreUnavailable, sqlite3.Error."""
         async with self._loading:
             if self._table.part(part.key) != part:
-                return  # it was loaded, or changed, meanwhile
+                return  # loaded or changed concurrently
             try:
                 rows = await self._parts.rows(part)
             except Damaged as error:
                 self._damaged(part, error)
                 return
             own = [row for row in rows if self._belongs(row, part)]
-            for some in _slices(own, _ROWS_AT_ONCE):
+            for some in _slices(own, _ROW_BATCH):
                 if self._table.part(part.key) != part:
                     return
                 self._table.put(part, some)
                 await asyncio.sleep(0)
             if self._table.part(part.key) == part:
                 self._table.mark(part, PartState.LOADED)
-                self._told.discard(part)
+                self._reported.discard(part)
 
     def _belongs(self, row: ArchivedRow, part: KnownPart) -> bool:
-        """A run in the folder of another organization than its own is nobody's."""
+        """Reject a run in the folder of another organization."""
         belongs = object_id("org", str(row.row[_ORGANIZATION])) == part.organization
         if not belongs:
             logger.error("archive.run_misplaced", extra={"run_id": row.row[0], "part": part.key})
@@ -242,37 +234,35 @@ class ArchiveIndex:
         if part is None:
             return
         self._table.mark(part, PartState.DAMAGED)
-        self.tell_of_damage(part, error)
+        self.report_damage(part, error)
 
-    def tell_of_damage(self, part: KnownPart, error: Damaged) -> None:
-        """Count it; and log it once, as long as the part stays as it is."""
+    def report_damage(self, part: KnownPart, error: Damaged) -> None:
+        """Count damage, and log it once for each version of the part."""
         self._metrics.count_archive_failure(ArchiveFailure.DAMAGED)
-        if part not in self._told:
-            self._told.add(part)
+        if part not in self._reported:
+            self._reported.add(part)
             logger.error("archive.part_damaged", extra={"part": part.key, "reason": str(error)})
 
-    # -- runs that leave the cluster --------------------------------------------------------------------------------
-
     def _leaves(self, organization: str, key: Key) -> None:
-        """The object of a run that is over is gone: archived, or just deleted."""
+        """Queue a finished run whose object is gone: archived or deleted."""
         self._leaving[organization].add(key)
-        self._somebody_leaves.set()
+        self._has_leaving.set()
 
-    async def _keep_seeing_off(self) -> None:
+    async def _leaving_loop(self) -> None:
         pause = REFRESH_EVERY_S
         while True:
-            await self._somebody_leaves.wait()
-            self._somebody_leaves.clear()
+            await self._has_leaving.wait()
+            self._has_leaving.clear()
             leaving, self._leaving = self._leaving, defaultdict(set)
-            done = await asyncio.gather(*(self._see_off(owner, keys) for owner, keys in leaving.items()))
+            done = await asyncio.gather(*(self._resolve_leaving(owner, keys) for owner, keys in leaving.items()))
             if all(done):
                 pause = REFRESH_EVERY_S
             else:
                 await asyncio.sleep(pause)
-                pause = min(pause * 2, _LONGEST_PAUSE_S)
+                pause = min(pause * 2, _MAX_BACKOFF_S)
 
-    async def _see_off(self, organization: str, keys: set[Key]) -> bool:
-        """Whether lists now show these runs as archived, or no more; those for which nobody can tell yet stay."""
+    async def _resolve_leaving(self, organization: str, keys: set[Key]) -> bool:
+        """Update lists with the state of runs that left the cluster; False while some are unresolved."""
         organization_id = object_id("org", organization)
         try:
             await self._refreshes.fresh(organization_id)
@@ -282,7 +272,7 @@ class ArchiveIndex:
                     if part.state.is_unread:
                         await self._load(part)
                 if not parts or self._table.has(run_id, namespace):
-                    self._runs.left((namespace, run_id))
+                    self._runs.drop_leaving((namespace, run_id))
         except (StoreUnavailable, sqlite3.Error) as error:
             logger.debug("archive.not_asked", extra={"organization": organization, "reason": str(error)})
         except Exception:
@@ -290,18 +280,18 @@ class ArchiveIndex:
         undecided = {key for key in keys if self._runs.is_leaving(key)}
         if undecided:
             self._leaving[organization] |= undecided
-            self._somebody_leaves.set()
+            self._has_leaving.set()
         return not undecided
 
 
-async def _for_ever(work: Callable[[], Awaitable[None]]) -> None:
-    """Whatever nobody foresaw ends neither the service nor the following of its archive."""
+async def _restart_on_error(work: Callable[[], Awaitable[None]]) -> None:
+    """Restart `work` after unexpected errors, so that they stop neither the service nor the refreshes."""
     while True:
         try:
             await work()
         except Exception:
             logger.exception("archive.unexpected")
-            await asyncio.sleep(_LONGEST_PAUSE_S)
+            await asyncio.sleep(_MAX_BACKOFF_S)
 
 
 def _slices(values: Sequence[_T], length: int) -> list[Sequence[_T]]:

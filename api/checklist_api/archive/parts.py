@@ -1,5 +1,7 @@
-"""Reading parts for the index and for single runs. What was read last is kept for a moment, within bounds: the page of
-a run reads it several times, and who reads many runs in order finds hundreds of them in one part.
+"""Reads parts of the archive for the index and for single runs.
+
+A bounded cache keeps the parts read last: a run's page reads its part several times, and clients that read runs in
+order find hundreds of them in one part.
 """
 
 import asyncio
@@ -25,8 +27,7 @@ _KEPT_BYTES: Final = 32 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class _Lines:
-    """A part that was read. Its lines are kept in one piece: that goes back to the operating system as a whole, while
-    hundreds of small ones, let go in another order than they came, leave holes that nothing else fits into."""
+    """A part in memory, as one buffer: many small ones, freed in another order, would fragment the heap."""
 
     manifest: Manifest
     content: bytes
@@ -34,7 +35,7 @@ class _Lines:
 
     @classmethod
     def of(cls, content: bytes, manifest: Manifest) -> "_Lines":
-        """Raises Damaged. Plain computing, for a thread."""
+        """Parse a part. Blocking. Raises Damaged."""
         lines = lines_of(content, manifest)
         return cls(manifest, b"".join(lines), array("Q", accumulate(map(len, lines))))
 
@@ -52,7 +53,7 @@ class ArchiveParts:
         self._reading: dict[tuple[str, str], asyncio.Lock] = {}
 
     async def listed(self, organization: str | None) -> dict[str, str]:
-        """The manifests of all parts with runs, each with what changes when it is written anew."""
+        """List the manifests of all parts with runs, each with a tag that changes when the part is rewritten."""
         found = {}
         async for place, stored in self._store.manifests(organization):
             if place.has_runs:
@@ -60,19 +61,19 @@ class ArchiveParts:
         return found
 
     async def manifest(self, key: str) -> Manifest | None:
-        """None: it is gone."""
+        """None if it does not exist."""
         return await self._store.manifest(_place(key))
 
     async def rows(self, part: KnownPart) -> list[ArchivedRow]:
-        """What lists know of the runs of a part; what cannot be a run of its organization is left out, and said."""
+        """Read the list rows of a part; unreadable runs are logged and skipped."""
         manifest, content = await self._content(part)
         try:
             return await asyncio.to_thread(_rows, content, manifest)
         except UNREADABLE as error:
-            raise Damaged(f"{manifest.place.key}: a line of it is no run: {error!r}") from None
+            raise Damaged(f"{manifest.place.key}: a line is not a run: {error!r}") from None
 
     async def record(self, part: KnownPart, run_id: str) -> Record | None:
-        """The run as the part has it."""
+        """Read a run; None if the part does not have it."""
         key = (part.key, part.tag)
         async with self._reading.setdefault(key, asyncio.Lock()):
             try:
@@ -84,7 +85,7 @@ class ArchiveParts:
             return None
         record = Record.parse(read.line(read.manifest.run_ids.index(run_id)))
         if record.run_id != run_id:
-            raise Damaged(f"{read.manifest.place.key}: its lines are not in the order of its manifest")
+            raise Damaged(f"{read.manifest.place.key}: the order of lines differs from its manifest")
         return record
 
     async def _lines(self, part: KnownPart) -> _Lines:
@@ -95,7 +96,7 @@ class ArchiveParts:
         place = _place(part.key)
         manifest, content = await asyncio.gather(self._store.manifest(place), self._store.get(place.key))
         if manifest is None or content is None:
-            raise Damaged(f"{place.key}: the part or its manifest is gone")
+            raise Damaged(f"{place.key}: the part or its manifest is missing")
         return manifest, content
 
     def _keep(self, key: tuple[str, str], read: _Lines) -> None:
@@ -114,7 +115,7 @@ def _place(key: str) -> PartPlace:
 
 
 def _rows(content: bytes, manifest: Manifest) -> list[ArchivedRow]:
-    """Record by record, so that never all of a part is there at once. Raises Damaged."""
+    """Parse record by record to limit memory. Raises Damaged."""
     found = []
     for record in verified_records(content, manifest):
         if not isinstance(record, Record):

@@ -23,18 +23,18 @@ from .run import ArchivedRun
 
 logger = logging.getLogger(__name__)
 
-_WAIT_FOR_FIRST_LOOK_S: Final = 1.0
-_UNREADABLE: Final = "Archived runs cannot be read at the moment; please try again."
-_LOADING: Final = "The archive is still being read after a start; please try again."
-_DAMAGED: Final = "The part of the archive that this run is in cannot be read; whoever runs the service has been told."
-_ANSWER_WITHIN_S: Final = 10.0
-_AGAIN_S: Final = 5
+_FIRST_REFRESH_TIMEOUT_S: Final = 1.0
+_UNREADABLE: Final = "Archived runs are temporarily unavailable. Try again."
+_LOADING: Final = "The archive is still loading after a restart. Try again."
+_DAMAGED: Final = "The archived run is damaged. The operator of the service has been notified."
+_TIMEOUT_S: Final = 10.0
+_RETRY_AFTER_S: Final = 5
 _DEFINITIONS: Final = 64
-_MUCH_LATER_S: Final = 60
+_DAMAGED_RETRY_AFTER_S: Final = 60
 
 
 class ArchivedRuns:
-    """All methods raise ServiceUnavailable when nobody can tell, or the run's part cannot be read."""
+    """All methods raise ServiceUnavailable while the archive is unavailable or the run's part cannot be read."""
 
     def __init__(self, index: ArchiveIndex, parts: ArchiveParts, runs: RunIndex, metrics: Metrics) -> None:
         self._index = index
@@ -44,29 +44,29 @@ class ArchivedRuns:
         self._metrics = metrics
         self._definitions: OrderedDict[tuple[str, str, str], Definition] = OrderedDict()
 
-    def knows(self, run_id: str, organization: Organization | None = None) -> bool:
-        """Whether the run (of that organization) is archived, as far as is known now."""
+    def has(self, run_id: str, organization: Organization | None = None) -> bool:
+        """Whether the run (of that organization) is known to be archived."""
         return bool(self._table.parts_of(run_id, None if organization is None else organization.id))
 
     def incomplete(self, organization: Organization) -> Incomplete | None:
-        """Why lists of the organization may lack archived runs."""
+        """Return why the organization's lists may lack archived runs."""
         return self._index.incomplete(organization.id)
 
     async def find(self, run_id: str, organization: Organization | None = None) -> ArchivedRun | None:
-        """The run, if it is archived (and of that organization). Of several versions, the newest."""
+        """Return the newest version of the archived run (of that organization)."""
         if not is_id("r", run_id):
             return None
         try:
-            async with asyncio.timeout(_ANSWER_WITHIN_S):
+            async with asyncio.timeout(_TIMEOUT_S):
                 return await self._find(run_id, organization)
         except TimeoutError:
-            logger.warning("archive.run_not_read", extra={"run_id": run_id, "reason": "it takes too long"})
-            raise ServiceUnavailable(_UNREADABLE, retry_after_s=_AGAIN_S) from None
+            logger.warning("archive.run_not_read", extra={"run_id": run_id, "reason": "timeout"})
+            raise ServiceUnavailable(_UNREADABLE, retry_after_s=_RETRY_AFTER_S) from None
 
     async def _find(self, run_id: str, organization: Organization | None) -> ArchivedRun | None:
         owner = None if organization is None else organization.id
         parts = self._table.parts_of(run_id, owner)
-        if not parts and await self._look_for(run_id, organization):
+        if not parts and await self._refresh_for(run_id, organization):
             parts = self._table.parts_of(run_id, owner)
         if not parts:
             return None
@@ -77,7 +77,7 @@ class ArchivedRuns:
         return run if is_own else None
 
     def definition(self, run: ArchivedRun) -> Definition | None:
-        """What it was dispatched with; None when somebody had deleted that by hand. Many runs have the same one."""
+        """Return the run's definition, cached by revision; None if it was deleted before the run was archived."""
         revision = run.record.revision
         if revision is None:
             return None
@@ -90,39 +90,39 @@ class ArchivedRuns:
         return known
 
     async def of_event(self, event_id: str, organization: Organization) -> ArchivedRun | None:
-        """The archived run that an event belongs to."""
+        """Return the archived run of an event."""
         run_id = self._table.run_of_event(event_id)
         if run_id is not None:
             return await self.find(run_id, organization)
         if self._index.incomplete(organization.id) is Incomplete.LOADING:
-            raise ServiceUnavailable(_LOADING, retry_after_s=_AGAIN_S)
+            raise ServiceUnavailable(_LOADING, retry_after_s=_RETRY_AFTER_S)
         return None
 
-    async def _look_for(self, run_id: str, organization: Organization | None) -> bool:
-        """Whether the archive was looked at for this run.
+    async def _refresh_for(self, run_id: str, organization: Organization | None) -> bool:
+        """Refresh the index for a missing run if that can help; returns whether it was refreshed.
 
-        A run is in its part before its object goes. So one that lists have, or had until its part was found, is looked
-        for anew, however long that takes. Any other has been found by an earlier look, if it is anywhere; one more is
-        only worth its price when none was just made: many unknown ids cost one look a second.
+        A run is archived before its object is deleted, so a run in the live index, or recently removed from it, is
+        always worth a refresh. Any other run was found by an earlier refresh if it exists; a further one is made only
+        if there was none within the last second, which limits the cost of unknown ids.
         """
-        if not await self._index.wait_for_first_look(_WAIT_FOR_FIRST_LOOK_S):
-            raise ServiceUnavailable(_LOADING, retry_after_s=_AGAIN_S)
+        if not await self._index.wait_for_first_refresh(_FIRST_REFRESH_TIMEOUT_S):
+            raise ServiceUnavailable(_LOADING, retry_after_s=_RETRY_AFTER_S)
         owners = set(self._runs.owners_of(run_id).values())
         if organization is not None:
             owners &= {organization.name}
         if owners:
             try:
                 for owner in owners:
-                    await self._index.look(object_id("org", owner))
+                    await self._index.refresh(object_id("org", owner))
             except StoreUnavailable:
-                raise ServiceUnavailable(_UNREADABLE, retry_after_s=_AGAIN_S) from None
+                raise ServiceUnavailable(_UNREADABLE, retry_after_s=_RETRY_AFTER_S) from None
             return True
-        if organization is None or self._index.looked_lately(organization.id):
+        if organization is None or self._index.refreshed_recently(organization.id):
             return False
         try:
-            await self._index.look(organization.id)
+            await self._index.refresh(organization.id)
         except StoreUnavailable:
-            return False  # lists have never had it, and all that was archived before is known
+            return False  # not in the live index, and earlier archives are known
         return True
 
     async def _read(self, run_id: str, part: KnownPart) -> ArchivedRun | None:
@@ -130,20 +130,20 @@ class ArchivedRuns:
             try:
                 record = await self._parts.record(part, run_id)
             except Damaged as error:
-                record = await self._elsewhere(run_id, part, error)
+                record = await self._reread(run_id, part, error)
             return None if record is None else ArchivedRun.of(record)
         except StoreUnavailable as error:
             self._metrics.count_archive_failure(ArchiveFailure.STORE)
             logger.warning("archive.run_not_read", extra={"run_id": run_id, "reason": str(error)})
-            raise ServiceUnavailable(_UNREADABLE, retry_after_s=_AGAIN_S) from None
+            raise ServiceUnavailable(_UNREADABLE, retry_after_s=_RETRY_AFTER_S) from None
         except (Damaged, *UNREADABLE) as error:
             about = Damaged(f"{part.key}: run {run_id}: {_reason(error)}")
-            self._index.tell_of_damage(part, about)
-            raise ServiceUnavailable(_DAMAGED, retry_after_s=_MUCH_LATER_S) from None
+            self._index.report_damage(part, about)
+            raise ServiceUnavailable(_DAMAGED, retry_after_s=_DAMAGED_RETRY_AFTER_S) from None
 
-    async def _elsewhere(self, run_id: str, part: KnownPart, error: Damaged) -> Record | None:
-        """Parts may be written anew, without a run that was erased: then the former one is gone, and not damaged."""
-        await self._index.look(part.organization)
+    async def _reread(self, run_id: str, part: KnownPart, error: Damaged) -> Record | None:
+        """Refresh and read again: an erasure may have replaced the part, which then is not damaged."""
+        await self._index.refresh(part.organization)
         found = self._table.parts_of(run_id, part.organization)
         if found and (found[0].key, found[0].tag) == (part.key, part.tag):
             raise error
@@ -151,5 +151,5 @@ class ArchivedRuns:
 
 
 def _reason(error: Exception) -> str:
-    """Without what was in the run."""
+    """Describe an error without content of the run."""
     return str(error) if isinstance(error, Damaged) else type(error).__name__

@@ -12,7 +12,7 @@ REFRESH_EVERY_S: Final = 1.0
 
 
 class SingleFlight:
-    """`fresh` waits for a refresh that began after the call; calls that wait at the same time share it."""
+    """`fresh` waits for a refresh that began after the call; concurrent callers share it."""
 
     def __init__(
         self,
@@ -30,11 +30,11 @@ class SingleFlight:
         self._failed: dict[str, StoreUnavailable] = {}
 
     def seconds_since(self, subject: str) -> float:
-        """Since the last refresh began."""
+        """Seconds since the last refresh began."""
         return self._monotonic() - self._began.get(subject, float("-inf"))
 
     async def fresh(self, subject: str) -> None:
-        """Raises StoreUnavailable."""
+        """Refresh `subject`. Raises StoreUnavailable."""
         earlier = self._begun[subject]
         async with self._locks.setdefault(subject, asyncio.Lock()):
             if self._begun[subject] == earlier:

@@ -1,1 +1,1 @@
-"""The audit trail: entries written before an act, their index and export."""
+"""The audit trail: entries written before an action, their index and export."""

@@ -1,7 +1,7 @@
-"""In-memory SQLite index of the newest audit entries, fed by a watch. Entries never change.
+"""In-memory SQLite index of the newest audit entries, fed by a watch. Entries are immutable.
 
-It keeps a bounded number of them, of each organization and of all; what is older has left the list, and stays in the
-cluster, where the export reads it.
+The number of entries is bounded per organization and in total. Older entries remain in the cluster, where the export
+reads them.
 """
 
 import json
@@ -24,8 +24,8 @@ from ..organizations.directory import Organization
 
 logger = logging.getLogger(__name__)
 
-KEPT_OF_ONE: Final = 10_000
-KEPT_OF_ALL: Final = 50_000
+MAX_PER_ORGANIZATION: Final = 10_000
+MAX_TOTAL: Final = 50_000
 _COLUMNS: Final = ("name", "namespace", "organization", "at", "actor_id", "action", "target_id", "outcome", "entry")
 _SCHEMA: Final = f"""
 CREATE TABLE entries ({", ".join(_COLUMNS)}, PRIMARY KEY (name, namespace)) WITHOUT ROWID;
@@ -37,9 +37,9 @@ _PUT: Final = f"INSERT OR REPLACE INTO entries VALUES ({', '.join('?' * len(_COL
 
 @dataclass(frozen=True, slots=True)
 class AuditFilter:
-    """Which entries; every field that is set must hold. Times exclude their instant.
+    """Selects entries; all set fields must match. Times are exclusive.
 
-    `action`: one action, or, without a dot, all about one thing (`template`).
+    `action`: one action, or its prefix without a dot for all actions of a kind (`template`).
     """
 
     actor: str | None = None
@@ -49,8 +49,8 @@ class AuditFilter:
     after: datetime | None = None
     before: datetime | None = None
 
-    def takes(self, entry: Mapping[str, Any]) -> bool:
-        """Whether an entry as `audit_view` shows it is meant."""
+    def matches(self, entry: Mapping[str, Any]) -> bool:
+        """Whether an entry, as rendered by `audit_view`, matches."""
         at, action = entry["at"], str(entry["action"])
         return (
             self.actor in (None, entry["actor"]["id"])
@@ -63,34 +63,36 @@ class AuditFilter:
 
 
 class AuditIndex:
-    """The newest entries of all organizations."""
+    """Lists the newest entries of each organization."""
 
-    def __init__(self, watcher: KubeClient, *, kept_of_one: int = KEPT_OF_ONE, kept_of_all: int = KEPT_OF_ALL) -> None:
+    def __init__(
+        self, watcher: KubeClient, *, max_per_organization: int = MAX_PER_ORGANIZATION, max_total: int = MAX_TOTAL
+    ) -> None:
         self._db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self._db.executescript(_SCHEMA)
-        self._kept_of_one = kept_of_one
-        self._kept_of_all = kept_of_all
+        self._max_per_organization = max_per_organization
+        self._max_total = max_total
         self._counts: dict[str, int] = {}
         self._total = 0
-        self._let_go: set[str] = set()
-        """Organizations of which older entries than those here were seen."""
+        self._evicted: set[str] = set()
+        """Organizations with evicted entries."""
         self.informer = Informer(watcher, AUDIT_ENTRY, self._apply)
 
     def close(self) -> None:
         self._db.close()
 
     def observe(self, body: JsonObject) -> None:
-        """Apply an own write at once."""
+        """Apply an own write."""
         self.informer.observe(body)
 
     def is_complete(self, organization: Organization) -> bool:
-        """Whether all that the organization ever had is here."""
-        return organization.name not in self._let_go
+        """Whether all entries of the organization are indexed."""
+        return organization.name not in self._evicted
 
     def page(
         self, organization: Organization, wanted: AuditFilter, *, offset: int, limit: int
     ) -> tuple[int, list[dict[str, Any]]]:
-        """How many entries there are, and those of one page; newest first."""
+        """Return the total and one page; newest first."""
         conditions = ["organization = :organization", "namespace IN (:home, :other)"]
         values = {"organization": organization.name, "home": organization.home, "other": organization.namespaces[-1]}
         for column, value in (("actor_id", wanted.actor), ("target_id", wanted.target), ("outcome", wanted.outcome)):
@@ -129,16 +131,16 @@ class AuditIndex:
         self._db.execute(_PUT, (*row, entry))
         self._counts[organization] = self._counts.get(organization, 0) + 1
         self._total += 1
-        if self._counts[organization] > self._kept_of_one:
-            self._let_go_of_oldest("WHERE organization = ?", (organization,))
-        elif self._total > self._kept_of_all:
-            self._let_go_of_oldest("", ())
+        if self._counts[organization] > self._max_per_organization:
+            self._evict_oldest("WHERE organization = ?", (organization,))
+        elif self._total > self._max_total:
+            self._evict_oldest("", ())
 
-    def _let_go_of_oldest(self, where: str, values: tuple[str, ...]) -> None:
+    def _evict_oldest(self, where: str, values: tuple[str, ...]) -> None:
         query = f"SELECT name, namespace, organization FROM entries {where} ORDER BY at, name LIMIT 1"  # noqa: S608
         name, namespace, organization = self._db.execute(query, values).fetchone()
         self._remove(name, namespace)
-        self._let_go.add(organization)
+        self._evicted.add(organization)
         self.informer.release((namespace, name))
 
     def _remove(self, name: str, namespace: str) -> None:
@@ -151,7 +153,7 @@ class AuditIndex:
 
 
 def audit_view(name: str, spec: AuditEntrySpec) -> dict[str, Any]:
-    """An entry in lists and in the export."""
+    """Render an entry for lists and the export."""
     return {
         "id": name,
         "at": format_timestamp(spec.at),

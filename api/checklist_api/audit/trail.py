@@ -1,14 +1,14 @@
-"""Records an act **before** it is done, and adds a second entry when it fails.
+"""Records an action **before** it is performed, and adds a second entry if it fails.
 
-So nothing happens without an entry: when the entry cannot be written, the act does not happen (503). The
-other way round it may contain an act that a crash prevented, which is the smaller mistake.
+No action is unrecorded: if the entry cannot be written, the action is not performed (503). After a crash the trail may
+contain an action that was not performed.
 
     async with audit.act(request, caller) as act:
-        ...                                        # validation; nothing is written for what is refused here
+        ...                                        # validation; refused requests are not recorded
         await act.announce("api_key.revoked", AuditTarget(kind="api_key", id=key.name, name=key.purpose))
         await client.patch(...)
 
-It costs one write more for each of these acts. Dispatches and answers are none of them: the run itself is their record.
+This costs one additional write per action. Dispatches and answers are not recorded: the run is their record.
 """
 
 import logging
@@ -35,16 +35,14 @@ from .index import AuditIndex
 
 logger = logging.getLogger(__name__)
 
-_NOT_WRITTEN: Final = "The audit entry could not be written, so nothing was done; please try again."
+_NOT_WRITTEN: Final = "The audit entry could not be written, so nothing was changed. Try again."
 _LONGEST_DETAIL: Final = 300
 ANNOUNCED: Final = "announced"
-"""The detail of a failed entry that names the entry before."""
+"""Detail of a failure entry with the name of the first entry."""
 REASON: Final = "reason"
 
 
 class AuditTrail:
-    """Writes entries of all organizations."""
-
     def __init__(self, client: KubeClient, index: AuditIndex, clock: Clock, *, trusted_proxies: int) -> None:
         self._client = client
         self._index = index
@@ -52,11 +50,11 @@ class AuditTrail:
         self._trusted_proxies = trusted_proxies
 
     def act(self, request: web.Request, caller: Caller) -> "Act":
-        """What `caller` is about to do."""
+        """Return the action that `caller` is about to perform."""
         return Act(self, request, caller.organization, actor_of(caller.actor))
 
     def act_of(self, request: web.Request, organization: Organization, actor: Actor) -> "Act":
-        """As `act`, for somebody who is no caller of a route below the organization (sign-in, for example)."""
+        """Return an action of an actor who is not a caller of an organization's route (e.g. at sign-in)."""
         return Act(self, request, organization, actor)
 
     async def record(
@@ -70,7 +68,7 @@ class AuditTrail:
         outcome: AuditOutcome = AuditOutcome.DONE,
         details: dict[str, str] | None = None,
     ) -> str:
-        """One entry; returns its name. `action` is like `api_key.revoked`. Raises ServiceUnavailable."""
+        """Write an entry (`action` like `api_key.revoked`); returns its name. Raises ServiceUnavailable."""
         now = self._clock()
         spec = AuditEntrySpec(
             organization_ref=OrganizationRef(name=organization.name),
@@ -87,7 +85,7 @@ class AuditTrail:
         body = AUDIT_ENTRY.manifest(name, organization.home, spec.to_kube(), organization=organization.name)
         try:
             self._index.observe(await self._client.create(AUDIT_ENTRY, body, organization.home))
-        except KubeOverloaded:  # the request itself is refused, as any other
+        except KubeOverloaded:  # refused like any other request
             raise
         except KubeError as error:
             logger.error("audit.not_written", extra={"action": action, "reason": error.message})
@@ -96,7 +94,7 @@ class AuditTrail:
 
 
 class Act:
-    """One act, from its announcement to its end."""
+    """An action from its announcement to its end."""
 
     def __init__(self, trail: AuditTrail, request: web.Request, organization: Organization, actor: Actor) -> None:
         self.actor = actor
@@ -116,9 +114,9 @@ class Act:
             await self.failed(_reason(error))
 
     async def announce(self, action: str, target: AuditTarget, **details: str) -> None:
-        """To be called right before the act, after validation. Raises ServiceUnavailable: then do nothing.
+        """Record the action, right before performing it. Raises ServiceUnavailable: the caller must abort.
 
-        Called again in a new attempt it writes only what has become another act meanwhile.
+        A repeated call (retry) with the same arguments writes nothing.
         """
         announced = (action, target, details)
         if self._announced == announced:
@@ -130,7 +128,7 @@ class Act:
         self._announced = announced
 
     async def failed(self, reason: str) -> None:
-        """What was announced, if anything was, was not done. `no_answer`: the outcome is unknown."""
+        """Record that the announced action, if any, failed. Reason `no_answer`: the outcome is unknown."""
         if self._announced is None:
             return
         action, target, details = self._announced
@@ -150,7 +148,7 @@ class Act:
 
 
 def actor_of(actor: ApiKey | Member) -> Actor:
-    """Who acts, by a key or by themselves."""
+    """Return the audit actor of a key or member."""
     if isinstance(actor, Member):
         return Actor(kind=ActorKind.MEMBER, id=actor.id, name=actor.display_name, email=actor.email)
     return Actor(kind=ActorKind.API_KEY, id=actor.name, name=actor.purpose)

@@ -1,7 +1,7 @@
 """Authenticates requests (specification, "Authentication") and applies rate limits (contract section 8).
 
-Every refusal is one and the same 401: missing, malformed, unknown, revoked and orphaned keys look alike. A key that is
-known counts for itself; everything else counts for the address that it comes from, before anything is looked up.
+All refusals are the same 401: missing, malformed, unknown, revoked and orphaned keys are indistinguishable. Requests
+with a known key count for the key; all others count for their address, before any lookup.
 """
 
 from collections.abc import Awaitable, Callable
@@ -28,7 +28,7 @@ from .members import Member
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """An organization, and who acts for it: the bearer of one of its keys, or one of its members in the dashboard."""
+    """An organization and who acts for it: the bearer of a key, or a member in the dashboard."""
 
     organization: Organization
     actor: ApiKey | Member
@@ -40,7 +40,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 @define(kw_only=True, eq=False, repr=False, slots=False)
 class Gate:
-    """Lets requests in: `owner` with a key, `public` without; both within their rates."""
+    """Guards routes: `owner` requires a key, `public` does not; both are rate limited."""
 
     _rates: Rates
     _trusted_proxies: int
@@ -52,7 +52,7 @@ class Gate:
     _clock: Clock
 
     def owner(self, handler: OwnerHandler) -> Handler:
-        """A route for the bearer of an API key."""
+        """Guard a route for bearers of an API key."""
 
         async def guarded(request: web.Request) -> web.StreamResponse:
             return await handler(request, await self.authenticate(request))
@@ -60,7 +60,7 @@ class Gate:
         return guarded
 
     def public(self, handler: Handler) -> Handler:
-        """A route without an API key, limited by address."""
+        """Guard a route without an API key; rate limited by address."""
 
         async def guarded(request: web.Request) -> web.StreamResponse:
             await self.count_address(request)
@@ -79,27 +79,27 @@ class Gate:
         organization = await self._organizations.get(key.organization) if key is not None else None
         if key is None or organization is None or not organization.has(key.namespace):
             if sha256 is not None:
-                self._organizations.require_all_whole()
+                self._organizations.require_none_restoring()
             raise Unauthorized(headers={"WWW-Authenticate": "Bearer"})
         charge_to(organization.name)
         await self._count(f"key:{key.sha256}", organization.rate or self._rates.key)
-        # While the cluster is down, a revocation would go unnoticed and cached copies may be stale.
+        # While the cluster is down, revocations cannot be detected.
         self._client.require_up()
         self._keys.note_use(key, self._clock())
         return Caller(organization, key)
 
     async def count(self, subject: str, organization: Organization | None = None) -> None:
-        """Count a request of `subject`, at the rate of a key. Raises RateLimited."""
+        """Count a request of `subject` against the rate of a key. Raises RateLimited."""
         own = organization.rate if organization is not None else None
         await self._count(subject, own or self._rates.key)
 
     async def count_address(self, request: web.Request) -> None:
-        """Count a request of the address that it comes from. Raises RateLimited."""
+        """Count a request against the rate of its address. Raises RateLimited."""
         address = client_address(request, self._trusted_proxies)
         await self._count(f"address:{address}", self._rates.address)
 
     async def count_run(self, run_id: str, count: int = 1) -> None:
-        """Count a request of the run's executor, or `count` of them. Raises RateLimited."""
+        """Count requests against the rate of a run. Raises RateLimited."""
         await self._count(f"run:{run_id}", self._rates.run, count)
 
     async def _count(self, subject: str, rate: Rate | None, count: int = 1) -> None:
@@ -112,7 +112,7 @@ class Gate:
 
 
 def _bearer_token(request: web.Request) -> str | None:
-    """The token if it has the form of a key."""
+    """Return the bearer token if it is a well-formed key."""
     given = request.headers.getall("Authorization", [])
     if len(given) != 1:
         return None

@@ -1,7 +1,7 @@
-"""API keys by digest. A watch keeps the cache fresh, so that a revoked key is refused within a second.
+"""API keys by digest. A watch keeps the cache current, so that a revoked key is refused within a second.
 
-Where the copy cannot be trusted it is not: before the first list, while the watch is broken, and on a miss, the key is
-looked up in the cluster. A digest that several ApiKey objects bear is good only if they agree.
+Before the first list, while the watch is broken, and on a cache miss, keys are read from the cluster. If several ApiKey
+objects have the same digest, they must agree.
 """
 
 import asyncio
@@ -26,20 +26,20 @@ from ..organizations.directory import Organization
 
 logger = logging.getLogger(__name__)
 
-_USE_IS_WRITTEN_EVERY: Final = timedelta(hours=1)
-_WRITE_AGAIN_AFTER_S: Final = 60.0
-_TRUSTED_WITHOUT_WATCH_S: Final = 0.5
+_USE_WRITE_INTERVAL: Final = timedelta(hours=1)
+_WRITE_RETRY_S: Final = 60.0
+_LOOKUP_TTL_S: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """What an ApiKey object says."""
+    """A parsed ApiKey."""
 
     name: str
     namespace: str
     organization: str
     purpose: str
-    """What it is for, in its maker's words."""
+    """Its name, chosen by its creator."""
     sha256: str
     created_by: str | None
     revoked: bool
@@ -50,7 +50,7 @@ class ApiKey:
 
     @classmethod
     def parse(cls, body: JsonObject) -> "ApiKey":
-        """Raises pydantic.ValidationError, ValueError."""
+        """Parse an object. Raises pydantic.ValidationError, ValueError."""
         namespace, name = key_of(body)
         metadata = body["metadata"]
         spec = ApiKeySpec.model_validate(body.get("spec") or {})
@@ -72,7 +72,7 @@ class ApiKey:
 
 
 class KeyDirectory:
-    """All keys of the cluster, by the SHA-256 of their plaintext."""
+    """All keys of the cluster, by SHA-256."""
 
     def __init__(self, client: KubeClient, watcher: KubeClient, installation_namespace: str) -> None:
         self._client = client
@@ -80,18 +80,18 @@ class KeyDirectory:
         self._keys: dict[Key, ApiKey] = {}
         self._by_digest: dict[str, set[Key]] = {}
         self._absences = expiring_keys()
-        self._looked_up = expiring_keys(_TRUSTED_WITHOUT_WATCH_S)
+        self._looked_up = expiring_keys(_LOOKUP_TTL_S)
         self._look_ups: dict[str, asyncio.Task[None]] = {}
         self._written: dict[Key, float] = {}
         self._writes: set[asyncio.Task[None]] = set()
         self.informer = Informer(watcher, API_KEY, self._apply, silence_s=SILENCE_S)
 
     def known(self, digest: str) -> ApiKey | None:
-        """The key as the copy has it, if the copy can be trusted; no call is made."""
+        """Return the key from the cache if the cache is fresh, without a call."""
         return self._agreed(digest) if self._is_fresh(digest) else None
 
     async def find(self, digest: str) -> ApiKey | None:
-        """The key, or None when there is none that is good. Raises KubeError."""
+        """Return the valid key, or None. Raises KubeError."""
         known = self.known(digest)
         if known is not None or digest in self._absences:
             return known
@@ -105,10 +105,10 @@ class KeyDirectory:
 
     def note_use(self, key: ApiKey, now: datetime) -> None:
         """Write `lastUsedAt` in the background, at most hourly."""
-        if key.last_used_at is not None and now - key.last_used_at < _USE_IS_WRITTEN_EVERY:
+        if key.last_used_at is not None and now - key.last_used_at < _USE_WRITE_INTERVAL:
             return
         where = (key.namespace, key.name)
-        if time.monotonic() - self._written.get(where, float("-inf")) < _WRITE_AGAIN_AFTER_S:
+        if time.monotonic() - self._written.get(where, float("-inf")) < _WRITE_RETRY_S:
             return
         self._written[where] = time.monotonic()
         task = asyncio.create_task(self._write_use(key, now))
@@ -116,7 +116,7 @@ class KeyDirectory:
         task.add_done_callback(self._writes.discard)
 
     async def of_organization(self, organization: Organization) -> list[ApiKey]:
-        """The newest first. Raises KubeUnavailable before the first list."""
+        """Return the keys, newest first. Raises KubeUnavailable before the first list."""
         await self.informer.wait_for_first_list()
         found = [
             key
@@ -135,7 +135,7 @@ class KeyDirectory:
         return self.informer.connected or digest in self._looked_up
 
     async def _look_up(self, digest: str) -> None:
-        """By the name that the service gives, then, for keys that people named, by the digest."""
+        """Look up by generated name, then (for keys named with kubectl) by digest."""
         found: list[JsonObject] = []
         with contextlib.suppress(KubeNotFound):
             found = [await self._client.get(API_KEY, object_name(digest), self._installation_namespace)]

@@ -1,4 +1,4 @@
-"""Names of members for "sent by" of a run, cached for a minute: few keys dispatch many runs."""
+"""Names of members for the "sent by" of a run, cached for a minute."""
 
 from typing import Final
 
@@ -14,19 +14,20 @@ from .gate import Caller
 from .keys import ApiKey
 from .members import Member
 
-_REMEMBERED_S: Final = 60.0
-_REMEMBERED: Final = 1_000
+_TTL_S: Final = 60.0
+_SIZE: Final = 1_000
 
 
 class MemberNames:
-    """Who stands behind a caller."""
+    """Resolves the name of a caller."""
 
     def __init__(self, client: KubeClient) -> None:
         self._client = client
-        self._names: TTLCache[tuple[str, str, str], str | None] = TTLCache(_REMEMBERED, ttl_s=_REMEMBERED_S)
+        self._names: TTLCache[tuple[str, str, str], str | None] = TTLCache(_SIZE, ttl_s=_TTL_S)
 
     async def sender(self, caller: Caller) -> str:
-        """The member who acts or made the key, else the organization's name (contract section 5). Raises KubeError."""
+        """Return the name of the member or of the key's creator, else the organization's (contract section 5). Raises
+        KubeError."""
         actor, organization = caller.actor, caller.organization
         if isinstance(actor, Member):
             return actor.display_name

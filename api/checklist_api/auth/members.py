@@ -1,8 +1,7 @@
-"""The members of all organizations: who signs in as whom, and what they may do. A watch keeps the copy fresh, so that a
-role that was taken away is gone within a second.
+"""Members of all organizations. A watch keeps the cache current, so that a revoked role takes effect within a second.
 
-A person is (issuer, subject); a Member is bound to one by its first sign-in with the invited e-mail address
-(`MemberStatus.binding`). A person may be a member of several organizations: one Member in each.
+A person is (issuer, subject); the first sign-in with the invited e-mail address binds a Member to a person
+(`MemberStatus.binding`). A person has one Member in each of their organizations.
 """
 
 import logging
@@ -31,7 +30,7 @@ Person = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """What a Member object says."""
+    """A parsed Member."""
 
     name: str
     """metadata.name"""
@@ -44,15 +43,15 @@ class Member:
     """In lower case."""
     role: Role
     person: Person | None
-    """Who signs in as the member; None: no sign-in yet."""
+    """The bound person; None before the first sign-in."""
     bound_at: datetime | None
     created_at: datetime
     manager: Manager | None
-    """Who manages the Member object; None: the dashboard may."""
+    """External manager of the object (GitOps); None if the dashboard may change it."""
 
     @classmethod
     def parse(cls, body: JsonObject) -> "Member":
-        """Raises pydantic.ValidationError, ValueError."""
+        """Parse an object. Raises pydantic.ValidationError, ValueError."""
         namespace, name = key_of(body)
         metadata = body["metadata"]
         spec = MemberSpec.model_validate(body.get("spec") or {})
@@ -79,8 +78,6 @@ class Member:
 
 
 class MemberDirectory:
-    """All members of the cluster."""
-
     def __init__(self, client: KubeClient, watcher: KubeClient) -> None:
         self._client = client
         self._members: dict[Key, Member] = {}
@@ -90,7 +87,7 @@ class MemberDirectory:
         self.informer = Informer(watcher, MEMBER, self._apply, silence_s=SILENCE_S)
 
     def of_person(self, person: Person) -> list[Member]:
-        """In no organization twice, unless somebody made two Members of one e-mail address there."""
+        """Return the person's members; duplicates within an organization are possible for Members made with kubectl."""
         return self._sorted(self._of_person.get(person, ()))
 
     def with_email(self, email: str) -> list[Member]:
@@ -100,11 +97,11 @@ class MemberDirectory:
         return self._sorted(self._of_organization.get(organization, ()))
 
     def known(self, namespace: str, name: str) -> Member | None:
-        """By the place of its object."""
+        """Return the member from the cache."""
         return self._members.get((namespace, name))
 
     async def current(self, member: Member) -> Member | None:
-        """The member as it is now: read from the cluster while no watch keeps the copy fresh. Raises KubeError."""
+        """Return the member, read from the cluster if the watch is broken. Raises KubeError."""
         if not self.informer.connected:
             try:
                 self.informer.observe(await self._client.get(MEMBER, member.name, member.namespace))

@@ -1,1 +1,1 @@
-"""Access to the Kubernetes API, protected against outages and bursts of requests."""
+"""Client of the Kubernetes API with load shedding and a circuit breaker."""

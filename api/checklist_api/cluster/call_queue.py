@@ -1,15 +1,14 @@
-"""A bounded, fair queue in front of the Kubernetes API: what cannot be done soon is refused at once.
+"""A bounded, fair queue in front of the Kubernetes API, with load shedding.
 
-A queue without a bound turns overload into latency: at twice the capacity every request waits for many seconds, and
-most of the work is for callers that have given up. So at most `concurrency` calls are under way, and a request whose
-first call would wait longer than `LONGEST_WAIT_S` is refused before anything was sent. This is load shedding by the
-time in the queue, as CoDel does it (RFC 8289, "sojourn time"), with Little's law for the prediction, and fair queuing
-between organizations, as in the API Priority and Fairness of kube-apiserver. A limit that follows latency (TCP Vegas,
-Netflix's gradient, Envoy) was left out: it takes a server that is far away, or short of processor time, for an
-overloaded one, and while it shrinks nobody is let in. A dozen calls keep kube-apiserver busy.
+An unbounded queue turns overload into latency: at twice the capacity every request waits for seconds, and most work is
+for clients that have timed out. So at most `concurrency` calls run, and a request whose first call would wait longer
+than `LONGEST_WAIT_S` is refused before anything is sent: load shedding by sojourn time, as in CoDel (RFC 8289), with
+Little's law as the prediction, and fair queuing between organizations, as in API Priority and Fairness of
+kube-apiserver. Adaptive limits by latency (TCP Vegas, Netflix's gradient, Envoy) do not fit: they mistake a distant or
+CPU-starved server for an overloaded one. A dozen calls keep kube-apiserver busy.
 
-A request that has begun is never refused half-way: its later calls, and those of background tasks, go ahead of all
-that have not begun.
+A request that has begun is never refused: its further calls, and those of background tasks, have priority over requests
+that have not.
 """
 
 import asyncio
@@ -28,20 +27,20 @@ from checklist_crds.kube.errors import KubeOverloaded
 logger = logging.getLogger(__name__)
 
 LONGEST_WAIT_S: Final = 0.6
-"""So that a busy process, too, answers a refusal within a second of the request."""
+"""Leaves room for a busy process to answer a refusal within a second of the request."""
 LONGEST_RETRY_AFTER_S: Final = 30
 _FIRST_GUESS_S: Final = 0.05
 _WEIGHT: Final = 0.1
-"""Of the newest call in the average time of a call."""
+"""Weight of the newest call in the moving average of call times."""
 _CALM_S: Final = 30.0
-"""Without a refusal, until the next one is logged as a new overload."""
+"""Time without refusals after which the next one is logged as a new overload."""
 _Queue = deque[asyncio.Future[None]]
 
 
 @dataclass(slots=True)
 class Ticket:
-    """One HTTP request. `has_begun`: its calls go ahead; `holds_slot`: its calls share one slot; `waits_since`: when it
-    first had to wait, for its turn at an object or for a slot."""
+    """The queue state of an HTTP request. `has_begun`: its calls have priority; `holds_slot`: its calls share a slot;
+    `waits_since`: when it first waited, for an object's lock or a slot."""
 
     organization: str = ""
     waits_since: float | None = None
@@ -53,21 +52,21 @@ _ticket: ContextVar[Ticket | None] = ContextVar("ticket", default=None)
 
 
 def open_ticket() -> Ticket:
-    """For the request that the current task serves from now on. Set `has_begun` when it ends: tasks that it has
-    started are background tasks then."""
+    """Open a ticket for the request of the current task. Set `has_begun` at its end, so that tasks that it started
+    count as background tasks."""
     ticket = Ticket()
     _ticket.set(ticket)
     return ticket
 
 
 def charge_to(organization: str) -> None:
-    """The request of the current task waits in the queue of this organization."""
+    """Assign the request of the current task to the queue of an organization."""
     if (ticket := _ticket.get()) is not None:
         ticket.organization = organization
 
 
 class CallQueue:
-    """Gives out at most `concurrency` slots. Organizations with waiting requests get the next ones in turn."""
+    """Limits concurrent calls to `concurrency` slots, given to organizations round robin."""
 
     def __init__(self, concurrency: int, on_refusal: Callable[[], None] = lambda: None) -> None:
         self._concurrency = concurrency
@@ -75,11 +74,11 @@ class CallQueue:
         self._in_use = 0
         self._begun: _Queue = deque()
         self._new: dict[str, _Queue] = {}
-        """By organization, none empty; the first is next."""
+        """Waiting new requests by organization in round-robin order; no queue is empty."""
         self._held_s = _FIRST_GUESS_S
-        """How long a slot is held, on average."""
+        """Moving average of the time that a slot is held."""
         self._booked_until: dict[str, float] = {}
-        """When the last refused request of an organization was asked to come back."""
+        """By organization, the latest time at which a refused request should retry."""
         self._last_refusal = -math.inf
 
     @property
@@ -88,9 +87,9 @@ class CallQueue:
 
     @asynccontextmanager
     async def slot(self, *, for_all_calls: bool = False) -> AsyncIterator[None]:
-        """One slot while the block runs. Raises KubeOverloaded when the request has not begun and would wait too long.
+        """Hold a slot while the block runs. Raises KubeOverloaded if the request has not begun and would wait too long.
 
-        `for_all_calls`: the calls that the request makes in the block need no slots of their own.
+        `for_all_calls`: calls of the request within the block need no further slots.
         """
         ticket = _ticket.get()
         if ticket is not None and ticket.holds_slot:
@@ -114,7 +113,7 @@ class CallQueue:
                 self._in_use += 1
             else:
                 await self._wait_in_turn(ticket)
-        # Requests that hold a slot may wait for a background task, which must not wait for their slots in turn.
+        # Background tasks get extra slots, because requests that hold slots may wait for them (deadlock).
         elif self._in_use < 2 * self._concurrency:
             self._in_use += 1
         else:
@@ -122,8 +121,8 @@ class CallQueue:
 
     @asynccontextmanager
     async def turn(self, lock: asyncio.Lock) -> AsyncIterator[None]:
-        """The turn of a request at an object that others change, too. Raises KubeOverloaded when that takes too long
-        because slots are short; a crowd at one object alone waits for as long as it takes."""
+        """Hold an object's lock while the block runs. Raises KubeOverloaded after the time limit if slots are short;
+        contention for the object alone has no time limit."""
         ticket = _ticket.get()
         if ticket is None or ticket.has_begun or not lock.locked():
             await lock.acquire()
@@ -146,7 +145,7 @@ class CallQueue:
 
     @staticmethod
     def _left_s(ticket: Ticket) -> float:
-        """How long the request may still wait; its waiting begins now, if it has not begun."""
+        """Return how long the request may still wait; starts its waiting time if needed."""
         now = asyncio.get_running_loop().time()
         if ticket.waits_since is None:
             ticket.waits_since = now
@@ -154,12 +153,12 @@ class CallQueue:
 
     async def _wait_in_turn(self, ticket: Ticket) -> None:
         organization, left_s = ticket.organization, self._left_s(ticket)
-        # One of each organization may always wait: it gets a turn in this round.
+        # One request per organization may always wait, since it is served in this round.
         if organization in self._new and self._expected_wait_s(organization) > left_s:
             raise self._refusal(organization)
         queue = self._new.setdefault(organization, deque())
         try:
-            # The prediction is wrong when the server stalls, and low where requests need several calls.
+            # The prediction may be too low: the server stalls, or requests need several calls.
             async with asyncio.timeout(left_s):
                 await self._wait_in(queue)
         except TimeoutError:
@@ -177,12 +176,12 @@ class CallQueue:
             if turn.cancelled():
                 with contextlib.suppress(ValueError):
                     queue.remove(turn)
-            else:  # its turn came at the same moment
+            else:  # it was given the slot concurrently
                 self._leave()
             raise
 
     def _leave(self) -> None:
-        """Pass the slot on."""
+        """Pass the slot to the next waiting call."""
         if not self._begun and self._in_use > self._concurrency:
             self._in_use -= 1
             return
@@ -205,14 +204,14 @@ class CallQueue:
         return turn
 
     def _expected_wait_s(self, organization: str) -> float:
-        """By Little's law: the calls that get their slots before, at the rate at which slots become free."""
+        """Predict by Little's law: calls ahead times the average call time, divided by the slots."""
         own = len(self._new.get(organization, ())) + 1
         ahead = sum(min(len(queue), own) for name, queue in self._new.items() if name != organization)
         return (len(self._begun) + ahead + own) * self._held_s / self._concurrency
 
     def _refusal(self, organization: str) -> KubeOverloaded:
-        """Those that are refused come back one after the other, with half of what the organization is served with; the
-        other half is for new ones. So Retry-After grows with their number, and falls as time passes."""
+        """Create the error. Refused requests are scheduled to retry at half of the organization's throughput (the other
+        half is for new ones), so Retry-After grows with their number and falls with time."""
         now = asyncio.get_running_loop().time()
         each_s = 2 * max(1, len(self._new)) * self._held_s / self._concurrency
         booked = max(self._booked_until.get(organization, now), now) + each_s

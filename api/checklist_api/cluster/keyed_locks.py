@@ -1,8 +1,7 @@
-"""Locks by key: changes of one object that arrive in one process are made one after the other.
+"""Locks by key, which serialize changes of one object within the process.
 
-A write is conditional on the state that it was decided on, so of fifty concurrent ones all but one would conflict and
-retry, round after round, and the last would give up. Under a lock each succeeds at its first try; only other processes
-can still conflict, and the retry is for them.
+Writes are compare-and-swap, so of fifty concurrent ones all but one would conflict and retry, round after round. With a
+lock each succeeds at once; only other processes can still cause conflicts.
 """
 
 import asyncio
@@ -10,7 +9,7 @@ from weakref import WeakValueDictionary
 
 
 class KeyedLocks:
-    """A lock for each object that is being changed; it goes with its last waiter."""
+    """A lock per key, which is released with its last user."""
 
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()

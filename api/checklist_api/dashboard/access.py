@@ -1,9 +1,8 @@
-"""Authorizes requests of the dashboard: a session, and a role in the organization that suffices.
+"""Authorizes requests of the dashboard by session and role.
 
-The order of refusals is always the same: too many requests 429, no session 401 `sign_in_required`, a write that does
-not come from our own page 403 `request_forged`, an organization that is not theirs 404 (byte for byte as if there were
-none), a role that does not suffice 403 `forbidden`. Roles are read at each request, from the members as the cluster has
-them now, so taking one away needs no new session.
+Checks in this order: rate limit (429), session (401 `sign_in_required`), CSRF protection of writes (403
+`request_forged`), membership (404, identical to that of an organization that does not exist), role (403 `forbidden`).
+Roles are read from the cluster's members at each request, so a revoked role needs no new session.
 """
 
 import hashlib
@@ -26,21 +25,21 @@ from ..auth.gate import Caller, Gate, Handler, OwnerHandler
 from ..auth.members import Member, MemberDirectory
 from ..cluster.call_queue import charge_to
 from ..cluster.guard import GuardedKubeClient
-from ..organizations.directory import Organization, OrganizationDirectory, require_whole
+from ..organizations.directory import Organization, OrganizationDirectory, require_not_restoring
 from .sessions.store import Session, SessionStore
 from .sign_in.accounts import LOCAL_ISSUER, LocalAccounts
 
 COOKIE: Final = "__Host-checklists-session"
 CSRF_HEADER: Final = "X-CSRF-Token"
 ORGANIZATION: Final = "org_id"
-"""The part of the address that names the organization."""
+"""Path parameter with the id of the organization."""
 _RANKS: Final = {Role.VIEWER: 0, Role.EDITOR: 1, Role.ADMIN: 2}
 _SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
 
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """A person with a session, and the memberships that it gives, by organization."""
+    """A signed-in person with their memberships."""
 
     session: Session
     memberships: tuple[tuple[Organization, Member], ...]
@@ -51,9 +50,9 @@ SignedInHandler = Callable[[web.Request, SignedIn], Awaitable[web.StreamResponse
 
 @define(kw_only=True, eq=False, repr=False, slots=False)
 class DashboardGate:
-    """Lets requests of the dashboard in: `signed_in` with a session, `member` with a role in the organization.
+    """Guards routes of the dashboard: `signed_in` requires a session, `member` a role in the organization.
 
-    `local_accounts`: whether sessions of local accounts count.
+    `local_accounts`: whether sessions of local accounts are valid.
     """
 
     _server_keys: ServerKeys
@@ -72,7 +71,7 @@ class DashboardGate:
     )
 
     def signed_in(self, handler: SignedInHandler) -> Handler:
-        """A route for anybody with a session."""
+        """Guards a route for every session."""
 
         async def guarded(request: web.Request) -> web.StreamResponse:
             session = await self.require_session(request)
@@ -82,7 +81,7 @@ class DashboardGate:
         return guarded
 
     def member(self, role: Role, handler: OwnerHandler) -> Handler:
-        """A route below an organization, for its members of `role` and above."""
+        """Guards a route of an organization for members with `role` or a higher one."""
 
         async def guarded(request: web.Request) -> web.StreamResponse:
             session = await self.require_session(request)
@@ -95,29 +94,29 @@ class DashboardGate:
         return guarded
 
     async def require_session(self, request: web.Request) -> Session:
-        """Raises RateLimited, SignInRequired, KubeError."""
+        """Return the session of the request. Raises RateLimited, SignInRequired, KubeError."""
         session = await self.session_of(request)
         if session is None:
             await self._gate.count_address(request)
             raise SignInRequired(headers={"WWW-Authenticate": "Cookie"})
         await self._gate.count(f"session:{session.sha256}")
-        # While the cluster is down nobody can tell whether a session was ended or a role taken away.
+        # While the cluster is down, ended sessions and revoked roles cannot be detected.
         self._client.require_up()
         self._sessions.note_use(session, self._clock())
         return session
 
     async def session_of(self, request: web.Request) -> Session | None:
-        """The session of the request's cookie, if it has a good one; nothing is counted. Raises KubeError."""
+        """Return the session of the request's cookie if it is valid; not rate limited. Raises KubeError."""
         secret = cookie_of(request)
         session = None if secret is None else await self._sessions.get(digest(secret), self._clock())
         if session is None or session.issuer != LOCAL_ISSUER:
             return session
-        # An account that was disabled or removed ends its sessions; so does switching local accounts off.
+        # Disabling or removing an account ends its sessions, and so does disabling local accounts.
         allowed = self._local_accounts and await self._accounts.admits(session)
         return session if allowed else None
 
     async def memberships(self, session: Session) -> tuple[tuple[Organization, Member], ...]:
-        """Where the person is a member, and as what, by the names of the organizations. Raises KubeError."""
+        """Return the person's memberships, sorted by the organizations' names. Raises KubeError."""
         found: dict[str, tuple[Organization, Member]] = {}
         for member in self._members.of_person(session.person):
             now = await self._members.current(member)
@@ -131,28 +130,25 @@ class DashboardGate:
         return tuple(sorted(found.values(), key=lambda pair: (pair[0].display_name, pair[0].name)))
 
     async def membership(self, session: Session, organization: Organization) -> Member | None:
-        """What the person is in `organization`. Raises KubeError."""
+        """Return the person's membership in `organization`. Raises KubeError."""
         for own, member in await self.memberships(session):
             if own.name == organization.name:
                 return member
         return None
 
     def csrf_token(self, session: Session) -> str:
-        """What a write of this session has to bring in `X-CSRF-Token`; the page gets it from its own origin only."""
+        """The value that writes of this session must send in `X-CSRF-Token`."""
         return self._csrf_tokens(session)[0]
 
     def _csrf_tokens(self, session: Session) -> list[str]:
-        """Under each server key: pages that are open have theirs from before the current one."""
+        """One token for each server key: open pages keep the token of a previous key."""
         message = f"csrf {session.sha256}".encode()
         return [hmac.new(key, message, hashlib.sha256).hexdigest() for key in self._server_keys.all]
 
     def require_own_page(self, request: web.Request) -> None:
-        """For requests without a session (sign-in): the browser must say that our own page makes them.
-
-        Raises RequestForged.
-        """
+        """Check that a request without a session (sign-in) comes from our own page. Raises RequestForged."""
         site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
-        # Browsers of today say where a request comes from, whatever name the service is reached by.
+        # Sec-Fetch-Site does not depend on the host name by which the service is reached.
         if site != "same-origin" if site is not None else origin not in (None, self._origin):
             raise RequestForged()
 
@@ -168,17 +164,14 @@ class DashboardGate:
         organization_id = request.match_info[ORGANIZATION]
         for organization, member in await self.memberships(session):
             if organization.id == organization_id:
-                require_whole(organization)
+                require_not_restoring(organization)
                 charge_to(organization.name)
                 return Caller(organization, member)
         raise NotFound()
 
 
 def cookie_of(request: web.Request, cookie: str = COOKIE) -> str | None:
-    """What the cookie holds, by default the session's secret.
-
-    Two cookies of the name are none: one of them was put there by somebody else.
-    """
+    """Return the value of `cookie`; None if it is sent twice, since another party then set one of the two."""
     found = [
         value.partition("=")[2].strip()
         for header in request.headers.getall("Cookie", [])
@@ -189,7 +182,7 @@ def cookie_of(request: web.Request, cookie: str = COOKIE) -> str | None:
 
 
 def set_session_cookie(response: web.StreamResponse, secret: str) -> None:
-    """For as long as the browser lives; the server knows when the session ends."""
+    """Set a cookie without Max-Age; the server enforces the expiry."""
     response.set_cookie(COOKIE, secret, path="/", secure=True, httponly=True, samesite="Lax")
 
 
@@ -198,7 +191,6 @@ def clear_session_cookie(response: web.StreamResponse) -> None:
 
 
 def role_of(caller: Caller) -> Role:
-    """Of a caller of the dashboard."""
     if not isinstance(caller.actor, Member):
         raise TypeError("only members have roles")
     return caller.actor.role

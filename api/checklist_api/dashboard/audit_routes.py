@@ -1,4 +1,4 @@
-"""`/dashboard/api/{org_id}/audit`: the audit trail for admins; the newest as a list, all of it as JSON lines."""
+"""`/dashboard/api/{org_id}/audit`: the audit trail for admins, as a list (newest first) and as a JSON Lines export."""
 
 import logging
 from collections.abc import AsyncIterator, Sequence
@@ -50,9 +50,9 @@ class AuditRoutes:
         )
 
     async def export(self, request: web.Request, caller: Caller) -> web.StreamResponse:
-        """Oldest first, one entry a line. The next page is read when this one was taken."""
+        """Export all entries, oldest first, one for each line."""
         pages = exported(self._watcher, caller.organization, _requested_filter(request))
-        # Read before anything is sent, so that a cluster that does not answer is a 503 like anywhere else.
+        # Read the first page before the headers are sent, so that an unavailable cluster gives a 503.
         nothing: list[dict[str, Any]] = []
         first = await anext(pages, nothing)
         day = self._clock().date().isoformat()
@@ -71,7 +71,7 @@ class AuditRoutes:
                 await response.write(_lines(entries))
             await response.write_eof()
         except KubeError as error:
-            # A file that merely ends would look whole: the connection breaks, so that the browser tells.
+            # Abort the connection so that the browser reports an incomplete download.
             logger.warning("audit.export_broken", extra={"reason": error.message})
             if request.transport is not None:
                 request.transport.abort()
@@ -83,7 +83,7 @@ def _lines(entries: list[dict[str, Any]]) -> bytes:
 
 
 def _requested_filter(request: web.Request) -> AuditFilter:
-    """From the query. Raises InvalidParameter."""
+    """Parse the query. Raises InvalidParameter."""
     return AuditFilter(
         actor=parameter(request, "actor"),
         action=parameter(request, "action"),
@@ -101,11 +101,10 @@ _ATTEMPTS: Final = 50
 async def exported(
     client: KubeClient, organization: Organization, wanted: AuditFilter, *, page: int = PAGE
 ) -> AsyncIterator[list[dict[str, Any]]]:
-    """All entries as the list shows them, oldest first, page by page, one namespace after the other. Raises KubeError.
+    """Yield all entries page by page, oldest first, one namespace after the other. Raises KubeError.
 
-    The next page is read when the one before was taken, so a slow reader slows the reading. A list that Kubernetes
-    cannot go on with (its state of some minutes ago is gone) is begun again behind the last entry that was given: names
-    sort by time, and entries never change.
+    A page is read when its predecessor is consumed (backpressure). When the continue token has expired, listing
+    restarts after the last entry yielded: names sort by time, and entries are immutable.
     """
     for namespace in organization.namespaces:
         last, attempts = "", 0
@@ -118,7 +117,7 @@ async def exported(
                     if fresh:
                         last, attempts = fresh[-1]["metadata"]["name"], 0
                     entries = [entry for body in fresh if (entry := _view(body, organization)) is not None]
-                    yield [entry for entry in entries if wanted.takes(entry)]
+                    yield [entry for entry in entries if wanted.matches(entry)]
                 break
             except KubeGone:
                 if attempts >= _ATTEMPTS:

@@ -1,6 +1,6 @@
-"""`/dashboard...`: the dashboard's page, at every address below it that is no file and no API route.
+"""`/dashboard...`: serves the dashboard's page for every path that is no file and no API route.
 
-The page works under a path prefix: a `<base>` tells the browser where `/dashboard/` is.
+`<base>` makes the page work under a path prefix.
 """
 
 import logging
@@ -16,7 +16,7 @@ from ..pages.web_files import BUILT, WebFiles
 
 logger = logging.getLogger(__name__)
 
-# blob: and data: as in the executor's page, whose controls the preview shows; photos come from the service itself.
+# blob: and data: are for the template preview, which uses the executor's controls.
 PAGE_POLICY: Final = (
     "default-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'; script-src 'self'; "
     "style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; require-trusted-types-for 'script'; "
@@ -27,8 +27,6 @@ _NOT_BUILT: Final = "<!doctype html><title>Dashboard</title><p>The dashboard was
 
 
 class DashboardPage:
-    """The handlers."""
-
     def __init__(self, built: WebFiles, *, path_prefix: str) -> None:
         self._files = built.files
         base = f'<base href="{escape(path_prefix)}/dashboard/">'

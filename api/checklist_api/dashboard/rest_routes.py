@@ -22,7 +22,7 @@ from .table import Route
 
 
 class DashboardRun(models.Run):
-    """A run as the dashboard shows it."""
+    """A run with the fields for the dashboard."""
 
     link: str | None
     webhook: dict[str, Any] | None
@@ -38,7 +38,7 @@ class DashboardRunRoutes(RunRoutes):
         )
 
     def shown(self, run: Run, caller: Caller) -> DashboardRun:
-        """With `link`, by which anybody can answer the run, for those who may send one; and whom its events go to."""
+        """Add `link` (null for viewers, because it lets anyone answer the run) and the webhook's host and events."""
         webhook, link = run.spec.webhook, None
         if role_of(caller) is not Role.VIEWER:
             link = self._run_link(caller.organization.id, run.name)
@@ -62,7 +62,7 @@ class DashboardDeliveryRoutes(DeliveryRoutes):
 
 
 class DashboardExportRoutes(ExportRoutes):
-    """What is exported here links to addresses that ask for a session, so that a link in a spreadsheet opens."""
+    """Exports with photo links that require a session, so that links in a spreadsheet work for members."""
 
     def routes(self) -> Sequence[Route]:
         return (
@@ -83,7 +83,7 @@ class DashboardPhotoRoutes(StablePhotoRoutes):
 
 
 class DashboardUsageRoutes(UsageRoutes):
-    """With the runs by day, and what a dispatch would be refused with now."""
+    """Adds the runs by day and the reached limit, if any."""
 
     def routes(self) -> Sequence[Route]:
         return (Route("GET", "/usage", Role.VIEWER, self.show),)

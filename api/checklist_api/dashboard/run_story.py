@@ -1,8 +1,8 @@
-"""`/dashboard/api/{org_id}/runs/{run_id}/...`: what the page of a run needs besides the REST API.
+"""`/dashboard/api/{org_id}/runs/{run_id}/...`: data for the page of a run, in addition to the REST API.
 
-- `GET /runs/{run_id}/story`: the run with the checklist it was dispatched with (viewers). The snapshot's steps come in
-  their order, each with what became of it, so that the page neither judges conditions nor formats values by itself.
-- `GET /runs/{run_id}/link`: the link for the executor, also as a QR code. Whoever has it can answer: not for viewers.
+- `GET /runs/{run_id}/story` (viewers): the run and its checklist. Each step has its state and display value, so the
+  page neither evaluates conditions nor formats values.
+- `GET /runs/{run_id}/link` (editors, since it allows answering): the executor's link, also as a QR code.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,9 +34,9 @@ from .table import Route
 def story_view(
     run: Run, definition: Definition, names: Mapping[str, str], now: datetime, photo_url: PhotoUrl
 ) -> dict[str, Any]:
-    """The Run object, with these on top: `created_by_name` (null for a run made with kubectl), `allow_skip`,
-    `signature_required`, `webhook` (`{host, events}` or null), `sections` with their steps, `missing_steps` (ids of
-    required steps without an answer), and `people`: names by the member ids that occur, of those in `names`."""
+    """Render the Run object with these additional fields: `created_by_name` (null for a run made with kubectl),
+    `allow_skip`, `signature_required`, `webhook` (`{host, events}` or null), `sections` with their steps,
+    `missing_steps` (ids of required steps without an answer), and `people` (names by member id)."""
     status = run.status
     steps = list(step_results(run, definition))
     return {
@@ -60,7 +60,7 @@ def story_view(
 
 
 def _step_view(result: StepResult) -> dict[str, Any]:
-    """`state` is one of answered, skipped, open, not_applicable, instruction; `display` is the answer for people."""
+    """`state`: answered, skipped, open, not_applicable or instruction. `display`: the formatted answer."""
     step = result.step
     return {
         "id": step.id,
@@ -75,7 +75,7 @@ def _step_view(result: StepResult) -> dict[str, Any]:
 
 
 def _webhook_view(webhook: Webhook | None) -> dict[str, Any] | None:
-    """Path and query of the address may be as secret as a password."""
+    """Path and query are omitted, since they may contain secrets."""
     return None if webhook is None else {"host": host_of(webhook.url), "events": list(webhook.events)}
 
 
@@ -83,7 +83,7 @@ _NOT_STORED: Final = {"Cache-Control": "no-store"}
 
 
 class RunStoryRoutes:
-    """Both raise RunNotFound, for a foreign run as for one that is not there."""
+    """Both handlers raise RunNotFound, also for a run of another organization."""
 
     def __init__(
         self, runs: RunAccess, members: MemberDirectory, photo_url: PhotoUrl, clock: Clock, *, run_link: RunLink
@@ -115,7 +115,7 @@ class RunStoryRoutes:
 
 
 def qr_code(text: str) -> dict[str, Any]:
-    """`{size, path}`: the dark modules as the `d` of an SVG path on a grid of size x size, without the quiet zone."""
+    """Return `{size, path}`: the dark modules as the `d` of an SVG path on a size x size grid, without a quiet zone."""
     matrix = segno.make(text, error="m", micro=False).matrix
     strokes = []
     for y, row in enumerate(matrix):

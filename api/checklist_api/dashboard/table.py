@@ -1,8 +1,7 @@
-"""The table of the dashboard's routes below an organization, each with the role that it needs.
+"""The table of the dashboard's routes below an organization, with the role that each requires.
 
-What the REST API does for the bearer of a key, they do for members. The same handlers stand behind both; what differs
-is who lets the request in. The table says for every route which role it needs, and is what the test of roles goes
-through: a route that is not in it does not exist.
+The REST API and the dashboard share handlers and differ in authorization only. The test of roles iterates over this
+table; routes outside of it do not exist.
 """
 
 from collections.abc import Iterable
@@ -21,7 +20,7 @@ BASE: Final = "/dashboard/api/{org_id}"
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One route below an organization. `path` follows `BASE`."""
+    """A route below an organization. `path` is relative to `BASE`."""
 
     method: str
     path: str

@@ -1,7 +1,7 @@
-"""`/dashboard/api/{org_id}/templates`: the handlers of the REST API, extended for people.
+"""`/dashboard/api/{org_id}/templates`: the handlers of the REST API, extended for the dashboard.
 
-Who manages a template besides the service (GitOps); which version is there, when somebody else was faster; what its
-deletion would mean; and the making of an earlier version the current one again.
+Adds the external manager of a template (GitOps), the current version in conflicts, a preview of deletion, and restoring
+an earlier version.
 """
 
 from collections.abc import Sequence
@@ -56,7 +56,7 @@ class DashboardTemplateRoutes(TemplateRoutes):
             raise await self._with_current(conflict, request, caller) from None
 
     async def restore(self, request: web.Request, caller: Caller) -> web.Response:
-        """The content of a kept version as a new version; 200 with the template, as PATCH answers."""
+        """Restore a kept version as a new version; 200 with the template, like PATCH."""
         await read_optional_json_object(request)
         versions, match = requested_versions(request), request.match_info
         try:
@@ -69,7 +69,7 @@ class DashboardTemplateRoutes(TemplateRoutes):
         return self.answer(template, caller.organization)
 
     async def _with_current(self, conflict: VersionConflict, request: web.Request, caller: Caller) -> VersionConflict:
-        """The same refusal, with the version that is there, so that the page can show the difference."""
+        """Add the current version to the error's details, so that the page can show the difference."""
         template = await self._catalogue.get(caller.organization, request.match_info["template_id"])
         return VersionConflict(conflict.message, details={"current": self.view(template, caller.organization)})
 
@@ -84,7 +84,7 @@ class TemplateDeletionRoutes:
         return (Route("GET", f"{_ONE}/deletion", Role.VIEWER, self.show),)
 
     async def show(self, request: web.Request, caller: Caller) -> web.Response:
-        """What a deletion would leave: runs go on, on the versions that they were made of."""
+        """Describe the effect of a deletion: existing runs continue on their versions."""
         organization = caller.organization
         template = await self._catalogue.get(organization, request.match_info["template_id"])
         await self._index.wait_for_first_list()

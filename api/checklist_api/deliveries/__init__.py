@@ -1,1 +1,1 @@
-"""Webhook deliveries for those who send runs: history, figures of endpoints, replay (`/v1/deliveries`)."""
+"""Webhook deliveries for owners: history, endpoint statistics, replay (`/v1/deliveries`)."""

@@ -1,7 +1,7 @@
-"""Reads single deliveries from the cluster, and requests their replay.
+"""Reads single deliveries from the cluster and requests their replay, which the operator performs.
 
-The index only tells where to look. What is asked for here is done by the operator: a replay of a WebhookDelivery is an
-annotation on it; what has none (or needs the Idempotency-Key to be remembered) is a DeliveryReplay of that one event.
+A replay of a WebhookDelivery is an annotation on it; without one (or with an Idempotency-Key) it is a DeliveryReplay of
+the event.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ from ..auth.member_names import MemberNames
 from ..idempotency import Claim, Idempotency
 from ..index.deliveries import DeliveryIndex
 from ..index.delivery_history import Delivery, merged
-from ..index.delivery_sources import events_of_run, kept_delivery
+from ..index.delivery_sources import events_of_run, parse_delivery
 from ..index.runs import RunIndex
 from ..organizations.directory import Organization
 from .models import ReplayFilterShown, ReplayRequest
@@ -40,12 +40,12 @@ from .replays import ReplayDirectory, RequestedReplay
 logger = logging.getLogger(__name__)
 
 REPLAY_PREFIX: Final = "rpl"
-"""Of the names of the DeliveryReplays that are made here."""
+"""Prefix of names of DeliveryReplays."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A delivery as it is now; `kept` is its WebhookDelivery, if it has one."""
+    """A delivery with its WebhookDelivery (`kept`), if any."""
 
     delivery: Delivery
     kept: JsonObject | None
@@ -65,7 +65,7 @@ class DeliveryAccess:
     _clock: Clock
 
     async def of_organization(self, event_id: str, organization: Organization) -> Found:
-        """Raises DeliveryNotFound, for a foreign one as for one that is not there."""
+        """Read a delivery. Raises DeliveryNotFound, also for one of another organization."""
         if not is_id("evt", event_id):
             raise DeliveryNotFound()
         found = await self._in_cluster(event_id, organization) or await self._in_archive(event_id, organization)
@@ -88,37 +88,35 @@ class DeliveryAccess:
         )
         entry = events_of_run(run).get(event_id) if run is not None else None
         _, from_run = entry.read() if entry is not None else (None, None)
-        _, history = kept_delivery(kept) if kept is not None else (None, None)
-        if run is None and self._archived.knows(event.run_id):
-            return None  # its record is whole there, and here what is left of it
+        _, history = parse_delivery(kept) if kept is not None else (None, None)
+        if run is None and self._archived.has(event.run_id):
+            return None  # being deleted; the archive has the complete record
         if from_run is None and history is None:
             return None
         delivery = merged(event, from_run, history)
-        return Found(self._as_asked(delivery, organization, run_is_gone=run is None), kept)
+        return Found(self._with_refusal(delivery, organization, run_is_gone=run is None), kept)
 
     def listed(self, delivery: Delivery, organization: Organization) -> Delivery:
-        """A delivery of the index, with what the index of deliveries alone does not know."""
+        """Complete a delivery of the index with the state of its run and replays."""
         event = delivery.event
         run_is_gone = not self._runs.has(event.run_id, event.namespace)
-        return self._as_asked(delivery, organization, run_is_gone=run_is_gone)
+        return self._with_refusal(delivery, organization, run_is_gone=run_is_gone)
 
-    def _as_asked(self, delivery: Delivery, organization: Organization, *, run_is_gone: bool) -> Delivery:
-        """The delivery as it is when replays are included that have not begun yet. A WebhookDelivery outlives its
-        run for a while, but the secret to sign with does not."""
+    def _with_refusal(self, delivery: Delivery, organization: Organization, *, run_is_gone: bool) -> Delivery:
+        """Add the refusal of replays. A WebhookDelivery outlives its run for a while, its signing secret does not."""
         if delivery.refusal is not None:
             return delivery
         if run_is_gone:
-            archived = self._archived.knows(delivery.event.run_id)
+            archived = self._archived.has(delivery.event.run_id)
             return delivery._replace(refusal=ReplayRefusal.RUN_ARCHIVED if archived else ReplayRefusal.RUN_DELETED)
         if self._replays.is_under_way(delivery.event.event_id, organization):
             return delivery._replace(refusal=ReplayRefusal.REPLAY_UNDER_WAY)
         return delivery
 
     async def replay(self, event_id: str, caller: Caller, claim: Claim | None, act: Act) -> tuple[Delivery, bool]:
-        """The delivery with its replay asked for, and whether an earlier request with the same Idempotency-Key did so.
+        """Request a replay; returns the delivery, and whether it was requested before with the same Idempotency-Key.
 
-        Raises DeliveryNotFound, ReplayRefused, PayloadNotKept, IdempotencyKeyReused, LimitReached,
-        ResourceDeleted.
+        Raises DeliveryNotFound, ReplayRefused, PayloadNotKept, IdempotencyKeyReused, LimitReached, ResourceDeleted.
         """
         organization = caller.organization
         if claim is not None and await self._idempotency.first(DELIVERY_REPLAY, claim, organization):
@@ -137,7 +135,7 @@ class DeliveryAccess:
             if found.kept is not None and claim is None:
                 await self._annotate(found.kept, requested_by)
             else:
-                replayed = await self._ask_for(delivery, organization, requested_by, claim)
+                replayed = await self._request_replay(delivery, organization, requested_by, claim)
             if replayed:
                 await act.failed("requested_before")
             logger.info("delivery.replay_requested", extra={"event_id": event_id, "organization": organization.name})
@@ -149,7 +147,7 @@ class DeliveryAccess:
     async def replay_many(
         self, wanted: ReplayRequest, caller: Caller, claim: Claim | None, act: Act
     ) -> tuple[RequestedReplay, bool]:
-        """A new DeliveryReplay, and whether an earlier request with the same Idempotency-Key made it.
+        """Create a DeliveryReplay; returns it, and whether it was created before with the same Idempotency-Key.
 
         Raises IdempotencyKeyReused, LimitReached, ResourceDeleted.
         """
@@ -162,7 +160,7 @@ class DeliveryAccess:
         spec = _spec(organization, filter_, requested_by, dry_run=bool(wanted.dry_run))
         name = _name(claim)
         await self._idempotency.require_room(claim, organization)
-        if not wanted.dry_run:  # which only counts
+        if not wanted.dry_run:  # a dry run changes nothing
             shown = ReplayFilterShown.of(filter_).model_dump()
             chosen = {key: str(value) for key, value in shown.items() if value}
             await act.announce("replay.created", AuditTarget(kind="replay", id=name), **chosen)
@@ -176,7 +174,7 @@ class DeliveryAccess:
         return made, replayed
 
     async def _annotate(self, kept: JsonObject, requested_by: str) -> None:
-        """Raises KubeConflict when the delivery changed since it was read."""
+        """Request a replay by annotation. Raises KubeConflict if the delivery has changed since it was read."""
         metadata = kept["metadata"]
         annotations = {
             REPLAY_ANNOTATION: format_timestamp(self._clock()),
@@ -191,7 +189,7 @@ class DeliveryAccess:
         )
         self._index.informer.observe(body)
 
-    async def _ask_for(
+    async def _request_replay(
         self, delivery: Delivery, organization: Organization, requested_by: str, claim: Claim | None
     ) -> bool:
         event = delivery.event
@@ -207,18 +205,18 @@ class DeliveryAccess:
         await self._idempotency.remember((made.name, made.namespace), made.requested_at, claim, organization)
 
     async def _find(self, event_id: str, organization: Organization) -> Found | None:
-        """One that the watch has not brought yet."""
+        """Look up a delivery that is not indexed yet."""
         for namespace in organization.namespaces:
             body = await self._get(WEBHOOK_DELIVERY, event_id, namespace)
             if body is None:
                 continue
-            event, kept = kept_delivery(body)
+            event, kept = parse_delivery(body)
             if event.organization == organization.name:
                 run = await self._get(RUN, event.run_id, namespace)
-                if run is None and self._archived.knows(event.run_id):
+                if run is None and self._archived.has(event.run_id):
                     return None
                 delivery = merged(event, None, kept)
-                return Found(self._as_asked(delivery, organization, run_is_gone=run is None), body)
+                return Found(self._with_refusal(delivery, organization, run_is_gone=run is None), body)
         return None
 
     async def _get(self, kind: Any, name: str, namespace: str) -> JsonObject | None:

@@ -12,34 +12,34 @@ from ..runs.models import Answer, ExecutorRef, Geo, Identity, RunProgress, Signa
 
 class EventPhoto(Shape):
     photo_index: Count
-    url: str = Field(description="Signed address, valid for 7 days; made anew at each attempt.")
-    thumbnail: str | None = Field(description="Base64 of a JPEG of at most 320 px; null when it was left out.")
+    url: str = Field(description="Signed URL, valid for 7 days; renewed at each attempt.")
+    thumbnail: str | None = Field(description="Base64 of a JPEG of at most 320 px; null if omitted.")
 
 
 class StepCompletedData(Shape):
-    """A step was answered, with the photos that it needs."""
+    """A step was answered, including its required photos."""
 
     step_id: StepId
     section_id: str
     type: str = Field(description="The step's type.")
     label: str
     value: JsonValue = Field(description="See Answer.")
-    display: str = Field(description="The value in words.")
+    display: str = Field(description="The formatted value.")
     photos: list[EventPhoto]
     thumbnails_dropped: bool = Field(
         default=False,
         exclude_if=lambda dropped: not dropped,
-        description="true when thumbnails were left out: the event would be too large, or they could not be read.",
+        description="true if thumbnails were omitted: the event would be too large, or they could not be read.",
     )
     geo: Geo | None
     at: Moment
     by: UserId | None
-    revision: Version = Field(description="1 at the first answer, one more at each new one.")
+    revision: Version = Field(description="1 for the first answer, incremented by each further one.")
     progress: RunProgress
 
 
 class StepSkippedData(Shape):
-    """A step that is not required was skipped."""
+    """An optional step was skipped."""
 
     step_id: StepId
     section_id: str
@@ -56,7 +56,7 @@ class CompletedPhoto(Shape):
 
 
 class RunCompletedData(Shape):
-    """All required steps are answered and the run was submitted."""
+    """The run was submitted."""
 
     completed_at: Moment
     started_at: Moment
@@ -69,12 +69,12 @@ class RunCompletedData(Shape):
 
 
 class RunCancelledData(Shape):
-    """The executor left before completion, or the owner cancelled."""
+    """The executor or the owner cancelled the run."""
 
     cancelled_at: Moment
-    reason: str | None = Field(description="`cancelled_by_owner` when the owner did it.")
+    reason: str | None = Field(description="`cancelled_by_owner` if the owner cancelled.")
     last_step_id: StepId | None
-    answers: dict[str, Answer] = Field(description="What was answered so far.")
+    answers: dict[str, Answer] = Field(description="Answers given so far.")
     progress: RunProgress
 
 
@@ -93,7 +93,7 @@ class _Envelope(Shape):
     run_id: RunId
     template_id: TemplateId
     template_v: Version
-    ts: Moment = Field(description="When it happened, the same on every attempt.")
+    ts: Moment = Field(description="Time of the event, the same on every attempt.")
     identity: Identity
     seq: Version = Field(description="Number of the event in its run, without gaps.")
     executor_ref: ExecutorRef

@@ -1,4 +1,4 @@
-"""Examples of events and deliveries: an endpoint that was down over lunch, and the replay afterwards."""
+"""Examples of events and deliveries: an endpoint outage, and the replay afterwards."""
 
 from typing import Final
 
@@ -7,7 +7,7 @@ from ..runs.examples import ANSWERS, DISPATCH_REQUEST
 
 
 def event(kind: str, ts: str, seq: int, data: Json) -> Json:
-    """An envelope at its first attempt."""
+    """Return an envelope of the first attempt."""
     return {
         "event_id": EVENT_ID,
         "delivery_attempt": 1,

@@ -1,4 +1,4 @@
-"""Requests and answers of deliveries, replays and endpoints."""
+"""Requests and responses of deliveries, replays and endpoints."""
 
 from typing import Annotated, ClassVar, Final, Self
 
@@ -42,18 +42,17 @@ class DeliveryAttempt(Shape):
     """One attempt to deliver an event."""
 
     number: int = Field(
-        ge=1, le=5, description="1 to 5: `delivery_attempt` of the envelope. A replay has the last one."
+        ge=1, le=5, description="1 to 5: `delivery_attempt` of the envelope. Replays have the last number."
     )
     started_at: Moment
-    duration_ms: Count = Field(description="From its start to the answer's status, or to its failure.")
+    duration_ms: Count = Field(description="Time from the start to the response's status, or to the failure.")
     outcome: OutcomeText | None = Field(
-        description="`success` is a 2xx within 10 seconds; anything else is the class of the failure. null in very old "
-        "records."
+        description="`success` is a 2xx within 10 seconds; other values are classes of failure. null in old records."
     )
-    http_status: HttpStatus | None = Field(description="null when there was no answer.")
+    http_status: HttpStatus | None = Field(description="null without a response.")
     manual: bool = Field(description="true for a replay.")
-    next_attempt_at: Moment | None = Field(description="When the next one was due then.")
-    detail: str | None = Field(description="What went wrong, in a few words, where the status does not say it all.")
+    next_attempt_at: Moment | None = Field(description="When the next attempt was due.")
+    detail: str | None = Field(description="Short description of the failure.")
 
     @classmethod
     def of(cls, attempt: history.Attempt) -> Self:
@@ -70,13 +69,13 @@ class DeliveryAttempt(Shape):
 
 
 class LastReplay(Shape):
-    """The replay that ended last."""
+    """The last finished replay."""
 
     requested_at: Moment
-    requested_by: str | None = Field(description="The member who made the API key, or a program's name.")
-    attempted_at: Moment | None = Field(description="null: it could not be sent.")
-    outcome: OutcomeText | None = Field(description="null: it could not be sent.")
-    http_status: HttpStatus | None = Field(description="null when there was no answer.")
+    requested_by: str | None = Field(description="The member who created the API key, or a program's name.")
+    attempted_at: Moment | None = Field(description="null if it could not be sent.")
+    outcome: OutcomeText | None = Field(description="null if it could not be sent.")
+    http_status: HttpStatus | None = Field(description="null without a response.")
 
     @classmethod
     def of(cls, replay: history.Replay) -> Self:
@@ -90,29 +89,28 @@ class LastReplay(Shape):
 
 
 class Delivery(Shape):
-    """One event of a run, and how its delivery got on."""
+    """An event of a run and its delivery."""
 
     event_id: EventId = Field(description="The same on every attempt.")
     run_id: RunId
     event: EventNameText
     seq: int = Field(ge=1, description="Number of the event in its run.")
-    ts: Moment | None = Field(description="When the event happened; null in very old records.")
+    ts: Moment | None = Field(description="Time of the event; null in old records.")
     status: DeliveryStatusName = Field(
-        description="`pending`: an attempt is still to come. `in_flight`: a retry is being made (many at "
-        "once stay `pending`). `delivered`: answered "
-        "with 2xx. `failed`: given up after the fifth attempt, and replayable."
+        description="`pending`: an attempt is due. `in_flight`: a retry is being sent (with many at once, some stay "
+        "`pending`). `delivered`: answered with 2xx. `failed`: the fifth attempt failed; can be replayed."
     )
-    host: str = Field(description="Of the endpoint. The rest of its address may be secret and is never shown.")
-    attempts_made: int = Field(ge=0, le=5, description="How many of the five attempts were made.")
+    host: str = Field(description="Host of the endpoint. The rest of its URL may be secret and is never shown.")
+    attempts_made: int = Field(ge=0, le=5, description="Number of attempts made.")
     attempts: list[DeliveryAttempt] = Field(
-        description="Oldest first, replays included. Once its organization no longer keeps the delivery, only the last."
+        description="Oldest first, including replays. After the retention of deliveries only the last one."
     )
     next_attempt_at: Moment | None = Field(description="When the next attempt is due.")
-    finished_at: Moment | None = Field(description="When it was delivered or given up.")
+    finished_at: Moment | None = Field(description="When it was delivered or failed.")
     replayable: bool = Field(description="Whether it can be replayed now.")
     replay_refusal: RefusalText | None = Field(
-        description="Why not: `retry_pending` (the schedule is not at its end), `replay_under_way`, `payload_not_kept` "
-        "(a step's event that was delivered), `run_deleted`, `run_archived`."
+        description="Why not: `retry_pending` (attempts are left), `replay_under_way`, `payload_not_kept` (a delivered "
+        "event of a step), `run_deleted`, `run_archived`."
     )
     last_replay: LastReplay | None
 
@@ -143,7 +141,7 @@ class DeliveryList(Shape):
 
 
 class ReplayOneRequest(BaseModel):
-    """Takes no fields."""
+    """Has no fields."""
 
 
 def _known_ids(events: object) -> object:
@@ -154,9 +152,9 @@ def _known_ids(events: object) -> object:
 
 
 def _with_its_run(events: list[str], info: ValidationInfo) -> list[str]:
-    # A run_id that is wrong is not in the data at all, and has its own problem.
+    # An invalid run_id is absent from the data and has its own problem.
     if info.data.get("run_id", events) is None:
-        raise several([Problem("filter.run_id", "missing", "event_ids needs the run that they belong to.")])
+        raise several([Problem("filter.run_id", "missing", "event_ids requires run_id.")])
     return events
 
 
@@ -167,13 +165,11 @@ def _printable(host: str) -> str:
 
 
 class ReplayFilter(RequestModel):
-    """Which deliveries are to be sent again: all that is given must hold. A field that is not known is refused."""
+    """Selects deliveries to replay: all given fields must match. Unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid")
 
-    status: ReplayedStatusName | None = Field(
-        default=None, description="Absent: the failed ones; with `event_ids`, both."
-    )
+    status: ReplayedStatusName | None = Field(default=None, description="Default: failed ones; with `event_ids`, both.")
     run_id: RunId | None = Field(default=None, description="Only events of this run.")
     event_ids: (
         Annotated[
@@ -188,9 +184,9 @@ class ReplayFilter(RequestModel):
     host: Annotated[Host, AfterValidator(_printable)] | None = Field(
         default=None, description="Only endpoints on this host."
     )
-    outcome: OutcomeText | None = Field(default=None, description="Only where the last attempt ended so.")
-    finished_after: Instant | None = Field(default=None, description="Only what ended at this instant or later.")
-    finished_before: Instant | None = Field(default=None, description="Only what ended before this instant.")
+    outcome: OutcomeText | None = Field(default=None, description="Only with this outcome of the last attempt.")
+    finished_after: Instant | None = Field(default=None, description="Only deliveries finished at this time or later.")
+    finished_before: Instant | None = Field(default=None, description="Only deliveries finished before this time.")
 
     def to_resource(self) -> replay_types.ReplayFilter:
         return replay_types.ReplayFilter(
@@ -211,12 +207,12 @@ class ReplayRequest(RequestModel):
     model_config = ConfigDict(extra="forbid")
     refused: ClassVar = "The replay is not valid."
 
-    filter: ReplayFilter = Field(description="Which ones; `{}` is every failed delivery of the organization.")
-    dry_run: bool | None = Field(default=None, description="true only counts them.")
+    filter: ReplayFilter = Field(description="`{}` selects all failed deliveries of the organization.")
+    dry_run: bool | None = Field(default=None, description="true: only count them.")
 
 
 class ReplayFilterShown(Shape):
-    """The filter as it was understood."""
+    """The effective filter."""
 
     status: ReplayedStatusName | None
     run_id: RunId | None
@@ -247,21 +243,19 @@ class ReplayRefusalCount(Shape):
 
 
 class Replay(Shape):
-    """A replay of many deliveries, and how far it got."""
+    """A replay of many deliveries with its progress."""
 
     replay_id: str
-    status: ReplayStatusName = Field(
-        description="`pending`, `running`, `completed`; `refused`: it was not begun, and never will be."
-    )
+    status: ReplayStatusName = Field(description="`pending`, `running`, `completed`, or `refused` (not started).")
     filter: ReplayFilterShown
     dry_run: bool
     requested_by: str | None
     requested_at: Moment
-    total: Count | None = Field(description="How many deliveries it chose; null before they are counted.")
-    done: Count = Field(description="`delivered` + `failed` + `refused`; at the end `total`.")
-    delivered: Count = Field(description="Sent again, and answered with 2xx.")
-    failed: Count = Field(description="Sent again in vain. They stay replayable.")
-    refused: Count = Field(description="Not sent; `refusals` says why.")
+    total: Count | None = Field(description="Number of selected deliveries; null before they are counted.")
+    done: Count = Field(description="`delivered` + `failed` + `refused`; finally `total`.")
+    delivered: Count = Field(description="Answered with 2xx.")
+    failed: Count = Field(description="Failed again; can be replayed.")
+    refused: Count = Field(description="Not sent, for the reasons in `refusals`.")
     refusals: list[ReplayRefusalCount]
     started_at: Moment | None
     finished_at: Moment | None
@@ -293,7 +287,7 @@ class ReplayList(Shape):
 
 
 class EndpointError(Shape):
-    """The attempt that failed last."""
+    """The last failed attempt."""
 
     at: Moment
     outcome: OutcomeText | None
@@ -305,18 +299,18 @@ class EndpointError(Shape):
 
 
 class Endpoint(Shape):
-    """A host that runs deliver to."""
+    """A host that receives events."""
 
     host: str
-    deliveries: Count = Field(description="Events that happened in the window.")
-    attempts: Count = Field(description="Attempts made in the window, replays included.")
-    success_rate: float | None = Field(ge=0, le=1, description="Share of these that succeeded; null without any.")
-    latency_p50_ms: Count | None = Field(description="Half of the answers came within this time, to 5 %.")
-    latency_p95_ms: Count | None = Field(description="19 of 20 answers came within this time, to 5 %.")
-    last_success_at: Moment | None = Field(description="Whenever it was.")
-    last_error: EndpointError | None = Field(description="Whenever it was.")
-    pending: Count = Field(description="Deliveries that wait for an attempt now.")
-    failed: Count = Field(description="Deliveries that are given up now.")
+    deliveries: Count = Field(description="Events in the window.")
+    attempts: Count = Field(description="Attempts in the window, including replays.")
+    success_rate: float | None = Field(ge=0, le=1, description="Share of successful attempts; null without any.")
+    latency_p50_ms: Count | None = Field(description="Median response time, accurate to 5 %.")
+    latency_p95_ms: Count | None = Field(description="95th percentile of the response time, accurate to 5 %.")
+    last_success_at: Moment | None = Field(description="Not limited to the window.")
+    last_error: EndpointError | None = Field(description="Not limited to the window.")
+    pending: Count = Field(description="Deliveries with an attempt due.")
+    failed: Count = Field(description="Failed deliveries.")
 
     @classmethod
     def of(cls, figures: endpoint_figures.Endpoint) -> Self:
@@ -337,5 +331,5 @@ class Endpoint(Shape):
 
 class EndpointList(Shape):
     data: list[Endpoint]
-    since: Moment = Field(description="The start of the window: a full hour.")
+    since: Moment = Field(description="Start of the window, a full hour.")
     pagination: Pagination

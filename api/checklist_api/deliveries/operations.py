@@ -46,11 +46,11 @@ DELIVERY_OPERATIONS: Final = tagged(
         "List deliveries of a run",
         Reply(
             200,
-            "One page of the run's events, in their order.",
+            "One page, in the order of the events.",
             models.DeliveryList,
             {"one delivery": {"data": [examples.FAILED], "pagination": PAGINATION}},
         ),
-        "Every event of the run that its webhook wants, and how its delivery got on. Empty without a webhook.",
+        "All events that the run's webhook is subscribed to. Empty without a webhook.",
         parameters=PAGES,
         errors=(RunNotFound(), BAD_PAGE),
     ),
@@ -71,9 +71,9 @@ DELIVERY_OPERATIONS: Final = tagged(
             query("event", {"type": "string", "enum": list(EVENT_NAMES)}, "Only events of this kind."),
             query("run_id", {"type": "string"}, "Only events of this run.", RUN_ID),
             query("host", {"type": "string"}, "Only endpoints on this host.", "hooks.example.com"),
-            query("outcome", {"type": "string", "enum": list(OUTCOMES)}, "Only where the last attempt ended so."),
-            query("created_after", DATE_TIME, "Only events that happened after this instant.", COMPLETED_AT),
-            query("created_before", DATE_TIME, "Only events that happened before this instant.", COMPLETED_AT),
+            query("outcome", {"type": "string", "enum": list(OUTCOMES)}, "Only with this outcome of the last attempt."),
+            query("created_after", DATE_TIME, "Only events after this time.", COMPLETED_AT),
+            query("created_before", DATE_TIME, "Only events before this time.", COMPLETED_AT),
         ),
         errors=(BAD_PAGE, _BAD_STATUS),
     ),
@@ -95,14 +95,13 @@ DELIVERY_OPERATIONS: Final = tagged(
         "Replay a delivery",
         Reply(
             202,
-            "Asked for. It is sent within seconds; read the delivery to see how it ended.",
+            "Requested. It is sent within seconds; read the delivery for the result.",
             models.Delivery,
-            {"asked for": examples.REPLAYING},
+            {"requested": examples.REPLAYING},
             {"Idempotency-Replayed": "true"},
         ),
-        "Sends the event once more: the same `event_id` and body, signed afresh. A failed replay changes nothing else "
-        "and can be asked for again. The event of a step that was delivered is no longer kept; those of a final run "
-        "can always be replayed.",
+        "Sends the event again: the same `event_id` and body with a new signature. A failed replay changes nothing "
+        "else and can be repeated. Delivered events of steps are not kept; those of a run's end can be replayed.",
         parameters=(IDEMPOTENCY_KEY,),
         body=Body(models.ReplayOneRequest, {"empty": {}}, required=False),
         errors=(
@@ -120,13 +119,13 @@ DELIVERY_OPERATIONS: Final = tagged(
         "Replay many deliveries",
         Reply(
             202,
-            "Asked for. Read it to see how far it got.",
+            "Requested. Read the replay for its progress.",
             models.Replay,
-            {"asked for": examples.REPLAY},
+            {"requested": examples.REPLAY},
             {"Location": f"/v1/deliveries/replays/{REPLAY_ID}", "Idempotency-Replayed": "true"},
         ),
-        "Replays every delivery that the filter chooses, each once, at the pace at which retries are sent. What fails "
-        "or is delivered after it began is not part of it.",
+        "Replays all deliveries that match the filter once, at the pace of retries. Deliveries that finish after its "
+        "start are not included.",
         parameters=(IDEMPOTENCY_KEY,),
         body=Body(
             models.ReplayRequest, {"an outage": examples.REPLAY_REQUEST, "count only": examples.REPLAY_OF_ONE_RUN}
@@ -146,7 +145,7 @@ DELIVERY_OPERATIONS: Final = tagged(
         "List replays",
         Reply(
             200,
-            "One page, newest first. They go a week after their end.",
+            "One page, newest first. Finished ones are deleted after a week.",
             models.ReplayList,
             {"one replay": {"data": [examples.COMPLETED_REPLAY], "pagination": PAGINATION}},
         ),
@@ -157,15 +156,15 @@ DELIVERY_OPERATIONS: Final = tagged(
         "get /v1/deliveries/replays/{replay_id}",
         "getReplay",
         "Read a replay",
-        Reply(200, "How far it got.", models.Replay, {"completed": examples.COMPLETED_REPLAY}),
+        Reply(200, "The replay with its progress.", models.Replay, {"completed": examples.COMPLETED_REPLAY}),
         errors=(ReplayNotFound(),),
     ),
     Operation(
         "delete /v1/deliveries/replays/{replay_id}",
         "stopReplay",
         "Stop a replay",
-        Reply(204, "Stopped and forgotten. What it had begun to send is still sent."),
-        "A replay that has ended is only forgotten.",
+        Reply(204, "Stopped and deleted. Attempts in progress are still made."),
+        "A finished replay is deleted.",
         errors=(ReplayNotFound(),),
     ),
     Operation(
@@ -184,13 +183,13 @@ DELIVERY_OPERATIONS: Final = tagged(
                 }
             },
         ),
-        "How each host does that runs of the organization deliver to, over a window that begins with a full hour.",
+        "Statistics of the hosts that receive the organization's events, in a window that begins with a full hour.",
         parameters=(
             *PAGES,
             query(
                 "window_hours",
                 {"type": "integer", "minimum": 1, "maximum": MAX_WINDOW_HOURS, "default": 24},
-                "How far back the figures go.",
+                "Length of the window.",
             ),
         ),
         errors=(BAD_PAGE, _BAD_WINDOW),

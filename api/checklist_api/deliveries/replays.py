@@ -1,4 +1,4 @@
-"""DeliveryReplay objects, which the operator works through. A watch keeps the cache fresh."""
+"""DeliveryReplay objects, which the operator processes. A watch keeps the cache current."""
 
 import logging
 import re
@@ -29,14 +29,14 @@ from ..organizations.directory import Organization
 logger = logging.getLogger(__name__)
 
 MAX_KEPT: Final = 10_000
-"""DeliveryReplays of one organization, with those that have ended and go a week later; more are not made here."""
+"""Limit of DeliveryReplays per organization, including finished ones, which are deleted after a week."""
 _FULL_RETRY_S: Final = 60.0
 _NAME: Final = re.compile(rf"(?=.{{1,253}}$){OBJECT_NAME_PATTERN}")
 
 
 @dataclass(frozen=True, slots=True)
 class RequestedReplay:
-    """A DeliveryReplay as it was read."""
+    """A parsed DeliveryReplay."""
 
     name: str
     namespace: str
@@ -46,7 +46,7 @@ class RequestedReplay:
 
     @classmethod
     def parse(cls, body: JsonObject) -> "RequestedReplay":
-        """Raises pydantic.ValidationError, ValueError."""
+        """Parse an object. Raises pydantic.ValidationError, ValueError."""
         metadata = body["metadata"]
         written = (metadata.get("annotations") or {}).get(CREATED_AT_ANNOTATION)
         return cls(
@@ -58,15 +58,15 @@ class RequestedReplay:
         )
 
     @property
-    def asked_for(self) -> frozenset[str]:
-        """The single events that it is still going to send, or is sending."""
+    def pending_events(self) -> frozenset[str]:
+        """Explicitly selected events of an unfinished replay."""
         if self.status.phase.is_final or self.spec.dry_run:
             return frozenset()
         return frozenset(self.spec.filter.event_ids)
 
 
 class ReplayDirectory:
-    """All DeliveryReplays of the cluster, and the making of new ones."""
+    """Caches and creates DeliveryReplays."""
 
     def __init__(self, client: KubeClient, watcher: KubeClient) -> None:
         self._client = client
@@ -76,16 +76,16 @@ class ReplayDirectory:
         self.informer = Informer(watcher, DELIVERY_REPLAY, self._apply)
 
     def of_organization(self, organization: Organization) -> list[RequestedReplay]:
-        """Newest first, the id breaks ties."""
+        """Return the replays, newest first, ties by id."""
         found = [replay for replay in self._replays.values() if _belongs(replay, organization)]
         return sorted(found, key=lambda replay: (replay.requested_at, replay.name), reverse=True)
 
     def is_under_way(self, event_id: str, organization: Organization) -> bool:
-        """Whether a replay of just this event was asked for and has not ended."""
+        """Whether an unfinished replay selects this event by id."""
         return any(_belongs(self._replays[key], organization) for key in self._under_way.get(event_id, ()))
 
     async def get(self, name: str, organization: Organization) -> RequestedReplay:
-        """As it is now. Raises ReplayNotFound, KubeError."""
+        """Read a replay from the cluster. Raises ReplayNotFound, KubeError."""
         for namespace in _places(name, organization):
             try:
                 body = await self._client.get(DELIVERY_REPLAY, name, namespace)
@@ -100,7 +100,7 @@ class ReplayDirectory:
         raise ReplayNotFound()
 
     async def delete(self, name: str, organization: Organization) -> None:
-        """What it has not begun to send is not sent. Raises ReplayNotFound, KubeError."""
+        """Delete a replay, which stops it. Raises ReplayNotFound, KubeError."""
         replay = await self.get(name, organization)
         try:
             await self._client.delete(DELIVERY_REPLAY, replay.name, replay.namespace)
@@ -111,7 +111,7 @@ class ReplayDirectory:
     async def create(
         self, spec: DeliveryReplaySpec, *, name: str, namespace: str, claim: Claim | None, now: datetime
     ) -> tuple[RequestedReplay, bool]:
-        """The replay, and whether an earlier request with the same Idempotency-Key made it.
+        """Create a replay; returns it, and whether it was created before with the same Idempotency-Key.
 
         Raises IdempotencyKeyReused, RateLimited, KubeError.
         """
@@ -147,7 +147,7 @@ class ReplayDirectory:
             return
         self._replays[key] = replay
         self._kept[replay.spec.organization_ref.name] += 1
-        for event_id in replay.asked_for:
+        for event_id in replay.pending_events:
             self._under_way.setdefault(event_id, set()).add(key)
 
     def _forget(self, key: Key) -> None:
@@ -158,7 +158,7 @@ class ReplayDirectory:
         self._kept[organization] -= 1
         if not self._kept[organization]:
             del self._kept[organization]
-        for event_id in known.asked_for:
+        for event_id in known.pending_events:
             others = self._under_way[event_id]
             others.discard(key)
             if not others:
@@ -170,5 +170,5 @@ def _belongs(replay: RequestedReplay, organization: Organization) -> bool:
 
 
 def _places(name: str, organization: Organization) -> Sequence[str]:
-    """Where to look for what a path names; nowhere for what can be no name of an object."""
+    """Return the namespaces to look up a name in; none for an invalid name."""
     return organization.namespaces if _NAME.fullmatch(name) else ()

@@ -58,7 +58,7 @@ class DeliveryRoutes:
         router.add_get("/v1/endpoints", gate.owner(self.endpoints))
 
     async def _wait_for_lists(self) -> None:
-        """Raises KubeUnavailable when runs, deliveries and replays are not read soon."""
+        """Wait for runs, deliveries and replays. Raises KubeUnavailable after a timeout."""
         informers = (self._run_index.informer, self._index.informer, self._replays.informer)
         await asyncio.gather(*(informer.wait_for_first_list() for informer in informers))
 
@@ -72,7 +72,7 @@ class DeliveryRoutes:
         if wanted.run_id is not None and not self._run_index.has_in(wanted.run_id, organization.namespaces):
             run = await self._archived.find(wanted.run_id, organization)
             if run is not None:
-                found = [delivery for delivery in run.deliveries() if wanted.takes(delivery)]
+                found = [delivery for delivery in run.deliveries() if wanted.matches(delivery)]
                 return self._page_of(sorted(found, key=_newest_first), page)
         return self._listed(deliveries, caller, page.of(total))
 
@@ -82,7 +82,7 @@ class DeliveryRoutes:
         run = await self._runs.of_organization(request.match_info["run_id"], organization)
         await self._wait_for_lists()
         if not isinstance(run, ArchivedRun) and not self._run_index.has(run.name, run.namespace):
-            # It may have left the cluster since it was read, and its deliveries with it.
+            # It may have left the cluster since it was read.
             run = await self._runs.of_organization(run.name, organization)
         if isinstance(run, ArchivedRun):
             return self._page_of(run.deliveries(), page)
@@ -94,7 +94,7 @@ class DeliveryRoutes:
         return json_response(DeliveryList(data=shown, pagination=pagination))
 
     def _page_of(self, deliveries: Sequence[Delivery], page: Page) -> web.Response:
-        """Of an archived run: no replay of any of them is under way."""
+        """Render deliveries of an archived run."""
         shown = [DeliveryShape.of(each) for each in page.cut(deliveries)]
         return json_response(DeliveryList(data=shown, pagination=page.of(len(deliveries))))
 
@@ -158,7 +158,7 @@ class DeliveryRoutes:
 
 
 def _newest_first(delivery: Delivery) -> tuple[int, bytes]:
-    """As the index sorts them."""
+    """Sort key with the order of the index."""
     return -delivery.listed_at, bytes(255 - byte for byte in packed_id("evt", delivery.event.event_id) or b"")
 
 

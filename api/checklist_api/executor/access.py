@@ -1,4 +1,4 @@
-"""Authorizes the executor API: the bearer of the run's token, within the rates of an address and of a run."""
+"""Authorizes the executor API: the token of the run, and rate limits of address and run."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -22,15 +22,15 @@ _ORGANIZATION: Final = web.RequestKey("link_owner", Organization)
 
 
 class ExecutorGate:
-    """Lets in who has the link."""
+    """Guards routes of the executor API."""
 
     def __init__(self, gate: Gate, link_owners: LinkOwners) -> None:
         self._gate = gate
         self._link_owners = link_owners
 
     def guarded(self, handler: Handler, *, counted: bool = True) -> Handler:
-        """Limited per address, for bearers of the run's token, and limited per run: with a token that was passed on,
-        many addresses together get no further than one. `counted`: False where the handler counts for the run."""
+        """Guard a route: rate limited by address, token of the run, rate limited by run (shared by all addresses that
+        use the token). `counted`: False if the handler counts for the run."""
 
         async def authorized(request: web.Request) -> web.StreamResponse:
             request[_ORGANIZATION] = await self._organization(request)
@@ -41,8 +41,8 @@ class ExecutorGate:
         return self._gate.public(authorized)
 
     async def _organization(self, request: web.Request) -> Organization:
-        """Whose run the token opens. Raises Unauthorized: one answer for whatever is wrong, also for a run that does
-        not exist."""
+        """Return the organization of the token's run. Raises Unauthorized, the same for all causes, also for a run that
+        does not exist."""
         given = request.headers.getall("Authorization", [])
         scheme, _, token = given[0].partition(" ") if len(given) == 1 else ("", "", "")
         run_id = request.match_info["run_id"]
@@ -51,22 +51,22 @@ class ExecutorGate:
             organization = await self._link_owners.of(run_id, token)
         if organization is None:
             raise Unauthorized(
-                "The token of the run's link is missing or not valid.", headers={"WWW-Authenticate": "Executor"}
+                "The token of the run's link is missing or invalid.", headers={"WWW-Authenticate": "Executor"}
             )
         charge_to(organization.name)
         return organization
 
 
 def organization_of(request: web.Request) -> Organization:
-    """The one whose run the bearer of the link has in hands; for handlers that the gate guards."""
+    """Return the organization of the request's run, in guarded handlers."""
     return request[_ORGANIZATION]
 
 
-def given_op_id(request: web.Request) -> str | None:
-    """The op_id of the query or the header; a body may have it too. Raises InvalidParameter."""
+def requested_op_id(request: web.Request) -> str | None:
+    """Return the op_id of query or header; the body may have it, too. Raises InvalidParameter."""
     given = {*request.query.getall("op_id", []), *request.headers.getall("Op-Id", [])}
     if len(given) > 1:
-        problem = Problem("op_id", "ambiguous", "It is given more than once, and not the same.")
+        problem = Problem("op_id", "ambiguous", "op_id is given with different values.")
         raise InvalidParameter(details=[problem])
     op_id = next(iter(given), None)
     if op_id is not None and (wrong := op_id_problem(op_id)):

@@ -1,7 +1,7 @@
-"""`POST operations`: applies a queue of operations in one request and one write; each gets its own result.
+"""`POST operations`: applies a queue of operations in one request and one write, with a result for each.
 
-The request is refused as a whole when it is no batch, or when its sender may not answer this run. What is wrong with
-one operation is the result of that one, and those after it are done all the same.
+The request is refused as a whole if it is malformed or its sender may not answer the run. An error of one operation is
+reported in its result and does not affect the others.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +30,7 @@ from ..runs.access import RunAccess
 from . import commands
 from .access import BASE, ExecutorGate, organization_of
 from .member import ExecutorMembers
-from .models import MAX_BATCH, BatchResult, OperationDone, OperationRefused, answer_kept
+from .models import MAX_BATCH, BatchResult, OperationDone, OperationRefused, stored_answer
 
 _OF_STEP: Final[Mapping[str, Callable[[str, dict[str, Any], str | None], Command]]] = {
     "answer": commands.answer_step,
@@ -43,19 +43,19 @@ _OF_RUN: Final[Mapping[str, Callable[[dict[str, Any], str | None], Command]]] = 
     "cancel": commands.cancel,
 }
 BATCHED: Final = (*_OF_STEP, *_OF_RUN)
-"""What `type` may be."""
+"""Values of `type`."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchOperation:
-    """One of the batch. `command`: what it asks for, or what is wrong with it without knowing the run."""
+    """An operation of the batch. `command`: the parsed command, or its error."""
 
     body: dict[str, Any]
     command: Command | ServiceError
 
 
 def read_operations(body: dict[str, Any]) -> list[BatchOperation]:
-    """Raises MissingField, ValidationFailed: all that makes it no batch of operations."""
+    """Parse the batch. Raises MissingField, ValidationFailed if it is malformed as a whole."""
     require_members(body, "operations")
     given = body["operations"]
     if not isinstance(given, list):
@@ -71,7 +71,7 @@ def read_operations(body: dict[str, Any]) -> list[BatchOperation]:
 
 
 def _problems(path: str, given: object) -> list[Problem]:
-    """Why it is no operation: it needs an op_id, a type, and a step where it is about one."""
+    """Validate the op_id, type and step_id of an operation."""
     if not isinstance(given, dict):
         return [Problem(path, "wrong_type", f"Must be an object, not {json_type_name(given)}.")]
     problems, needed = [], ["op_id", "type"]
@@ -100,7 +100,7 @@ def _command(body: dict[str, Any]) -> Command | ServiceError:
 
 
 class ExecutorBatch:
-    """The handler; called with the right token only."""
+    """The handler; requires the gate."""
 
     def __init__(
         self, runs: RunAccess, members: ExecutorMembers, gate: Gate, photo_url: PhotoUrl, clock: Clock
@@ -112,7 +112,7 @@ class ExecutorBatch:
         self._clock = clock
 
     def add_to(self, router: web.UrlDispatcher, gate: ExecutorGate) -> None:
-        # The handler counts for the run, once it knows how many operations there are.
+        # The handler counts for the run, because the number of operations is in the body.
         router.add_post(f"{BASE}/operations", gate.guarded(self.apply, counted=False))
 
     async def apply(self, request: web.Request) -> web.StreamResponse:
@@ -122,7 +122,7 @@ class ExecutorBatch:
         except ServiceError:
             await self._gate.count_run(run_id)
             raise
-        # As many as they would count singly.
+        # Same count as for separate requests.
         await self._gate.count_run(run_id, len(operations))
         member: str | None = None
 
@@ -132,8 +132,8 @@ class ExecutorBatch:
             return member
 
         asked = [each.command for each in operations if isinstance(each.command, Command)]
-        batch = await self._runs.change_in_turn_by_link(run_id, organization_of(request), asked, who)
-        # Then all were refused for it, and the answer discloses nothing of the run.
+        batch = await self._runs.change_batch_by_link(run_id, organization_of(request), asked, who)
+        # In this case all were refused; the response must not disclose the run.
         require_assignee(batch.change.run, member)
         return json_response(self._view(operations, batch))
 
@@ -152,14 +152,14 @@ class ExecutorBatch:
         body = operation.body
         if isinstance(outcome, ServiceError):
             if isinstance(outcome, Unprocessable) and outcome is operation.command and body["type"] == "answer":
-                outcome = with_the_values_problems(outcome, definition, body["step_id"], body.get("value"))
+                outcome = with_value_problems(outcome, definition, body["step_id"], body.get("value"))
             return OperationRefused(op_id=body["op_id"], status=outcome.status, **outcome.as_body())
-        answer = answer_kept(run, body["step_id"], self._photo_url) if body["type"] == "answer" else None
+        answer = stored_answer(run, body["step_id"], self._photo_url) if body["type"] == "answer" else None
         return OperationDone(op_id=body["op_id"], status=200, replayed=outcome.replayed, answer=answer)
 
 
-def with_the_values_problems(error: Unprocessable, definition: Definition, step_id: str, value: Any) -> Unprocessable:
-    """The same error with what is wrong about the answer's value too: all problems are listed at once."""
+def with_value_problems(error: Unprocessable, definition: Definition, step_id: str, value: Any) -> Unprocessable:
+    """Add the problems of the answer's value, so that all problems are reported at once."""
     step = next((step for _, step in definition.steps() if step.id == step_id), None)
     problems = [problem for problem in error.details or () if isinstance(problem, Problem)]
     try:

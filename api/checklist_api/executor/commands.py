@@ -1,7 +1,7 @@
-"""Makes commands from an executor's requests.
+"""Parses commands from executor requests.
 
-Its model says what can be said without the run: shapes, lengths, the e-mail address. What the checklist itself says of
-a value, a step or the end of the run is up to `runs.lifecycle.decide`. All raise MissingField and ValidationFailed.
+The models check what does not depend on the run: types, lengths, e-mail addresses. `runs.lifecycle.decide` checks
+everything else. All functions raise MissingField and ValidationFailed.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ Body = Mapping[str, Any]
 
 
 def answer_step(step_id: str, body: Body, op_id: str | None) -> AnswerStep:
-    """Raises AnswerInvalid when nothing but the location is wrong."""
+    """Raises AnswerInvalid if only the location is invalid."""
     try:
         asked = AnswerRequest.read(body, op_id=op_id)
     except ValidationFailed as error:
@@ -48,13 +48,13 @@ def skip_step(step_id: str, body: Body, op_id: str | None) -> SkipStep:
 
 
 def remove_photos(step_id: str, photo_index: int | None, body: Body, op_id: str | None) -> RemovePhotos:
-    """`photo_index`: that of the query."""
+    """`photo_index`: from the query."""
     asked = RemovePhotosRequest.read(body, op_id=op_id, photo_index=photo_index)
     index = photo_index if asked.photo_index is None else asked.photo_index
     return RemovePhotos(step_id=step_id, photo_index=index, op_id=asked.op_id or op_id)
 
 
-def take_drawing_back(body: Body, op_id: str | None) -> DrawSignature:
+def remove_drawing(body: Body, op_id: str | None) -> DrawSignature:
     return DrawSignature(photo=None, op_id=_op_id(body, op_id))
 
 

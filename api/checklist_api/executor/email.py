@@ -1,4 +1,4 @@
-"""Recognizes e-mail addresses."""
+"""Validates e-mail addresses."""
 
 import re
 import unicodedata
@@ -10,8 +10,8 @@ _LOCAL_PART: Final = re.compile(r"[^\s@.,:;<>()\[\]\\\"\x00-\x1f\x7f]+(?:\.[^\s@
 
 
 def is_email_address(text: str) -> bool:
-    """Whether mail could be sent there: a dotted local part of at most 64 characters, and a domain name of at least
-    two labels, international ones included. Quoted local parts and address literals are left out on purpose."""
+    """Whether `text` is a dotted local part of at most 64 characters and a domain name of at least two labels, also
+    internationalized. Quoted local parts and address literals are rejected on purpose."""
     local, at, domain = text.rpartition("@")
     if not at or len(local) > 64 or _LOCAL_PART.fullmatch(local) is None:
         return False

@@ -1,9 +1,8 @@
-"""Finds the member who answers a run for members (`identity_required: member`): by the session, besides the token.
+"""Finds the member who answers a run for members (`identity_required: member`), by session in addition to the token.
 
-Of runs of other modes nothing is asked, and the cookie is not looked at: nobody who happens to be signed in is named by
-surprise. The order of refusals: no session 401 `sign_in_required`, nobody of this organization 404 (byte for byte as if
-there were no such run), a write of another site 403 `request_forged`; then `decide`, which knows to whom the run is
-assigned (403 `assigned_to_another`). Which role a member has plays no part.
+For other runs the cookie is ignored, so that signed-in people stay anonymous. Checks in this order: session (401
+`sign_in_required`), membership (404, identical to that of a run that does not exist), CSRF protection of writes (403
+`request_forged`), then assignment in `decide` (403 `assigned_to_another`). Any role suffices.
 """
 
 from typing import Final
@@ -22,15 +21,13 @@ from ..organizations.directory import Organization, OrganizationDirectory
 from ..runs.access import Who
 
 ANSWERING_MEMBER: Final = "Answering-Member"
-"""Header of a write: the member who gave the answer, when that was not at once. Somebody else, who is signed in on the
-device by now, does not send it as their own."""
+"""Header of a write: the member who gave the answer, if it was queued. Prevents that another member, signed in on the
+device since, sends it as their own."""
 _SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
 
 
 @define(kw_only=True, eq=False, repr=False, slots=False)
 class ExecutorMembers:
-    """Finds the member behind a request of the executor API."""
-
     _gate: DashboardGate
     _sessions: SessionStore
     _organizations: OrganizationDirectory
@@ -38,7 +35,7 @@ class ExecutorMembers:
     _base_url: str
 
     async def answering(self, request: web.Request, run: Run) -> Member | None:
-        """None: the run is for others than members.
+        """Return the member; None if the run is not for members.
 
         Raises SignInRequired, RunExpired, RunNotFound, RequestForged, AssignedToAnother, KubeError.
         """
@@ -61,7 +58,7 @@ class ExecutorMembers:
         return member
 
     def who(self, request: web.Request) -> Who:
-        """For commands: whose they are."""
+        """Return a function that finds the member id for commands."""
 
         async def member_id(run: Run) -> str | None:
             member = await self.answering(request, run)
@@ -70,7 +67,7 @@ class ExecutorMembers:
         return member_id
 
     def _sign_in_required(self, run: Run, organization: Organization) -> SignInRequired | RunExpired:
-        """Says who asks, and where to sign in. That a run has expired is public: its preview says so."""
+        """Return the error with details for the sign-in page; RunExpired for an expired run (public by its preview)."""
         if run.phase_at(self._clock()) is RunPhase.EXPIRED:
             return RunExpired()
         return SignInRequired(
@@ -85,8 +82,8 @@ class ExecutorMembers:
         )
 
     def _require_own_page(self, request: web.Request) -> None:
-        """The run's token is in a header that no other site can write; this is for a browser that says so itself."""
+        """Check the browser's fetch metadata, in addition to the token's header that other sites cannot set."""
         try:
             self._gate.require_own_page(request)
         except RequestForged:
-            raise RequestForged("The request does not come from the checklist's own page.") from None
+            raise RequestForged("The request was not made by the checklist's page.") from None

@@ -1,4 +1,4 @@
-"""Requests and answers of the executor API (contract section 6)."""
+"""Requests and responses of the executor API (contract section 6)."""
 
 import unicodedata
 from datetime import datetime
@@ -25,7 +25,7 @@ from .email import is_email_address
 
 
 class SignedInAs(Shape):
-    """The member who looks at a run for members."""
+    """The signed-in member, in a run for members."""
 
     user_id: UserId
     name: str
@@ -37,35 +37,35 @@ class SignedInAs(Shape):
 
 
 class ExecutorRun(Shape):
-    """A run as its executor sees it: the verbatim snapshot of the checklist and everything answered so far."""
+    """A run for its executor: the snapshot of the checklist and all answers."""
 
     run_id: RunId
     status: RunStatusName
     template_id: TemplateId
     template_v: Version = Field(description="Version captured at dispatch.")
-    template: Definition = Field(description="The checklist, as it was at dispatch.")
-    created_by_name: str = Field(description="Who sends it.")
+    template: Definition = Field(description="Snapshot of the checklist at dispatch.")
+    created_by_name: str = Field(description="Name of the sender.")
     created_at: Moment
     started_at: Moment | None = Field(description="First answer or skip.")
     completed_at: Moment | None
     cancelled_at: Moment | None
     cancel_reason: str | None
-    expires_at: Moment | None = Field(description="From this instant on nothing more is taken; null: never.")
+    expires_at: Moment | None = Field(description="From this time on changes are refused; null: never.")
     assigned_to: UserId | None
     executor_identity: Identity
     signed_in_as: SignedInAs | None = Field(
-        description="Whose session the request has, in a run for members; null in all others, whoever is signed in."
+        description="The signed-in member, in a run for members; null in all other runs."
     )
     answers: dict[str, Answer] = Field(
-        description="By step id; also of steps that do not apply now, until the run is completed."
+        description="By step id. Includes answers of steps that do not apply, until the run is completed."
     )
     signature: Signature | None
-    signature_drawing: str | None = Field(description="Signed address of a drawn signature that waits for submit.")
+    signature_drawing: str | None = Field(description="Signed URL of a drawn signature, until submit.")
     receipt: Receipt | None
     progress: RunProgress
-    applicable_steps: list[StepId] = Field(description="Steps whose condition holds now, in order.")
+    applicable_steps: list[StepId] = Field(description="Steps whose condition is met, in order.")
     skipped_steps: list[StepId]
-    missing_steps: list[StepId] = Field(description="Steps without which the run cannot be submitted, in order.")
+    missing_steps: list[StepId] = Field(description="Required steps without an answer, in order.")
 
     @classmethod
     def of(
@@ -78,8 +78,10 @@ class ExecutorRun(Shape):
         *,
         signed_in: Member | None = None,
     ) -> Self:
-        """Nothing of the owner is in it but the name that the preview shows: no executor_ref, no organization, no
-        webhook. `signed_in`: who looks at a run for members."""
+        """Render a run without data of the owner (executor_ref, organization, webhook), except the sender's name.
+
+        `signed_in`: the member, in a run for members.
+        """
         status, resolved, state = run.status, run.admitted_as, RunState.of(run, definition, now, photo_url)
         return cls(
             **vars(state),
@@ -103,19 +105,19 @@ class ExecutorRun(Shape):
 
 
 class RunState(Shape):
-    """The run without its answers."""
+    """A run without its answers."""
 
     run_id: RunId
     status: RunStatusName
     progress: RunProgress
-    applicable_steps: list[StepId] = Field(description="Steps whose condition holds now, in order.")
+    applicable_steps: list[StepId] = Field(description="Steps whose condition is met, in order.")
     skipped_steps: list[StepId]
-    signature_drawing: str | None = Field(description="Signed address of a drawn signature that waits for submit.")
+    signature_drawing: str | None = Field(description="Signed URL of a drawn signature, until submit.")
     receipt: Receipt | None
 
     @classmethod
     def of(cls, run: Run, definition: Definition, now: datetime, photo_url: PhotoUrl, **more: Any) -> Self:
-        """`more`: the fields of a subclass."""
+        """`more`: fields of a subclass."""
         status = run.status
         applicable = applicable_step_ids(definition, status.answers, status.skipped_steps)
         return cls(
@@ -131,57 +133,57 @@ class RunState(Shape):
 
 
 class RunChange(RunState):
-    """What became of the run."""
+    """A run after a change."""
 
-    replayed: bool = Field(description="Whether this op_id was applied before; then nothing was changed.")
+    replayed: bool = Field(description="Whether this op_id was applied before; nothing was changed then.")
 
 
 class AnswerChange(RunChange):
-    """What became of the run, and the answer as it is kept now."""
+    """A run after a change, with the answer."""
 
-    answer: Answer | None = Field(description="null when a later operation took it away.")
+    answer: Answer | None = Field(description="The stored answer; null if a later operation removed it.")
 
 
 class PhotoChange(AnswerChange):
-    """What became of the run, the answer as it is kept now, and the photo of this upload."""
+    """A run after an upload, with the answer and the photo."""
 
-    photo: Photo | None = Field(description="null when a later operation took it away.")
+    photo: Photo | None = Field(description="The uploaded photo; null if a later operation removed it.")
 
 
-def answer_kept(run: Run, step_id: str, photo_url: PhotoUrl) -> Answer | None:
-    """None when a later operation took it away."""
+def stored_answer(run: Run, step_id: str, photo_url: PhotoUrl) -> Answer | None:
+    """Return the stored answer; None if a later operation removed it."""
     answer = run.status.answers.get(step_id)
     return None if answer is None else Answer.of(answer, photo_url)
 
 
 class OperationDone(Shape):
-    """An operation of a batch that is kept."""
+    """A successful operation of a batch."""
 
     op_id: str
     status: Literal[200]
-    replayed: bool = Field(description="Whether this op_id was applied before; then nothing was changed.")
+    replayed: bool = Field(description="Whether this op_id was applied before; nothing was changed then.")
     answer: Answer | None = Field(
-        description="Of an answer, as it is kept after the batch; null when a later operation took it away, and of all "
+        description="For an answer: the stored answer after the batch, null if a later operation removed it. Null for "
         "other types."
     )
 
 
 class OperationRefused(Shape):
-    """An operation of a batch that changed nothing: status and error as the single request would have had."""
+    """A refused operation of a batch, with the status and error of a separate request."""
 
     model_config = ConfigDict(json_schema_extra=without_details_default)
 
     op_id: str
-    status: int = Field(ge=400, le=599, description="503: neither this one nor those after it; send them again later.")
+    status: int = Field(ge=400, le=599, description="503: this and all following ones were not applied; retry later.")
     error: str = Field(description="Machine-readable code.")
     message: str = Field(description="Human-readable text.")
     details: Absentable[list[ProblemShape]] = optional("All problems at once.")
 
 
 class BatchResult(RunState):
-    """What became of the run, and of each operation."""
+    """A run after a batch, with the result of each operation."""
 
-    results: list[OperationDone | OperationRefused] = Field(description="One for each operation, in the same order.")
+    results: list[OperationDone | OperationRefused] = Field(description="One per operation, in the same order.")
 
 
 MAX_BATCH: Final = 200
@@ -199,14 +201,14 @@ def _only_one(op_id: object, info: ValidationInfo) -> object:
 
 
 def _only_one_index(index: object, info: ValidationInfo) -> object:
-    """An index that was meant must never go unread: without one, all photos of the step go."""
+    """Reject an ambiguous index, because an ignored one would remove all photos of the step."""
     given = (info.context or {}).get("photo_index")
     if index is None:
         return None
     if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index <= MAX_PHOTO_INDEX:
         raise wrong("wrong_type", "Must be the index of a photo: a whole number from 0 on.")
     if given is not None and given != index:
-        raise wrong("ambiguous", "The body has another photo_index than the query.")
+        raise wrong("ambiguous", "photo_index differs between body and query.")
     return index
 
 
@@ -218,7 +220,7 @@ def _location(geo: object) -> object:
 
 
 def _trimmed(longest: int) -> BeforeValidator:
-    """Text without the space around it."""
+    """Strip white space and limit the length."""
 
     def check(value: object) -> object:
         if value is None:
@@ -252,33 +254,33 @@ def _address(email: object) -> object:
     return email
 
 
-# Validators that come before are called from the last to the first.
+# BeforeValidators run from last to first.
 PersonName = Annotated[
     str, Field(min_length=1, max_length=MAX_NAME), BeforeValidator(_visible_line), _trimmed(MAX_NAME)
 ]
-"""One line of which something can be seen."""
+"""One line with visible text."""
 
 
 class Operation(RequestModel):
-    """A change that can be sent again without harm."""
+    """An idempotent change."""
 
     op_id: Annotated[OpId | None, BeforeValidator(_only_one)] = Field(
         default=None,
-        description="Made by the client, a new one for each wish. Sent again, it answers 200 and changes nothing; with "
-        "another request it is refused (422 `idempotency_key_reused`). Without it each request is a new operation. "
-        "May also be given as the query parameter `op_id` or the header `Op-Id`.",
+        description="Unique id of the operation, chosen by the client. A repetition answers 200 and changes nothing; "
+        "with another request it is refused (422 `idempotency_key_reused`). Without it each request is a new "
+        "operation. May also be sent as the query parameter `op_id` or the header `Op-Id`.",
     )
 
 
 class AnswerRequest(Operation):
-    value: JsonValue = Field(description="The answer; its shape depends on the step's type, see Answer.")
+    value: JsonValue = Field(description="The answer; its type depends on the step's type, see Answer.")
     geo: Annotated[Geo | None, BeforeValidator(_location)] = Field(
-        default=None, description="Where it is answered; null when denied, which a step with `geo_required` refuses."
+        default=None, description="Location of the answer; null if denied, which a step with `geo_required` refuses."
     )
 
 
 class IdentityRequest(Operation):
-    """Who answers: asked for when `execution.identity_required` is external."""
+    """The person who answers, for `execution.identity_required` external."""
 
     name: PersonName = Field(description="The person's name.")
     email: Annotated[str, Field(max_length=MAX_EMAIL), BeforeValidator(_address), _trimmed(MAX_EMAIL)] = Field(
@@ -287,12 +289,12 @@ class IdentityRequest(Operation):
 
 
 class SignatureRequest(RequestModel):
-    name: PersonName = Field(description="The typed name of who signs.")
+    name: PersonName = Field(description="The signer's typed name.")
 
 
 class SubmitRequest(Operation):
     signature: SignatureRequest | None = Field(
-        default=None, description="Needed when `settings.signature_on_complete` is true."
+        default=None, description="Required if `settings.signature_on_complete` is true."
     )
 
 
@@ -300,19 +302,19 @@ class RemovePhotosRequest(Operation):
     photo_index: Annotated[Annotated[int, Field(ge=0, le=MAX_PHOTO_INDEX)] | None, BeforeValidator(_only_one_index)] = (
         Field(
             default=None,
-            description="Which one; absent: all of them. May also be given as the query parameter `photo_index`.",
+            description="Index of the photo; all if absent. May also be sent as the query parameter `photo_index`.",
         )
     )
 
 
 class CancelRequest(Operation):
     reason: Annotated[Annotated[str, Field(max_length=MAX_REASON)] | None, _trimmed(MAX_REASON)] = Field(
-        default=None, description="Why, in the person's own words."
+        default=None, description="Reason, as free text."
     )
 
 
 BatchOpId = Annotated[
-    str, Field(min_length=1, max_length=MAX_OP_ID, description="Made by the client, a new one for each wish. Required.")
+    str, Field(min_length=1, max_length=MAX_OP_ID, description="Unique id of the operation, chosen by the client.")
 ]
 
 
@@ -323,7 +325,7 @@ class BatchedAnswer(AnswerRequest):
 
 
 class BatchedClear(BaseModel):
-    """Takes an answer or a skip back."""
+    """Removes an answer or a skip."""
 
     op_id: BatchOpId
     type: Literal["clear"]
@@ -358,6 +360,4 @@ BatchedOperation = Annotated[
 
 
 class BatchRequest(BaseModel):
-    operations: list[BatchedOperation] = Field(
-        min_length=1, max_length=MAX_BATCH, description="In the order in which they are to be done."
-    )
+    operations: list[BatchedOperation] = Field(min_length=1, max_length=MAX_BATCH, description="Applied in this order.")

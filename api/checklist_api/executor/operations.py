@@ -27,12 +27,12 @@ from .models import MAX_BATCH
 TAG: Final = "Executor"
 OP_ID_SCHEMA: Final = {"type": "string", "minLength": 1, "maxLength": MAX_OP_ID}
 OP_ID_PARAMETERS: Final = (
-    query("op_id", OP_ID_SCHEMA, "The op_id, where a body is inconvenient.", examples.OP_ID),
-    header("Op-Id", OP_ID_SCHEMA, "The op_id, where a body is inconvenient.", examples.OP_ID),
+    query("op_id", OP_ID_SCHEMA, "The op_id, for requests without a body.", examples.OP_ID),
+    header("Op-Id", OP_ID_SCHEMA, "The op_id, for requests without a body.", examples.OP_ID),
     header(
         ANSWERING_MEMBER,
         {"type": "string"},
-        "In a run for members, for what was given a while ago: the member who gave it. Anybody else's session is "
+        "For queued operations in a run for members: the member who made the change. The session of another member is "
         "refused (403 `assigned_to_another`).",
         USER_ID,
     ),
@@ -72,16 +72,16 @@ EXECUTOR_OPERATIONS: Final = tagged(
         f"get {BASE}",
         "getExecutorRun",
         "The checklist and its state",
-        Reply(200, "The run as its executor sees it.", models.ExecutorRun, _RUNS),
-        "The verbatim snapshot of the checklist with everything answered so far. Looking changes nothing.",
+        Reply(200, "The run.", models.ExecutorRun, _RUNS),
+        "The snapshot of the checklist with all answers. Does not change the run.",
         errors=(RunNotFound(), RunExpired()),
     ),
     Operation(
         f"post {BASE}/open",
         "openExecutorRun",
-        "Say that the link was opened",
+        "Record that the link was opened",
         changed("The run.", examples.CHANGE),
-        "Changes no status. When a member of the organization opens a run for members, it is assigned to them.",
+        "Does not change the status. A run for members is assigned to the member who opens it first.",
         parameters=OP_ID_PARAMETERS,
         body=ONLY_OP_ID,
         errors=tuple(error for error in WRITE_ERRORS if not isinstance(error, RunClosed) and error is not _REUSED),
@@ -89,9 +89,9 @@ EXECUTOR_OPERATIONS: Final = tagged(
     Operation(
         f"put {BASE}/identity",
         "putExecutorIdentity",
-        "Say who answers",
-        changed("Kept.", examples.CHANGE),
-        "Needed before the first answer when `execution.identity_required` is external.",
+        "Set the executor's identity",
+        changed("Stored.", examples.CHANGE),
+        "Required before the first answer when `execution.identity_required` is external.",
         parameters=OP_ID_PARAMETERS,
         body=Body(models.IdentityRequest, {"external executor": examples.IDENTITY_REQUEST}),
         errors=(
@@ -108,13 +108,13 @@ EXECUTOR_OPERATIONS: Final = tagged(
         "Answer a step",
         Reply(
             200,
-            "Kept. `replayed` is true when this op_id was kept before.",
+            "Stored. `replayed` is true if this op_id was applied before.",
             models.AnswerChange,
             {"answered": examples.ANSWERED, "replayed": examples.ANSWERED | {"replayed": True}},
         ),
-        "The first answer starts the run. Answering again replaces the answer, and is a new event with the next "
-        "revision; with several devices the last one wins, step by step. Steps whose condition does not hold now "
-        "take no answer.",
+        "The first answer starts the run. A further answer replaces the previous one and is a new event with the next "
+        "revision; with several devices, the last write per step wins. Steps whose condition is not met take no "
+        "answer.",
         parameters=OP_ID_PARAMETERS,
         body=Body(models.AnswerRequest, {"number with a location": examples.ANSWER_REQUEST, "yes": {"value": True}}),
         errors=(
@@ -131,9 +131,9 @@ EXECUTOR_OPERATIONS: Final = tagged(
     Operation(
         f"delete {BASE}/answers/{{step_id}}",
         "deleteAnswer",
-        "Take an answer or a skip back",
-        changed("Taken back; also when there was nothing.", examples.CHANGE),
-        "Makes no event.",
+        "Remove an answer or a skip",
+        changed("Removed, or there was none.", examples.CHANGE),
+        "Creates no event.",
         parameters=OP_ID_PARAMETERS,
         body=ONLY_OP_ID,
         errors=(*WRITE_ERRORS, NO_STEP),
@@ -142,8 +142,8 @@ EXECUTOR_OPERATIONS: Final = tagged(
         f"post {BASE}/steps/{{step_id}}/skip",
         "skipStep",
         "Skip a step",
-        changed("Skipped; also when it was before.", examples.SKIPPED),
-        "Only a step that is not required, in a checklist whose `settings.allow_skip` is true.",
+        changed("Skipped, or skipped before.", examples.SKIPPED),
+        "Only for optional steps, and if `settings.allow_skip` is true.",
         parameters=OP_ID_PARAMETERS,
         body=ONLY_OP_ID,
         errors=(
@@ -161,8 +161,8 @@ EXECUTOR_OPERATIONS: Final = tagged(
         "submitRun",
         "Submit the checklist",
         changed("The run is completed.", examples.SUBMITTED),
-        "All required steps that apply need an answer. The first submit wins. Answers to steps that do not apply "
-        "leave the run.",
+        "All required steps that apply need an answer. The first submit wins. Answers to steps that do not apply are "
+        "removed.",
         parameters=OP_ID_PARAMETERS,
         body=Body(
             models.SubmitRequest,
@@ -180,9 +180,9 @@ EXECUTOR_OPERATIONS: Final = tagged(
     Operation(
         f"post {BASE}/cancel",
         "cancelExecutorRun",
-        "Give up the checklist",
+        "Cancel the checklist",
         changed("The run is cancelled.", examples.CANCELLED),
-        "Final. What was answered so far goes to the owner.",
+        "Final. The owner receives the answers given so far.",
         parameters=OP_ID_PARAMETERS,
         body=Body(models.CancelRequest, {"with a reason": examples.CANCEL_REQUEST}, required=False),
         errors=WRITE_ERRORS,
@@ -190,18 +190,18 @@ EXECUTOR_OPERATIONS: Final = tagged(
     Operation(
         f"post {BASE}/operations",
         "applyOperations",
-        "Do several operations in order",
+        "Apply several operations in order",
         Reply(
             200,
-            "Each was done or refused, as its result says.",
+            "Each operation was applied or refused; see its result.",
             models.BatchResult,
             {"one done, one refused": examples.BATCH_RESULT},
         ),
-        f"For a queue that waited for a network: at most {MAX_BATCH} operations and {MAX_BODY_BYTES // 1024} KiB. They "
-        "are decided one after the other as if each had come alone, make the same events, and are written together. A "
-        "refused one does not stop those after it. One that cannot be taken now (503) does: all after it have the same "
-        "result, so that nothing is overtaken. The whole batch can be sent again without harm. It counts as one "
-        "request of its address, and as one of the run for each operation.",
+        f"For queues of offline clients: at most {MAX_BATCH} operations and {MAX_BODY_BYTES // 1024} KiB. They are "
+        "decided in order like separate requests, create the same events, and are written together. A refused one does "
+        "not affect those after it. One that cannot be applied now (503) does: all after it have the same result, to "
+        "preserve the order. The batch can be repeated safely. It counts as one request of its address, and as one of "
+        "the run per operation.",
         parameters=OP_ID_PARAMETERS[2:],
         body=Body(models.BatchRequest, {"an answer and a skip": examples.BATCH_REQUEST}),
         errors=(

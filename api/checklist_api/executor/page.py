@@ -1,7 +1,7 @@
-"""Renders the page behind a run's link: the app's shell, with the run's preview filled in.
+"""Renders the page behind a run's link: the app's shell with the run's preview.
 
-The link's fragment never leaves the browser, so this can hold no more than the preview does. It is what messengers
-read, what is seen until the app has started, and all there is where scripts do not run.
+The link's fragment never leaves the browser, so the page contains the public preview only. It is shown by messengers,
+until the app has started, and without JavaScript.
 """
 
 from dataclasses import dataclass
@@ -34,19 +34,19 @@ BARE_SHELL: Final = f"""<!doctype html>
 </body>
 </html>
 """
-"""For a checkout in which the app was not built: the page shows the preview, and takes no answers."""
+"""Used if the app was not built: shows the preview only."""
 _STYLE: Final = f'<link rel="stylesheet" href="../pages/{STYLE_NAME}">'
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutorPage:
-    """Writes the page. `shell` is the built index.html, None when the app was not built."""
+    """Renders the page. `shell`: the built index.html; None if the app was not built."""
 
     shell: str | None
     apps: AppLinks
 
     def empty(self) -> str:
-        """The shell of no run in particular: the service worker keeps it for when there is no network."""
+        """Render the shell without a run, which the service worker caches for offline use."""
         return self._filled("Checklist", "", "", ENGLISH)
 
     def of_run(self, preview: RunPreview, texts: PageTexts) -> str:
@@ -82,7 +82,7 @@ class ExecutorPage:
         return f'{install}{note if self.shell is not None else ""}\n<p class="hint">{texts.keep_it}</p>'
 
     def _filled(self, title: str, head: str, card: str, texts: PageTexts) -> str:
-        """All that is inserted is escaped already. With the app there, its own style applies where scripts run."""
+        """Fill the shell with escaped content. With the app, the fallback style applies without JavaScript only."""
         style = _STYLE if self.shell is None else f"<noscript>{_STYLE}</noscript>"
         robots = '<meta name="robots" content="noindex, nofollow">\n'
         body = ""
@@ -102,7 +102,7 @@ class ExecutorPage:
         return page
 
     def _store_metadata(self) -> str:
-        """Where the app is to be had: for the browser's own banner, and for the page (`kit/install.ts`)."""
+        """Return metadata of app stores, for browsers and for the page (`kit/install.ts`)."""
         tags = ""
         if self.apps.apple_store_id:
             tags += f'<meta name="apple-itunes-app" content="app-id={self.apps.apple_store_id}">\n'
@@ -113,7 +113,7 @@ class ExecutorPage:
 
 
 def _open_graph(title: str, description: str) -> str:
-    """Metadata that messengers show for the link: only what the public preview has."""
+    """Return Open Graph metadata with content of the public preview."""
     return f"""<meta name="description" content="{escape(description)}">
 <meta property="og:type" content="website">
 <meta property="og:title" content="{escape(title)}">

@@ -1,7 +1,7 @@
-"""`/r/...`: the app for executors, and the page that it is part of.
+"""`/r/...`: the executor's app and its page.
 
-The page needs no token: opening it, also by a messenger that looks for a preview, changes nothing. Whatever the page
-says of the run, the app comes with it, so that a person who has unsent answers sees what becomes of them.
+The page needs no token; opening it, also by messengers, changes nothing. Even error pages contain the app, so that a
+person with unsent answers sees their state.
 """
 
 import logging
@@ -29,23 +29,23 @@ from .page_texts import PageTexts, texts_for
 logger = logging.getLogger(__name__)
 
 _CLOSED: Final = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-# Each source has its user: blob: photos and drawings that wait for the network; data: icons in the style sheet.
+# blob: is for photos and drawings that are not uploaded yet, data: for icons in the style sheet.
 PAGE_POLICY: Final = (
     f"{_CLOSED}; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; "
     "manifest-src 'self'; worker-src 'self'; "
-    # No text becomes HTML or a script, whatever the app does: but the address of its own service worker (`updates.ts`).
+    # No text becomes HTML or a script; the policy `service-worker` is for the app's service worker (`updates.ts`).
     "require-trusted-types-for 'script'; trusted-types service-worker"
 )
-# The service worker has its own, from its own response: it fetches what the page asks for.
+# The service worker has a policy of its own, which covers its fetches.
 FILE_POLICY: Final = f"{_CLOSED}; script-src 'self'; connect-src 'self'"
-# The executor's page alone may ask for the camera and the place.
+# Only this page may use camera and location.
 PAGE_PERMISSIONS: Final = "camera=(self), geolocation=(self), microphone=(), payment=(), usb=()"
 _PLAIN: Final[Mapping[str, str]] = {}
 _BY_LANGUAGE: Final[Mapping[str, str]] = {"Vary": "Accept-Language"}
 
 
 class ExecutorApp:
-    """The handlers. Files come first: no run id looks like one of their names."""
+    """The handlers. Files have precedence: run ids do not collide with their names."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class ExecutorApp:
         router.add_get("/r/{folder}/{name}", self.file)
 
     async def page(self, request: web.Request) -> web.StreamResponse:
-        """A file of the app next to the page, the page of no run, or the page of a run."""
+        """Serve a file of the app, the page without a run, or the page of a run."""
         name = request.match_info["run_id"]
         if name == PAGE:
             return _html(self._page.empty(), cache="no-cache")
@@ -88,7 +88,7 @@ class ExecutorApp:
     async def _run_page(self, request: web.Request) -> web.StreamResponse:
         texts = texts_for(request.headers.get("Accept-Language", ""))
         try:
-            run = await self._runs.of_anybody(request.match_info["run_id"])
+            run = await self._runs.by_id(request.match_info["run_id"])
             if run.phase_at(self._clock()) is RunPhase.EXPIRED:
                 raise RunExpired()
             return _html(self._page.of_run(await self._preview(run), texts), headers=_BY_LANGUAGE)

@@ -1,7 +1,6 @@
 """Texts of the server-rendered page behind a link, by language (the app's texts are in `api/web/kit/i18n`).
 
-Whoever sees this page has no scripts, or has not got the app yet, so the browser's `Accept-Language` is all that is
-known of them.
+The language is selected by `Accept-Language`, since the app with its settings has not started.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,28 +11,28 @@ from typing import Final
 from checklist_crds.errors import RunExpired, RunNotFound, ServiceError, ServiceUnavailable
 
 Titled = tuple[str, str]
-"""A title and a sentence below it."""
+"""A title and a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageTexts:
-    """All texts of one language. `states` by the preview's status, `refusals` by the error."""
+    """The texts of one language. `states` by status, `refusals` by error."""
 
     language: str
     sender: str
     length: str
     steps: Callable[[int], str]
     about: str
-    """For messengers: how many `{steps}`, and from which `{sender}`."""
+    """Description for messengers, with `{steps}` and `{sender}`."""
     until: str
     no_end: str
     date: str
-    """For `strftime`; the day without a leading zero is `{day}`."""
+    """Format for `strftime`; `{day}` is the day without a leading zero."""
     states: Mapping[str, Titled]
     refusals: Mapping[type[ServiceError], Titled]
     get_the_app: str
     stores: tuple[str, str]
-    """Apple's and Google's, as they stand in `get_the_app`."""
+    """Names of Apple's and Google's stores for `get_the_app`."""
     no_scripts: Titled
     keep_it: str
     direction: str = "ltr"
@@ -47,7 +46,7 @@ def _counted(one: str, other: str, singular: frozenset[int] = frozenset({1})) ->
 
 
 def _arabic_steps(count: int) -> str:
-    """The plural forms of CLDR, as far as whole numbers need them."""
+    """Plural forms of CLDR for integers."""
     if count == 1:
         return "خطوة واحدة"
     if count == 2:
@@ -67,15 +66,15 @@ ENGLISH: Final = PageTexts(
     no_end="no end",
     date="{day} %B %Y, %H:%M UTC",
     states={
-        "pending": ("Not started", "Nobody has answered anything yet."),
-        "in_progress": ("Started", "Some of it is answered already."),
-        "completed": ("Completed", "The answers were submitted. There is nothing left to do."),
-        "cancelled": ("Cancelled", "It takes no more answers."),
+        "pending": ("Not started", "There are no answers yet."),
+        "in_progress": ("Started", "Some steps are answered."),
+        "completed": ("Completed", "The answers were submitted. Nothing is left to do."),
+        "cancelled": ("Cancelled", "It no longer accepts answers."),
     },
     refusals={
         RunExpired: (
             "This link has expired",
-            "The checklist takes no more answers. Ask the person who sent it for a new link.",
+            "The checklist no longer accepts answers. Ask the person who sent it for a new link.",
         ),
         RunNotFound: (
             "There is no such checklist",
@@ -91,9 +90,9 @@ ENGLISH: Final = PageTexts(
     no_scripts=(
         "To answer it, this page needs JavaScript.",
         "Allow it for this page, or open the complete link in another browser. "
-        "What is written above is all that can be shown without.",
+        "Without it, only the information above can be shown.",
     ),
-    keep_it="Whoever has the complete link can answer this checklist. Pass it on only to the person who shall do it.",
+    keep_it="Anyone with the complete link can answer this checklist. Share it only with the person who should do it.",
 )
 
 GERMAN: Final = PageTexts(
@@ -262,7 +261,7 @@ LANGUAGES: Final[Mapping[str, PageTexts]] = {
 
 
 def texts_for(accept_language: str) -> PageTexts:
-    """By `Accept-Language` (RFC 9110, section 12.5.4); English where it names nothing that there is."""
+    """Select by `Accept-Language` (RFC 9110 section 12.5.4); English by default."""
     wanted: list[tuple[float, str]] = []
     for item in accept_language.split(",")[:32]:
         tag, _, parameter = item.strip().partition(";")

@@ -23,14 +23,14 @@ _SIGNED: Final = (
     query(
         "o",
         {"type": "string"},
-        "The organization; absent in addresses of photos from before 0.1.0.",
+        "The organization; absent for photos from before 0.1.0.",
         ORGANIZATION_ID,
     ),
-    query("e", {"type": "integer"}, "When the address expires, in Unix seconds.", 1_795_244_600) | {"required": True},
+    query("e", {"type": "integer"}, "Expiry of the URL in Unix seconds.", 1_795_244_600) | {"required": True},
     query("s", {"type": "string"}, "The signature.", "2ZkYp1hD3sXq0v7Jc5tL9bWmR8fNaGuE4oKiTyHxVrQ")
     | {"required": True},
 )
-_GONE: Final = NotFound("There is no such photo, or its address has expired.")
+_GONE: Final = NotFound("Photo not found, or its URL has expired.")
 _REFUSED: Final = (
     AnswerInvalid(
         "The image is damaged and cannot be read.",
@@ -42,11 +42,11 @@ _REFUSED: Final = (
     ),
 )
 _TAKES: Final = (
-    "JPEG, PNG, WebP or HEIC, at most 10 MiB, which is decoded, turned upright and written anew without its metadata. "
-    "It may also be the one file of a form (multipart/form-data), with the op_id as a field before it. "
+    "JPEG, PNG, WebP or HEIC of at most 10 MiB. It is re-encoded upright and without metadata. Alternatively a form "
+    "(multipart/form-data) with one file, and the op_id in a field before it. "
 )
 _FULL: Final = limit_reached(LimitName.RUN_BYTES, limit=4_294_967_296, used=4_294_901_760)
-_FIRST: Final = "What can be refused without the image is refused before the body is read."
+_FIRST: Final = "Errors that do not depend on the image are returned before the body is read."
 PHOTO_OPERATIONS: Final = tagged(
     TAG,
     Access.TOKEN,
@@ -55,21 +55,20 @@ PHOTO_OPERATIONS: Final = tagged(
         "addPhoto",
         "Add a photo to an answer",
         (
-            Reply(201, "Kept.", models.PhotoChange, {"added": examples.PHOTO_ADDED}),
+            Reply(201, "Stored.", models.PhotoChange, {"added": examples.PHOTO_ADDED}),
             Reply(
                 200,
-                "This op_id was kept before.",
+                "This op_id was applied before.",
                 models.PhotoChange,
                 {"replayed": examples.PHOTO_ADDED | {"replayed": True}},
             ),
         ),
-        f"The body is one image: {_TAKES}A photo step, and a step with `photo` bounds, is answered once it has its "
-        "minimum; each further change is a new event with the next revision. To a signature step without `photo` "
-        "bounds the image is its drawing: one, which a later one replaces, and nothing without the name. A run takes "
-        "at most 500 photos and 2 GiB of them, drawings included, and 1,000 photos with those that were taken back or "
-        f"replaced. {_FIRST} Refusals of images have the codes not_an_image, "
-        "unsupported_format, truncated, damaged, too_many_pixels, too_large, too_slow, too_much_memory; others "
-        "too_many, too_large, photos_not_taken, not_applicable.",
+        f"The body is one image: {_TAKES}A photo step, or a step with `photo` bounds, is answered once it has its "
+        "minimum; each further change is a new event with the next revision. For a signature step without `photo` "
+        "bounds the image is its drawing, which replaces a previous one and requires the name. A run has at most 500 "
+        "photos and 2 GiB of images, drawings included, and 1,000 photos including removed and replaced ones. "
+        f"{_FIRST} Error codes of images: not_an_image, unsupported_format, truncated, damaged, too_many_pixels, "
+        "too_large, too_slow, too_much_memory; others: too_many, too_large, photos_not_taken, not_applicable.",
         parameters=OP_ID_PARAMETERS,
         body=Upload(),
         errors=(*WRITE_ERRORS, NO_STEP, *_REFUSED, IDENTITY_FIRST, _FULL),
@@ -77,17 +76,17 @@ PHOTO_OPERATIONS: Final = tagged(
     Operation(
         f"delete {_PHOTOS}",
         "deletePhotos",
-        "Take photos back",
+        "Remove photos",
         Reply(
             200,
-            "Taken back; also when there was nothing.",
+            "Removed, or there were none.",
             models.AnswerChange,
             {"changed": examples.ANSWERED, "replayed": examples.ANSWERED | {"replayed": True}},
         ),
-        "One photo, or without `photo_index` all of the step. The others keep their index. While the step stays "
-        "answered this is a new event.",
+        "Removes one photo, or without `photo_index` all photos of the step. The others keep their index. If the step "
+        "remains answered, this is a new event.",
         parameters=(
-            query("photo_index", {"type": "integer", "minimum": 0}, "Which one; absent: all of them.", 0),
+            query("photo_index", {"type": "integer", "minimum": 0}, "Index of the photo; all photos if absent.", 0),
             *OP_ID_PARAMETERS,
         ),
         body=Body(
@@ -108,10 +107,10 @@ PHOTO_OPERATIONS: Final = tagged(
     Operation(
         f"put {BASE}/signature",
         "putSignatureDrawing",
-        "Draw the signature on completion",
-        changed("Kept until submit; a later one replaces it.", examples.DRAWN),
+        "Upload the signature's drawing",
+        changed("Stored until submit; replaces a previous one.", examples.DRAWN),
         f"The body is one image: {_TAKES}For a checklist with `settings.signature_on_complete`. The typed name in "
-        f"submit is the signature; the drawing goes with it. {_FIRST}",
+        f"submit is the signature; the drawing is attached to it. {_FIRST}",
         parameters=OP_ID_PARAMETERS,
         body=Upload(),
         errors=(
@@ -129,8 +128,8 @@ PHOTO_OPERATIONS: Final = tagged(
     Operation(
         f"delete {BASE}/signature",
         "deleteSignatureDrawing",
-        "Take the drawn signature back",
-        changed("Taken back; also when there was none.", examples.CHANGE),
+        "Remove the signature's drawing",
+        changed("Removed, or there was none.", examples.CHANGE),
         parameters=OP_ID_PARAMETERS,
         body=ONLY_OP_ID,
         errors=(*WRITE_ERRORS, IDENTITY_FIRST, AnswerInvalid("This checklist asks for no signature on completion.")),
@@ -142,10 +141,10 @@ PHOTO_OPERATIONS: Final = tagged(
             summary,
             (
                 Reply(200, description, headers=_SERVING_HEADERS, media_type="image/*"),
-                Reply(304, "As If-None-Match has it.", headers={"ETag": ""}),
+                Reply(304, "Matches If-None-Match.", headers={"ETag": ""}),
             ),
-            "The address, with `e` and `s`, comes from an answer (valid for an hour) or an event (7 days); nobody can "
-            "make one. It needs no key.",
+            "The signed URL comes from an answer (valid for an hour) or an event (7 days) and cannot be forged. It "
+            "needs no key.",
             parameters=_SIGNED,
             errors=(_GONE,),
             tag="Photos",
@@ -153,7 +152,7 @@ PHOTO_OPERATIONS: Final = tagged(
         )
         for suffix, operation_id, summary, description in (
             ("", "getPhoto", "The image of a photo", "The image."),
-            ("/thumbnail", "getThumbnail", "A small copy of a photo", "A JPEG of at most 320 px and 18 KiB."),
+            ("/thumbnail", "getThumbnail", "The thumbnail of a photo", "A JPEG of at most 320 px and 18 KiB."),
         )
     ),
 )

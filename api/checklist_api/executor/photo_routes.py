@@ -1,7 +1,7 @@
-"""Photos and drawings of a run's executor (contract section 6).
+"""Uploads of photos and drawings by a run's executor (contract section 6).
 
-Everything that can be refused is refused before the body is read: token, rate, run, step, room. An upload that was
-kept before is answered at once. Then the bytes go to the store, and last the run changes: `decide` has the last word.
+Token, rate, run, step and limits are checked before the body is read, and a repeated upload is answered at once. Then
+the image is stored, and last the run is changed, after `decide` has checked it again.
 """
 
 import asyncio
@@ -34,9 +34,9 @@ from ..photos.unused import UnusedPhotos
 from ..photos.upload_body import Upload, upload_of
 from ..runs.access import RunAccess
 from ..runs.models import Photo
-from .access import BASE, ExecutorGate, given_op_id, organization_of
+from .access import BASE, ExecutorGate, organization_of, requested_op_id
 from .member import ExecutorMembers
-from .models import PhotoChange, RunChange, answer_kept
+from .models import PhotoChange, RunChange, stored_answer
 
 PHOTOS: Final = f"{BASE}/answers/{{step_id}}/photos"
 SIGNATURE: Final = f"{BASE}/signature"
@@ -46,19 +46,17 @@ MakeCommand = Callable[[PhotoRef, str | None], AddPhoto | DrawSignature]
 
 @dataclass(frozen=True, slots=True)
 class _Uploaded:
-    """The run after an upload."""
-
     run: Run
     definition: Definition
     decision: Decision
     op_id: str | None
     photo: PhotoRef | None
-    """As it was stored; None when nothing was, because the operation was kept before."""
+    """The stored photo; None if the operation is a repetition."""
 
 
 @define(kw_only=True, eq=False, repr=False, slots=False)
 class PhotoRoutes:
-    """Uploads. (What takes photos back has no body of its own kind, and is among the other writes.)"""
+    """Upload routes. (Removal is among the other writes.)"""
 
     _runs: RunAccess
     _members: ExecutorMembers
@@ -74,7 +72,7 @@ class PhotoRoutes:
         router.add_put(SIGNATURE, gate.guarded(self.draw_signature))
 
     async def add_photo(self, request: web.Request) -> web.Response:
-        """201 with the photo; 200 when the operation was kept before."""
+        """201 with the photo; 200 for a repetition."""
         step_id = request.match_info["step_id"]
         made = await self._upload(request, lambda photo, op_id: AddPhoto(step_id=step_id, photo=photo, op_id=op_id))
         answer, is_new = made.run.status.answers.get(step_id), not made.decision.replayed
@@ -86,20 +84,20 @@ class PhotoRoutes:
             self._clock(),
             self._photo_url,
             replayed=made.decision.replayed,
-            answer=answer_kept(made.run, step_id, self._photo_url),
+            answer=stored_answer(made.run, step_id, self._photo_url),
             photo=None if photo is None else Photo(**photo_view(photo, geo, self._photo_url)),
         )
         return json_response(change, status=201 if is_new else 200)
 
     async def draw_signature(self, request: web.Request) -> web.Response:
-        """The drawing waits in the run for `submit`."""
+        """Store the drawing in the run until `submit`."""
         made = await self._upload(request, lambda photo, op_id: DrawSignature(photo=photo, op_id=op_id))
         return json_response(
             RunChange.of(made.run, made.definition, self._clock(), self._photo_url, replayed=made.decision.replayed)
         )
 
     async def _upload(self, request: web.Request, make: MakeCommand) -> _Uploaded:
-        """Raises what `decide` raises, and what reading and keeping an image raise."""
+        """Store an upload. Raises the errors of `decide` and of reading and storing an image."""
         try:
             made = await self._made(request, make)
         except BaseException as error:
@@ -113,11 +111,11 @@ class PhotoRoutes:
 
     async def _made(self, request: web.Request, make: MakeCommand) -> _Uploaded:
         run_id, organization = request.match_info["run_id"], organization_of(request)
-        upload = await upload_of(request, given_op_id(request))
+        upload = await upload_of(request, requested_op_id(request))
         run = await self._runs.of_organization(run_id, organization)
         who = self._members.who(request)
         asked = replace(
-            make(_announced(upload), upload.op_id), by=await who(run), run_bytes=self._bytes_of(organization)
+            make(_expected(upload), upload.op_id), by=await who(run), run_bytes=self._bytes_of(organization)
         )
         definition = await self._runs.definition(run)
         first = decide(run, definition, asked, self._clock())
@@ -137,12 +135,12 @@ class PhotoRoutes:
         return _Uploaded(change.run, change.definition, change.decision, upload.op_id, photo)
 
     def _bytes_of(self, organization: Organization) -> int:
-        """The cap on what is ever stored for one run."""
+        """Return the limit of bytes ever stored for one run."""
         return self._limits.of(organization.limits).run_bytes
 
 
 def requested_index(request: web.Request) -> int | None:
-    """`photo_index` of the query. Raises InvalidParameter."""
+    """Parse `photo_index` of the query. Raises InvalidParameter."""
     given = request.query.getall("photo_index", [])
     if not given:
         return None
@@ -152,14 +150,14 @@ def requested_index(request: web.Request) -> int | None:
     return int(given[0])
 
 
-def _announced(upload: Upload) -> PhotoRef:
-    """The photo as far as is known of it before its bytes are read."""
+def _expected(upload: Upload) -> PhotoRef:
+    """Return a photo with what is known before its bytes are read."""
     kind = upload.media_type[:64]
     return PhotoRef(key="", content_type=kind, bytes=upload.at_least, sha256="", width=0, height=0)
 
 
 def _newest(decision: Decision, step_id: str) -> PhotoRef | None:
-    """What the operation without an op_id has added."""
+    """Return the photo added by an operation without an op_id."""
     answer = decision.after.answers.get(step_id)
     if answer is None:
         return None

@@ -1,8 +1,8 @@
 """Routes of the executor API (contract section 6).
 
-Each write reads the same: token, body, command, `decide` behind a conditional write, view. The run id and its token are
-the credential; no account, no key (a run for members also needs a session: `member.py`). Looking (GET,
-HEAD, open) never changes the status, so link previews of messengers and mail scanners leave no trace.
+All writes follow the same steps: token, body, command, `decide` with a conditional write, response. Run id and token
+are the credential (a run for members also needs a session: `member.py`). GET, HEAD and open never change the status, so
+link previews of messengers and mail scanners have no effect.
 """
 
 from collections.abc import Awaitable, Callable
@@ -24,17 +24,17 @@ from ..http.responses import json_response
 from ..photos.unused import UnusedPhotos
 from ..runs.access import RunAccess
 from . import commands
-from .access import BASE, ExecutorGate, Handler, given_op_id, organization_of
-from .batch import with_the_values_problems
+from .access import BASE, ExecutorGate, Handler, organization_of, requested_op_id
+from .batch import with_value_problems
 from .member import ExecutorMembers
-from .models import AnswerChange, ExecutorRun, RunChange, answer_kept
+from .models import AnswerChange, ExecutorRun, RunChange, stored_answer
 from .photo_routes import requested_index
 
 Parse = Callable[[web.Request, str | None], Awaitable[Command]]
 
 
 class ExecutorRoutes:
-    """The handlers; each is called with the right token only."""
+    """The handlers; they require the gate."""
 
     def __init__(
         self, runs: RunAccess, members: ExecutorMembers, unused: UnusedPhotos, photo_url: PhotoUrl, clock: Clock
@@ -54,7 +54,7 @@ class ExecutorRoutes:
             ("DELETE", "answers/{step_id}", _of_step(commands.clear_answer)),
             ("DELETE", "answers/{step_id}/photos", _remove_photos),
             ("POST", "steps/{step_id}/skip", _of_step(commands.skip_step)),
-            ("DELETE", "signature", _of_run(commands.take_drawing_back)),
+            ("DELETE", "signature", _of_run(commands.remove_drawing)),
             ("POST", "submit", _of_run(commands.submit)),
             ("POST", "cancel", _of_run(commands.cancel)),
         ):
@@ -72,13 +72,13 @@ class ExecutorRoutes:
         return json_response(ExecutorRun.of(run, definition, sender, now, self._photo_url, signed_in=member))
 
     def write(self, parse: Parse) -> Handler:
-        """A route that applies the command which `parse` reads."""
+        """Return a handler that applies the command parsed by `parse`."""
 
         async def handler(request: web.Request) -> web.StreamResponse:
             try:
-                command = await parse(request, given_op_id(request))
+                command = await parse(request, requested_op_id(request))
             except Unprocessable as error:
-                raise await self._with_the_values_problems(request, error) from None
+                raise await self._with_value_problems(request, error) from None
             change = await self._runs.change_by_link(
                 request.match_info["run_id"], organization_of(request), command, self._members.who(request)
             )
@@ -94,7 +94,7 @@ class ExecutorRoutes:
         if isinstance(command, Open) and run.phase_at(now) is RunPhase.EXPIRED:
             raise RunExpired()
         if isinstance(command, AnswerStep | RemovePhotos):
-            answer = answer_kept(run, command.step_id, photo_url)
+            answer = stored_answer(run, command.step_id, photo_url)
             return AnswerChange.of(run, definition, now, photo_url, replayed=replayed, answer=answer)
         return RunChange.of(run, definition, now, photo_url, replayed=replayed)
 
@@ -104,15 +104,15 @@ class ExecutorRoutes:
     async def _definition(self, run: Run) -> Definition:
         return await self._runs.definition(run)
 
-    async def _with_the_values_problems(self, request: web.Request, error: Unprocessable) -> Unprocessable:
-        """The same error with what is wrong about the answer's value too: all problems are listed at once."""
+    async def _with_value_problems(self, request: web.Request, error: Unprocessable) -> Unprocessable:
+        """Add the problems of the answer's value, so that all problems are reported at once."""
         step_id = request.match_info.get("step_id")
         if step_id is None or request.method != "PUT":
             return error
         run = await self._run(request)
         require_assignee(run, await self._members.who(request)(run))
         value = (await read_json_object(request)).get("value")
-        return with_the_values_problems(error, await self._definition(run), step_id, value)
+        return with_value_problems(error, await self._definition(run), step_id, value)
 
 
 def _of_run(make: Callable[[dict[str, Any], str | None], Command], *, needs_body: bool = False) -> Parse:

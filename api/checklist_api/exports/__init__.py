@@ -1,1 +1,1 @@
-"""Runs as files: CSV, JSON lines, GeoJSON and PDF (docs/exports.md)."""
+"""Exports runs as CSV, JSON Lines, GeoJSON and PDF (docs/exports.md)."""

@@ -1,4 +1,4 @@
-"""CSV with one row for each run and answered or skipped step, for pivot tables (`rows=answers`)."""
+"""CSV with one row per run and answered or skipped step (`rows=answers`)."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -54,7 +54,7 @@ ANSWER_COLUMNS: Final = (
 
 
 class AnswerRows:
-    """One row for each answered or skipped step; a run with none has one row whose step columns are empty."""
+    """One row per answered or skipped step; a run without any has one row with empty step columns."""
 
     def __init__(self, context: ExportContext) -> None:
         self._context = context
@@ -100,7 +100,7 @@ class AnswerRows:
 
 
 def run_cells(exported: ExportedRun, context: ExportContext) -> tuple[Cell, ...]:
-    """The cells of RUN_COLUMNS."""
+    """Return the cells of RUN_COLUMNS."""
     run: Run = exported.run
     resolved, status, executor = run.admitted_as, run.status, executor_of(exported, context)
     signature, progress = status.signature, run.progress
@@ -129,14 +129,14 @@ def run_cells(exported: ExportedRun, context: ExportContext) -> tuple[Cell, ...]
 
 
 def number_of(result: StepResult) -> int | float | None:
-    """The answer to calculate with; None where it is none."""
+    """Return a numeric answer; None for others."""
     value = None if result.answer is None else result.answer.value
     is_number = result.step.type.rules.is_number and isinstance(value, int | float)
     return value if is_number and not isinstance(value, bool) else None  # type: ignore[return-value]
 
 
 def photo_links(result: StepResult, context: ExportContext) -> list[str]:
-    """The addresses of the answer's photos, in order, and of its drawing."""
+    """Return the links of the answer's photos and drawing."""
     if result.answer is None:
         return []
     images = [*result.answer.photos, *([result.answer.drawing] if result.answer.drawing else [])]

@@ -1,7 +1,7 @@
-"""CSV with one row for each run of a template, and a column for each of its steps (`rows=runs`).
+"""CSV with one row per run of a template, and columns for each step (`rows=runs`).
 
-The columns are the steps of all versions that the runs were made of: those of the newest version in its order, then
-those that only older versions have. A step is the same where its id is.
+The columns are the steps of all versions of the runs: those of the newest version in its order, then those of older
+versions only. Steps are identified by id.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ _SKIPPED: Final = "(skipped)"
 
 @dataclass(slots=True)
 class _Columns:
-    """What is said of one step."""
+    """The columns of one step."""
 
     step: Step
     value: bool
@@ -34,8 +34,8 @@ class _Columns:
         takes_images = rules.takes_drawing(step) or step.photo_bounds is not None
         return cls(step, rules.adds_photos, takes_images, step.geo)
 
-    def also(self, step: Step) -> None:
-        """An older version of the step may have taken more."""
+    def merge(self, step: Step) -> None:
+        """Add columns that an older version of the step needs."""
         older = _Columns.of(step)
         self.value, self.photos, self.place = (
             self.value or older.value,
@@ -45,11 +45,11 @@ class _Columns:
 
     def titles(self) -> list[str]:
         unit = f" ({self.step.config.unit})" if self.step.config.unit else ""
-        named, of = f"[{self.step.id}]", self.step.label
+        suffix, label = f"[{self.step.id}]", self.step.label
         return [
-            *([f"{of}{unit} {named}"] if self.value else []),
-            *([f"{of}: photos {named}"] if self.photos else []),
-            *([f"{of}: latitude {named}", f"{of}: longitude {named}"] if self.place else []),
+            *([f"{label}{unit} {suffix}"] if self.value else []),
+            *([f"{label}: photos {suffix}"] if self.photos else []),
+            *([f"{label}: latitude {suffix}", f"{label}: longitude {suffix}"] if self.place else []),
         ]
 
     def cells(self, result: StepResult | None, context: ExportContext) -> list[Cell]:
@@ -65,7 +65,7 @@ class _Columns:
 
 
 class RunRows:
-    """`definitions`: of all versions that occur, newest first."""
+    """`definitions`: all versions of the runs, newest first."""
 
     def __init__(self, context: ExportContext, definitions: Iterable[Definition]) -> None:
         self._context = context
@@ -75,7 +75,7 @@ class RunRows:
                 if not step.type.rules.takes_answer:
                     continue
                 if (known := self._columns.get(step.id)) is not None:
-                    known.also(step)
+                    known.merge(step)
                 else:
                     self._columns[step.id] = _Columns.of(step)
 

@@ -1,4 +1,4 @@
-"""JSON lines with whole runs, and GeoJSON (RFC 7946) with the locations of answers."""
+"""JSON Lines of whole runs, and GeoJSON (RFC 7946) of answers' locations."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from .run_source import ExportedRun
 
 
 class JsonLines:
-    """One run a line."""
+    """One run per line."""
 
     def __init__(self, context: ExportContext) -> None:
         self._context = context
@@ -28,7 +28,7 @@ class JsonLines:
 
 
 class GeoJson:
-    """A FeatureCollection: a Point for each answer that has a location, a line each. Without its end it is no JSON."""
+    """A FeatureCollection with a Point per answer with a location, one per line. A truncated file is invalid JSON."""
 
     def __init__(self, context: ExportContext) -> None:
         self._context = context
@@ -51,13 +51,13 @@ class GeoJson:
 
     def _feature(self, exported: ExportedRun, result: StepResult) -> dict[str, Any]:
         run, answer, context = exported.run, result.answer, self._context
-        assert answer is not None  # noqa: S101 - for the type checker: asked by the caller
+        assert answer is not None  # noqa: S101 - checked by the caller
         assert answer.geo is not None  # noqa: S101
         executor = executor_of(exported, context)
         return {
             "type": "Feature",
             "id": f"{run.name}/{result.step.id}",
-            # Longitude first (RFC 7946, section 3.1.1).
+            # Longitude first (RFC 7946 section 3.1.1).
             "geometry": {"type": "Point", "coordinates": [answer.geo.lng, answer.geo.lat]},
             "properties": {
                 "run_id": run.name,

@@ -1,4 +1,4 @@
-"""A run for exports: the document of `GET /v1/runs/{run_id}`, with labels besides ids."""
+"""Run objects for exports: the document of `GET /v1/runs/{run_id}` with labels."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,22 +15,22 @@ from .run_source import ExportedRun
 
 @dataclass(frozen=True, slots=True)
 class ExportContext:
-    """What every format needs beside the run itself."""
+    """Data that all formats need."""
 
     names: Mapping[str, str]
-    """The organization's members by their ids."""
+    """Names of the organization's members by id."""
     moment: datetime
-    """The export's: what expired is judged by it."""
+    """Time of the export, for expiry."""
     photo_url: PhotoUrl
 
     def name_of(self, person: str | None) -> str:
-        """Of a member; the id of one who is gone, and nothing for nobody."""
+        """Return a member's name; the id of a removed member, and an empty string for None."""
         return "" if person is None else self.names.get(person, person)
 
 
 @dataclass(frozen=True, slots=True)
 class Executor:
-    """Who answered, as far as they said."""
+    """The person who answered, as far as known."""
 
     name: str
     email: str
@@ -49,8 +49,8 @@ def executor_of(exported: ExportedRun, context: ExportContext) -> Executor:
 
 
 def labelled_view(exported: ExportedRun, context: ExportContext) -> dict[str, Any]:
-    """The Run object, and on top: `sections` with all steps of the snapshot (`state`: answered, skipped, open,
-    not_applicable or instruction; `display`: the answer for people, or null), and `people`: names by member id."""
+    """Render the Run object with these additional fields: `sections` with all steps (`state`: answered, skipped, open,
+    not_applicable or instruction; `display`: the formatted answer or null), and `people` (names by member id)."""
     run, results = exported.run, list(step_results(exported.run, exported.definition))
     return {
         **models.Run.of(run, context.moment, context.photo_url).model_dump(warnings=False),

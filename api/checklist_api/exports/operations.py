@@ -21,32 +21,32 @@ EXPORT_OPERATIONS: Final = tagged(
         "Export runs",
         Reply(
             200,
-            "The file, as a stream. A connection that breaks off before its last chunk means that it is not whole.",
+            "The file, streamed. If the connection closes before the last chunk, the file is incomplete.",
             headers={"Export-Runs": "", "Export-Incomplete": "", **_FILE},
             media_type="text/csv, application/jsonl, application/geo+json",
         ),
-        "All runs that fit the filters, which are those of `GET /v1/runs`, newest first, with labels beside ids. Runs "
-        "that are made later are not in it, and each run is as it is when its turn comes. Addresses of photos in it do "
-        "not expire, and ask for a key. Two exports of an organization go at a time; a third is answered with 429.",
+        "All runs that match the filters (those of `GET /v1/runs`), newest first, with labels. Runs created later are "
+        "excluded; each run is read while the export is sent. Photo links do not expire and require a key. An "
+        "organization can have two concurrent exports; a third is refused with 429.",
         parameters=(
             query(
                 "format",
                 {"type": "string", "enum": ["csv", "jsonl", "geojson"]},
-                "`csv`: for spreadsheets (RFC 4180). `jsonl`: one run a line, as `GET /v1/runs/{run_id}` gives it, "
-                "with `sections` and `people` on top. `geojson`: a point for each answer with a location (RFC 7946).",
+                "`csv`: for spreadsheets (RFC 4180). `jsonl`: one run per line, like `GET /v1/runs/{run_id}` with "
+                "`sections` and `people`. `geojson`: a point per answer with a location (RFC 7946).",
                 "csv",
             )
             | {"required": True},
             query(
                 "rows",
                 {"type": "string", "enum": ["answers", "runs"], "default": "answers"},
-                "Of CSV. `answers`: a row for each answered or skipped step. `runs`: a row for each run and a column "
-                "for each step; needs `template_id`.",
+                "For CSV. `answers`: one row per answered or skipped step. `runs`: one row per run, with columns for "
+                "each step; requires `template_id`.",
             ),
             query(
                 "bom",
                 {"type": "boolean", "default": True},
-                "Of CSV: whether it begins with the mark by which Excel knows that it is UTF-8.",
+                "For CSV: whether to begin with a byte order mark, which Excel needs to detect UTF-8.",
             ),
             *RUN_FILTERS,
         ),
@@ -57,11 +57,11 @@ EXPORT_OPERATIONS: Final = tagged(
         "exportRun",
         "Export a run as a document",
         Reply(200, "The document.", headers=_FILE, media_type="application/pdf, application/json"),
-        "`pdf`: the run on paper, with its photos and a digest. The same run gives the same bytes. `json`: the run as "
-        "the JSON lines of an export have it, in the canonical form of RFC 8785: the SHA-256 of these bytes is the "
-        "digest that the PDF prints.",
+        "`pdf`: a printable document with photos and a digest; the same run gives the same bytes. `json`: the run as "
+        "in a JSON Lines export, in the canonical form of RFC 8785. The SHA-256 of these bytes is the digest printed "
+        "in the PDF.",
         parameters=(
-            query("format", {"type": "string", "enum": ["pdf", "json"]}, "What to make of it.", "pdf")
+            query("format", {"type": "string", "enum": ["pdf", "json"]}, "The document's format.", "pdf")
             | {"required": True},
         ),
         errors=(RunNotFound(), invalid_parameter("format", "must be one of pdf, json")),
@@ -71,13 +71,13 @@ EXPORT_OPERATIONS: Final = tagged(
             f"get /v1/runs/{{run_id}}/photos/{{photo_id}}{suffix}",
             operation_id,
             summary,
-            Reply(302, "Its signed address, valid for an hour.", headers={"Location": "", "Cache-Control": ""}),
-            "The address of a photo that exports have: it does not expire.",
-            errors=(RunNotFound(), NotFound("There is no such photo in this run.")),
+            Reply(302, "The photo's signed URL, valid for an hour.", headers={"Location": "", "Cache-Control": ""}),
+            "The permanent link of a photo, used in exports.",
+            errors=(RunNotFound(), NotFound("Photo not found.")),
         )
         for suffix, operation_id, summary in (
             ("", "findPhoto", "Find a photo of a run"),
-            ("/thumbnail", "findThumbnail", "Find a small copy of a photo of a run"),
+            ("/thumbnail", "findThumbnail", "Find a thumbnail of a photo of a run"),
         )
     ),
 )

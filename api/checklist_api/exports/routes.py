@@ -1,4 +1,4 @@
-"""`GET /v1/exports` and `GET /v1/runs/{run_id}/export`; the dashboard has the same."""
+"""`GET /v1/exports` and `GET /v1/runs/{run_id}/export`, also used by the dashboard."""
 
 import contextlib
 from collections import defaultdict
@@ -42,9 +42,9 @@ MEDIA_TYPES: Final = {
     "pdf": "application/pdf",
     "json": "application/json",
 }
-_ASKED: Final = 10
-"""Runs of a version that are asked for its checklist, should some be removed just then."""
-_ARCHIVE_AGAIN_S: Final = 10
+_DEFINITION_TRIES: Final = 10
+"""Runs of a version to read its checklist from, in case some are removed concurrently."""
+_ARCHIVE_RETRY_AFTER_S: Final = 10
 _BOOLEANS: Final = ("true", "false")
 
 
@@ -64,17 +64,17 @@ class ExportRoutes:
         router.add_get("/v1/runs/{run_id}/export", gate.owner(self.run))
 
     def base(self, _: Caller) -> str:
-        """Below which address the photos are, for whoever reads the file."""
+        """Return the base URL of photo links."""
         return f"{self._base_url}/v1"
 
     async def runs(self, request: web.Request, caller: Caller) -> web.StreamResponse:
-        """Raises InvalidParameter, RateLimited, and ServiceUnavailable: a file that lacks the archive looks whole."""
+        """Raises InvalidParameter, RateLimited, and ServiceUnavailable while the archive is unavailable."""
         kind, wanted = _requested_format(request, FORMATS), requested_filter(request)
         rows, bom = one_of(request, "rows", ROWS), one_of(request, "bom", _BOOLEANS)
         if kind != "csv" and (rows is not None or bom is not None):
-            raise invalid_parameter("rows" if rows is not None else "bom", "goes with format=csv")
+            raise invalid_parameter("rows" if rows is not None else "bom", "requires format=csv")
         if rows == "runs" and wanted.template_id is None:
-            raise invalid_parameter("template_id", "is needed with rows=runs: the columns are a template's steps")
+            raise invalid_parameter("template_id", "is required with rows=runs: the columns are the template's steps")
         moment = self._clock()
         source = RunSource(self._index, self._runs, caller.organization, wanted, moment)
         context = self._context(caller, moment, self.base(caller))
@@ -82,7 +82,7 @@ class ExportRoutes:
             total = await source.total()
             lacking = self._archived.incomplete(caller.organization)
             if lacking not in (None, Incomplete.DAMAGED):
-                raise ServiceUnavailable(f"{lacking.message} Please try again.", retry_after_s=_ARCHIVE_AGAIN_S)
+                raise ServiceUnavailable(f"{lacking.message} Try again.", retry_after_s=_ARCHIVE_RETRY_AFTER_S)
             made: Format
             match kind:
                 case "jsonl":
@@ -106,12 +106,12 @@ class ExportRoutes:
             )
 
     async def run(self, request: web.Request, caller: Caller) -> web.Response:
-        """One run, as a document to keep. Raises InvalidParameter, RunNotFound, ServiceUnavailable."""
+        """Export one run as a document. Raises InvalidParameter, RunNotFound, ServiceUnavailable."""
         organization = caller.organization
         kind, moment = _requested_format(request, RUN_FORMATS), self._clock()
         run = await self._runs.of_organization(request.match_info["run_id"], organization)
         exported = ExportedRun(run, await definition_of(self._runs, run))
-        # Whoever asks, the addresses in it are the REST API's: the digest of a run is one.
+        # Always REST API links, so that the digest does not depend on the caller.
         context = self._context(caller, moment, f"{self._base_url}/v1")
         body = b""
         if kind == "json":
@@ -132,7 +132,7 @@ class ExportRoutes:
 
 
 class _WithBom:
-    """A file that begins with a mark of its encoding."""
+    """A format with a byte order mark."""
 
     def __init__(self, made: Format) -> None:
         self.of_run, self.tail = made.of_run, made.tail
@@ -143,16 +143,16 @@ class _WithBom:
 
 
 async def _versions(source: RunSource) -> list[Definition]:
-    """The checklists of all versions that the runs were made of, newest first."""
+    """Return the definitions of all versions of the runs, newest first."""
     of_version: defaultdict[int, list[str]] = defaultdict(list)
     async for page in source.summaries():
         for run in page:
-            if len(of_version[run["template_v"]]) < _ASKED:
+            if len(of_version[run["template_v"]]) < _DEFINITION_TRIES:
                 of_version[run["template_v"]].append(run["run_id"])
     found = []
     for version in sorted(of_version, reverse=True):
         for run_id in of_version[version]:
-            with contextlib.suppress(RunNotFound):  # removed since
+            with contextlib.suppress(RunNotFound):  # removed concurrently
                 found.append((await source.one(run_id)).definition)
                 break
     return found

@@ -1,9 +1,8 @@
-"""Selects the runs of an export and reads them page by page, so that no export is in memory as a whole.
+"""Selects the runs of an export and reads them page by page, to limit memory.
 
-The list is the one that `GET /v1/runs` walks, newest first, ended at the moment of the request: no run is given twice,
-and none that was made later. The next page begins where the one before ended, by the moment a run was made, which never
-changes; so what is dispatched, answered or removed meanwhile moves nothing. A run is given as it is when its turn
-comes; one that no longer fits the filters then, or is gone, is left out.
+The list is that of `GET /v1/runs`, newest first, up to the time of the request. Pages are continued by creation time,
+which never changes, so runs that are dispatched, answered or removed meanwhile cause no duplicates or gaps. Each run is
+read in its turn; runs that no longer match the filters are skipped.
 """
 
 import asyncio
@@ -23,14 +22,14 @@ from ..runs.access import RunAccess
 
 PAGE: Final = 200
 AT_ONCE: Final = 8
-"""Runs that are read at the same time, and in memory."""
+"""Number of runs read concurrently."""
 _INSTANT: Final = timedelta(milliseconds=1)
-"""The finest difference between two runs' moments."""
+"""Resolution of creation times."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExportedRun:
-    """A run with the checklist it was dispatched with."""
+    """A run with its definition."""
 
     run: Run
     definition: Definition
@@ -38,7 +37,7 @@ class ExportedRun:
 
 @dataclass(frozen=True, slots=True)
 class RunSource:
-    """The runs of `organization` that fit `wanted` at `moment`. All methods raise KubeError."""
+    """The runs of `organization` that match `wanted` at `moment`. All methods raise KubeError."""
 
     index: RunIndex
     access: RunAccess
@@ -47,15 +46,15 @@ class RunSource:
     moment: datetime
 
     async def total(self) -> int:
-        """How many there are now: what an export can be measured by while it comes."""
+        """Return the current number of runs, for progress."""
         return (await self._page(None, 1))[0]
 
     async def summaries(self) -> AsyncIterator[list[dict[str, Any]]]:
-        """Pages of what the list shows of each run, newest first."""
+        """Yield pages of list rows, newest first."""
         last: datetime | None = None
         given: set[str] = set()
         while True:
-            # Runs of the last one's very moment come first again: they are asked for once more, and passed over.
+            # Runs created at the last one's time are returned again: request more and skip them.
             _, page = await self._page(last, PAGE + len(given))
             fresh = [run for run in page if run["run_id"] not in given]
             if not fresh:
@@ -67,14 +66,14 @@ class RunSource:
             last = moment
 
     async def runs(self) -> AsyncIterator[list[ExportedRun]]:
-        """A few runs at a time, with all their answers."""
+        """Yield small batches of whole runs."""
         async for page in self.summaries():
             for start in range(0, len(page), AT_ONCE):
                 few = [self._read(run["run_id"]) for run in page[start : start + AT_ONCE]]
                 yield [found for found in await asyncio.gather(*few) if found is not None]
 
     async def one(self, run_id: str) -> ExportedRun:
-        """Raises RunNotFound."""
+        """Read a run. Raises RunNotFound."""
         run = await self.access.of_organization(run_id, self.organization)
         return ExportedRun(run, await definition_of(self.access, run))
 
@@ -96,15 +95,15 @@ class RunSource:
 
 
 async def definition_of(access: RunAccess, run: Run) -> Definition:
-    """The run's snapshot. Where somebody deleted it by hand, one that has what the run itself still says: the ids."""
+    """Return the run's definition, or if it was deleted, a substitute with the ids that the run has."""
     try:
         return await access.definition(run)
     except RunNotFound:
-        return _what_is_left(run)
+        return _substitute(run)
 
 
-def _what_is_left(run: Run) -> Definition:
+def _substitute(run: Run) -> Definition:
     ids: Sequence[str] = list(dict.fromkeys([*run.status.answers, *run.status.skipped_steps]))
     steps = [Step(id=step_id, type=StepType.TEXT, label=step_id) for step_id in ids]
-    section = Section(id="g-lost", title="The checklist itself is no longer there", steps=steps)
+    section = Section(id="g-lost", title="The checklist was deleted", steps=steps)
     return Definition(name=run.admitted_as.template_name, sections=[section] if steps else [])

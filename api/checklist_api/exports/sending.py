@@ -1,8 +1,7 @@
-"""Streams an export, limits concurrent ones, and makes an aborted file recognizable.
+"""Streams an export, limits concurrent ones, and makes truncated files detectable.
 
-The number of runs is in a header, before the first byte. The file is sent in chunks, each when the one before was
-taken. When something fails in the middle, the connection is broken without the last chunk: a client that reads to the
-end gets an error, where a file that merely ended would look whole.
+The number of runs is in a header. Chunks are sent with backpressure. After an error the connection is aborted without
+the last chunk, so that clients detect the truncation.
 """
 
 import asyncio
@@ -23,18 +22,18 @@ from .run_source import ExportedRun, RunSource
 logger = logging.getLogger(__name__)
 
 RUNS: Final = "Export-Runs"
-"""How many runs there were when the export began."""
+"""Number of runs when the export began."""
 INCOMPLETE: Final = "Export-Incomplete"
-"""Present when a part of the archive is damaged: its runs are not in the file."""
-_OF_ORGANIZATION: Final = 2
-_OF_ALL: Final = 8
-_AGAIN_AFTER_S: Final = 5
+"""Present if a part of the archive is damaged and its runs are missing."""
+_MAX_PER_ORGANIZATION: Final = 2
+_MAX_TOTAL: Final = 8
+_RETRY_AFTER_S: Final = 5
 _CHUNK: Final = 64 * 1024
-_TAKEN_WITHIN_S: Final = 60.0
+_WRITE_TIMEOUT_S: Final = 60.0
 
 
 class Format(Protocol):
-    """What a file is made of."""
+    """Encodes runs for a file."""
 
     def head(self) -> bytes: ...
 
@@ -44,16 +43,16 @@ class Format(Protocol):
 
 
 class ExportSlots:
-    """Exports under way in this process: two of an organization, eight in all."""
+    """Limits concurrent exports of this process: two per organization, eight in total."""
 
     def __init__(self) -> None:
         self._of: Counter[str] = Counter()
 
     @contextlib.contextmanager
     def taken(self, organization: str) -> Iterator[None]:
-        """Raises RateLimited when there is none."""
-        if self._of[organization] >= _OF_ORGANIZATION or self._of.total() >= _OF_ALL:
-            raise RateLimited(_AGAIN_AFTER_S, "Other exports are under way; please try again when one is done.")
+        """Occupy a slot. Raises RateLimited if none is free."""
+        if self._of[organization] >= _MAX_PER_ORGANIZATION or self._of.total() >= _MAX_TOTAL:
+            raise RateLimited(_RETRY_AFTER_S, "Other exports are under way. Try again when one is done.")
         self._of[organization] += 1
         try:
             yield
@@ -73,7 +72,7 @@ async def send(
     name: str,
     lacking: str | None = None,
 ) -> web.StreamResponse:
-    """The whole file; for HEAD its head alone. `lacking`: why runs that nobody can read any more are not in it."""
+    """Send the file; for HEAD only headers. `lacking`: why archived runs are missing, for a header."""
     response = web.StreamResponse(
         headers={
             "Content-Type": media_type,
@@ -90,7 +89,7 @@ async def send(
         await response.prepare(request)
         return response
     runs = source.runs()
-    # Read before anything is sent, so that a cluster that does not answer is a 503 like anywhere else.
+    # Read before the headers are sent, so that an unavailable cluster gives a 503.
     few = await _next(runs)
     await response.prepare(request)
     waiting = bytearray(made.head())
@@ -100,7 +99,7 @@ async def send(
                 waiting += made.of_run(exported)
                 if len(waiting) >= _CHUNK:
                     await _give(response, waiting)
-                # Other requests come in between.
+                # Let other requests run.
                 await asyncio.sleep(0)
             few = await _next(runs)
         waiting += made.tail()
@@ -108,17 +107,17 @@ async def send(
         await response.write_eof()
     except (KubeError, ServiceError, TimeoutError) as error:
         logger.warning("export.broken", extra={"reason": str(error) or type(error).__name__})
-        _break_off(request)
+        _abort(request)
     except ConnectionError:
-        raise  # the reader went away
+        raise  # the client disconnected
     except Exception:
         logger.exception("export.failed")
-        _break_off(request)
+        _abort(request)
     return response
 
 
 async def _next(runs: AsyncIterator[list[ExportedRun]]) -> list[ExportedRun]:
-    """The next runs that are there; empty at the end."""
+    """Return the next non-empty batch; empty at the end."""
     async for few in runs:
         if few:
             return few
@@ -126,12 +125,12 @@ async def _next(runs: AsyncIterator[list[ExportedRun]]) -> list[ExportedRun]:
 
 
 async def _give(response: web.StreamResponse, waiting: bytearray) -> None:
-    """Raises TimeoutError when nobody takes it."""
-    async with asyncio.timeout(_TAKEN_WITHIN_S):
+    """Write and clear the buffer. Raises TimeoutError if the client does not read."""
+    async with asyncio.timeout(_WRITE_TIMEOUT_S):
         await response.write(bytes(waiting))
     waiting.clear()
 
 
-def _break_off(request: web.Request) -> None:
+def _abort(request: web.Request) -> None:
     if request.transport is not None:
         request.transport.abort()

@@ -1,8 +1,7 @@
-"""Photo links that do not expire, for files that are kept.
+"""Photo links that do not expire, for exported files.
 
-`{base}/runs/{run_id}/photos/{photo_id}` asks whoever follows it who they are, and then leads to an address that is
-signed at that moment. `base` is the REST API for the bearer of a key, the dashboard's API for a member: a link in a
-spreadsheet opens where its reader is signed in.
+`{base}/runs/{run_id}/photos/{photo_id}` authenticates the client and redirects to a signed URL. `base` is the REST API
+for bearers of a key or the dashboard's API for members, so that a link in a spreadsheet works for signed-in members.
 """
 
 from typing import Final
@@ -19,16 +18,16 @@ from ..auth.gate import Caller, Gate
 from ..runs.access import RunAccess
 
 PHOTO: Final = "/runs/{run_id}/photos/{photo_id}"
-_NOT_FOUND: Final = "There is no such photo in this run."
+_NOT_FOUND: Final = "Photo not found."
 
 
 def stable_links(base: str) -> PhotoUrl:
-    """A maker of such addresses below `base`, for example `https://checklists.example/v1`."""
+    """Return a function that creates links below `base`, for example `https://checklists.example/v1`."""
 
     def photo_url(photo: PhotoRef, *, thumbnail: bool = False) -> str:
         parts = parts_of(photo.key)
         if parts is None:
-            raise ValueError(f"no key of a photo: {photo.key!r}")
+            raise ValueError(f"not a photo key: {photo.key!r}")
         folder, photo_id = parts
         return f"{base}/runs/{folder.run_id}/photos/{photo_id}{'/thumbnail' if thumbnail else ''}"
 
@@ -36,7 +35,7 @@ def stable_links(base: str) -> PhotoUrl:
 
 
 class StablePhotoRoutes:
-    """Where such an address leads. Both raise RunNotFound, and NotFound for a photo that is not in the run."""
+    """Redirects from stable links. Both handlers raise RunNotFound and NotFound."""
 
     def __init__(self, runs: RunAccess, photo_urls: SignedUrls) -> None:
         self._runs = runs

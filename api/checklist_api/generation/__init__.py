@@ -1,1 +1,1 @@
-"""Templates from a prompt (contract section 2): by the built-in composer, or by a language model."""
+"""Generates templates from a prompt (contract section 2), with the built-in composer or a language model."""

@@ -1,4 +1,4 @@
-"""Chooses what makes a template: the language model where one is set up, otherwise or on failure the composer."""
+"""Generates a template with the language model if one is configured, else or on failure with the composer."""
 
 import asyncio
 import contextlib
@@ -27,16 +27,15 @@ from ..settings.language_model import Fallback, ModelSettings
 from .language_model.failures import ModelFailure, Reason
 
 _WAITING: Final = 64
-"""At 50 ms each, the last of them waits three seconds."""
+"""At 50 ms each, the last one waits three seconds."""
 
 _T = TypeVar("_T")
 
 
 class ComposerPool:
-    """Runs the built-in composer off the event loop: a long prompt takes it some ten milliseconds, and the first one
-    reads its data. `close` it.
+    """Runs the built-in composer in a thread: long prompts take tens of milliseconds, and the first loads its data.
 
-    One thread, since Python runs one at a time anyway; what does not fit into its queue is refused for now.
+    A single thread, because of the GIL. The queue is bounded. Call `close` at the end.
     """
 
     def __init__(self) -> None:
@@ -44,9 +43,9 @@ class ComposerPool:
         self._waiting = 0
 
     async def run(self, function: Callable[[str], _T], text: str) -> _T:
-        """What `function(text)` returns or raises. Raises ServiceUnavailable when too many wait."""
+        """Call `function(text)` in the thread. Raises ServiceUnavailable when the queue is full."""
         if self._waiting >= _WAITING:
-            raise ServiceUnavailable("Too many templates are being made; please try again.", retry_after_s=2)
+            raise ServiceUnavailable("Too many templates are being generated. Try again.", retry_after_s=2)
         self._waiting += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._executor, function, text)
@@ -64,41 +63,41 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_OURS: Final = frozenset({Reason.LIMIT, Reason.BUDGET, Reason.BUSY})
-"""Bounds of this service: the model is well, and the caller may come again."""
-_WHY: Final[Mapping[Reason, str]] = {
-    Reason.TIMEOUT: "It was not done in time.",
-    Reason.UNREACHABLE: "There is no connection to it.",
-    Reason.UNAUTHORIZED: "It does not take this service's key.",
-    Reason.RATE_LIMITED: "It takes no more requests at the moment.",
-    Reason.ERROR: "It answered with an error.",
-    Reason.TOO_LARGE: "Its answer is too large.",
-    Reason.REFUSED: "It refused to answer.",
-    Reason.NONSENSE: "What it wrote is no valid template.",
-    Reason.INCOMPLETE: "Its template lacks much of what the prompt asks for.",
+_LOCAL_LIMITS: Final = frozenset({Reason.LIMIT, Reason.BUDGET, Reason.BUSY})
+"""Limits of this service, reported as 429 instead of as a failure of the model."""
+_MESSAGES: Final[Mapping[Reason, str]] = {
+    Reason.TIMEOUT: "The model timed out.",
+    Reason.UNREACHABLE: "The model cannot be reached.",
+    Reason.UNAUTHORIZED: "The model's server rejects this service's key.",
+    Reason.RATE_LIMITED: "The model's server is rate limiting.",
+    Reason.ERROR: "The model's server returned an error.",
+    Reason.TOO_LARGE: "The response is too large.",
+    Reason.REFUSED: "The model refused the request.",
+    Reason.NONSENSE: "The response is not a valid template.",
+    Reason.INCOMPLETE: "The template lacks much of what the prompt asks for.",
 }
-_SETTLED_S: Final = 3.0
-_FIRST_PROMPTS: Final = (
+_WARM_UP_DELAY_S: Final = 3.0
+_WARM_UP_PROMPTS: Final = (
     ("Restaurant opening", "en"),
     ("Wohnungsübergabe", "de"),
     ("Apertura del restaurante", "es"),
     ("État des lieux", "fr"),
 )
-"""One of each language, which has tables of its own."""
+"""One for each language, because each has its own tables."""
 
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """A template, and who made it."""
+    """A template and its origin."""
 
     definition: Definition
     reason: Reason | None = None
-    """Why the model did not; None when it did, or when there is none."""
+    """Why the model failed; None if it did not, or none is configured."""
     by_model: bool = False
     sources: tuple["StepSource", ...] = ()
-    """What of the prompt the composer made each step of; a model does not say."""
+    """For each step, the part of the prompt that the composer made it of; empty for a model."""
     unused: tuple[tuple[int, int], ...] = ()
-    """Offsets of the parts of the prompt that became nothing."""
+    """Offsets of unused parts of the prompt."""
 
     @property
     def generated_by(self) -> str:
@@ -109,7 +108,7 @@ class Generated:
 
 
 class Generator:
-    """One for a process. `close` it."""
+    """One per process. Call `close` at the end."""
 
     def __init__(
         self,
@@ -125,15 +124,15 @@ class Generator:
         self._model = None if settings is None else _provider(settings, metrics, clock, self._pool)
 
     async def generate(self, prompt: str, locale: str | None, organization: str) -> Generated:
-        """Raises GenerationFailed, and without a fallback ModelFailed and RateLimited; ServiceUnavailable."""
+        """Raises GenerationFailed, ServiceUnavailable; without fallback also ModelFailed, RateLimited."""
         made = await self._generate(prompt, locale, organization)
         self._metrics.count_template("model" if made.by_model else "composer")
         return made
 
     async def warm_up(self) -> None:
-        """Load what the composer reads, some time after the start: neither that nor the first caller has to wait."""
-        await asyncio.sleep(_SETTLED_S)
-        with contextlib.suppress(ServiceError):  # with so many prompts already, it is warm
+        """Load the composer's data some time after the start, so that neither the start nor the first request waits."""
+        await asyncio.sleep(_WARM_UP_DELAY_S)
+        with contextlib.suppress(ServiceError):  # a full queue means that it is loaded
             await self._pool.run(_warmed, "")
 
     async def close(self) -> None:
@@ -152,36 +151,36 @@ class Generator:
             except ServiceError:
                 raise
             except Exception as error:
-                _tell_of_bug("model.bug", error)
-                reason = self._failed(ModelFailure(Reason.ERROR, "unforeseen"), organization)
+                _log_bug("model.bug", error)
+                reason = self._failed(ModelFailure(Reason.ERROR, "unexpected"), organization)
         compose_it: Callable[[str], Composition] = functools.partial(_composed, locale=locale)
         made = await self._pool.run(compose_it, prompt)
         return Generated(made.definition, reason, sources=made.sources, unused=made.unused)
 
     def _failed(self, failure: ModelFailure, organization: str) -> Reason:
-        """Why the composer is to answer. Raises ModelFailed or RateLimited when it is not."""
-        # Nothing of the prompt or the answer: only which of our reasons, and a word of ours.
-        said = {"reason": failure.reason.value, "explanation": failure.explanation, "organization": organization}
-        logger.warning("model.failed", extra=said)
+        """Log the failure. Raises ModelFailed or RateLimited if the fallback is disabled."""
+        # Never log content of the prompt or the response.
+        extra = {"reason": failure.reason.value, "explanation": failure.explanation, "organization": organization}
+        logger.warning("model.failed", extra=extra)
         if self._fallback is Fallback.ERROR:
             raise _as_error(failure) from None
         return failure.reason
 
 
 def _provider(settings: ModelSettings, metrics: Metrics, clock: Clock, pool: ComposerPool) -> "ModelProvider":
-    # And its HTTP client: a service without a model need not load them.
+    # Imported late, because only a configured model needs it and its HTTP client.
     from .language_model.provider import ModelProvider
 
     return ModelProvider(settings, metrics=metrics, clock=clock, aside=pool.run)
 
 
 def _warmed(_: str) -> None:
-    for prompt, locale in _FIRST_PROMPTS:
+    for prompt, locale in _WARM_UP_PROMPTS:
         _composed(prompt, locale=locale)
 
 
 def _composed(prompt: str, *, locale: str | None) -> "Composition":
-    # It takes a second to load, with its tables: not before it is needed, and in the thread of the pool.
+    # Imported late and in the pool's thread, because loading takes a second.
     from checklist_composer.composing import NothingToCompose, compose
 
     try:
@@ -190,17 +189,17 @@ def _composed(prompt: str, *, locale: str | None) -> "Composition":
         closest = [Problem("prompt", "closest_job", job) for job in nothing.closest]
         raise GenerationFailed(str(nothing), details=closest) from None
     except Exception as error:
-        _tell_of_bug("composer.bug", error)
+        _log_bug("composer.bug", error)
         raise InternalError() from None
 
 
-def _tell_of_bug(event: str, error: Exception) -> None:
-    """What and where, without the error's text and the values: they may be of the prompt, which nobody is to log."""
+def _log_bug(event: str, error: Exception) -> None:
+    """Log type and traceback without message and values, which may contain the prompt."""
     places = [f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)]
     logger.error(event, extra={"type": type(error).__name__, "places": places})
 
 
 def _as_error(failure: ModelFailure) -> ModelFailed | RateLimited:
-    if failure.reason in _OURS:
+    if failure.reason in _LOCAL_LIMITS:
         return RateLimited(failure.retry_after_s or 1.0)
-    return ModelFailed(details=[Problem("", failure.reason.value, _WHY[failure.reason])])
+    return ModelFailed(details=[Problem("", failure.reason.value, _MESSAGES[failure.reason])])

@@ -1,4 +1,4 @@
-"""Requests and answers of generating templates."""
+"""Requests and responses of template generation."""
 
 from typing import Annotated, ClassVar, Final
 
@@ -16,7 +16,7 @@ NO_PROMPT: Final = f"The prompt must be text of {_SHORTEST} to {_LONGEST} charac
 
 
 def _prompt(prompt: object) -> object:
-    """White space around a prompt makes it no prompt, and no longer one than may be sent."""
+    """Validate the prompt; surrounding white space counts for the maximum length only."""
     if not (isinstance(prompt, str) and len(prompt) <= _LONGEST and len(prompt.strip()) >= _SHORTEST):
         raise wrong("invalid_text", NO_PROMPT)
     return prompt
@@ -31,12 +31,12 @@ class GenerateRequest(RequestModel):
 
     @property
     def text(self) -> str:
-        """The prompt without the white space around it."""
+        """The prompt without surrounding white space."""
         return self.prompt.strip()
 
     @property
     def before(self) -> int:
-        """How many characters of white space stand before the text."""
+        """Number of leading white space characters."""
         return self.prompt.find(self.text)
 
 

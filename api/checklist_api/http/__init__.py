@@ -1,1 +1,1 @@
-"""HTTP basics: server, middleware, bodies, answers, pagination, rate limits."""
+"""HTTP basics: server, middleware, bodies, responses, pagination, rate limits."""

@@ -6,7 +6,7 @@ from aiohttp import web
 
 
 def client_address(request: web.BaseRequest, trusted_proxies: int) -> str:
-    """The address that a request counts for. IPv6 counts by /64, since that is what one customer is given."""
+    """Return the address for rate limiting. IPv6 is reduced to the /64, one customer's network."""
     address = remote_address(request, trusted_proxies)
     if ":" not in address:
         return address
@@ -18,9 +18,9 @@ def client_address(request: web.BaseRequest, trusted_proxies: int) -> str:
 
 
 def remote_address(request: web.BaseRequest, trusted_proxies: int) -> str:
-    """The address that a request comes from; empty when it is unknown.
+    """Return the address of the client; empty if unknown.
 
-    X-Forwarded-For is believed only as far as our own proxies wrote it: `trusted_proxies` entries from the right.
+    X-Forwarded-For is trusted for the `trusted_proxies` rightmost entries.
     """
     address = request.remote or ""
     if trusted_proxies:

@@ -1,7 +1,4 @@
-"""Ids, timestamps and other values that the examples of all subjects share.
-
-The contract tests hold each example of the OpenAPI document against its schema.
-"""
+"""Shared values of the OpenAPI examples. Contract tests validate each example against its schema."""
 
 from typing import Any, Final
 

@@ -17,7 +17,7 @@ def add_routes(
     notes: Callable[[], Sequence[str]],
     metrics: Metrics,
 ) -> None:
-    """`checks`: what must hold before requests are sent here; `notes`: what an operator of the service should know."""
+    """`checks`: conditions of readiness; `notes`: messages for the operator of the service."""
 
     async def healthz(_: web.Request) -> web.Response:
         return json_response({"status": "ok"})

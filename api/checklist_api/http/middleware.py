@@ -1,4 +1,4 @@
-"""Middleware of every request: id, error body, metrics. One only, since each one costs time."""
+"""Middleware of all requests: request id, error bodies, metrics. A single one, for speed."""
 
 import logging
 import re
@@ -39,26 +39,22 @@ logger = logging.getLogger(__name__)
 REQUEST_ID: Final = web.RequestKey("request_id", str)
 SERVER_NAME: Final = "checklist-dispatch"
 _HEADER: Final = "X-Request-Id"
-_CALLER_GONE: Final = 499
-"""As other servers count it too."""
+_CLIENT_CLOSED_REQUEST: Final = 499
+"""Non-standard status of nginx."""
 MAX_REQUEST_ID: Final = 128
 REQUEST_ID_CHARACTERS: Final = "[A-Za-z0-9._~:-]"
 _WELL_FORMED: Final = re.compile(rf"{REQUEST_ID_CHARACTERS}{{1,{MAX_REQUEST_ID}}}")
-_NO_ANSWER: Final = (
-    "The cluster's API does not answer; please try again. With an Idempotency-Key that makes nothing twice."
-)
-_UNKNOWN: Final = "The cluster did not answer after the change was sent, so the change may have been made."
-_CONTENDED: Final = (
-    "Other requests changed the same object each time this one tried to, so it changed nothing; please try again."
-)
-_OVERLOADED: Final = "The service has more to do than it can at the moment; please try again after Retry-After seconds."
-_REFUSED: Final = "Nothing of this request was done."
+_UNAVAILABLE: Final = "The cluster's API is not responding. Try again; an Idempotency-Key prevents duplicates."
+_UNKNOWN: Final = "The cluster did not respond after the change was sent, so it may have been made."
+_CONTENDED: Final = "Concurrent requests kept changing the same object, so nothing was changed. Try again."
+_OVERLOADED: Final = "The service is overloaded. Try again after Retry-After seconds."
+_REFUSED: Final = "Nothing was changed."
 _UNTRACED: Final = frozenset({"/healthz", "/readyz", "/metrics"})
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
 def request_frame(metrics: Metrics, tracing: Tracing = NO_TRACES) -> Middleware:
-    """The middleware. It renders every error as `{error, message, details?, request_id}`."""
+    """Return the middleware. It renders all errors as `{error, message, details?, request_id}`."""
 
     @web.middleware
     async def frame(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -86,10 +82,9 @@ def request_frame(metrics: Metrics, tracing: Tracing = NO_TRACES) -> Middleware:
         except web.HTTPException as error:
             response = _from_http_exception(request, error, request_id)
         except ConnectionError:
-            # The caller's: those of the cluster are KubeErrors by now. It went away in the middle of what it sent, or
-            # of what it was sent; no client reads this answer.
+            # The client disconnected: connection errors of the cluster are KubeErrors.
             logger.debug("caller.gone", extra={"request_id": request_id})
-            response = web.Response(status=_CALLER_GONE)
+            response = web.Response(status=_CLIENT_CLOSED_REQUEST)
         except Exception:
             logger.exception("request.failed", extra={"request_id": request_id})
             response = error_response(InternalError(), request_id)
@@ -117,9 +112,9 @@ def request_frame(metrics: Metrics, tracing: Tracing = NO_TRACES) -> Middleware:
 
 
 def frame_headers(request: web.Request, response: web.StreamResponse) -> None:
-    """What every response bears; for a handler that starts to send its response itself."""
+    """Set the headers of all responses. Called by handlers that send their response themselves."""
     response.headers[_HEADER] = request[REQUEST_ID]
-    # Otherwise aiohttp discloses its own and Python's exact version.
+    # aiohttp's default discloses the versions of aiohttp and Python.
     response.headers["Server"] = SERVER_NAME
 
 
@@ -134,23 +129,23 @@ def error_response(error: ServiceError, request_id: str) -> web.Response:
 
 
 def unavailable(error: KubeUnavailable) -> ServiceUnavailable:
-    """The answer to callers: whether the cluster is away or busy, and whether something may have been done."""
+    """Map a cluster error to a response: unavailable or overloaded, and whether the outcome is known."""
     match error:
         case KubeContended():
             return ServiceUnavailable(_CONTENDED)
         case KubeOverloaded():
             refused = [Problem("", "overloaded", _REFUSED)]
             return ServiceUnavailable(_OVERLOADED, retry_after_s=error.retry_after_s, details=refused)
-        case KubeUnavailable(status=429):  # kube-apiserver itself has too much to do
+        case KubeUnavailable(status=429):  # kube-apiserver is overloaded
             return ServiceUnavailable(_OVERLOADED)
         case KubeOutcomeUnknown():
-            return ServiceUnavailable(_NO_ANSWER, details=[Problem("", "outcome_unknown", _UNKNOWN)])
+            return ServiceUnavailable(_UNAVAILABLE, details=[Problem("", "outcome_unknown", _UNKNOWN)])
         case _:
-            return ServiceUnavailable(_NO_ANSWER)
+            return ServiceUnavailable(_UNAVAILABLE)
 
 
 def _from_http_exception(request: web.Request, error: web.HTTPException, request_id: str) -> web.StreamResponse:
-    """aiohttp's own verdicts in the service's words."""
+    """Render aiohttp's errors like the service's own."""
     if isinstance(error, web.HTTPMethodNotAllowed):
         allow = ", ".join(sorted({*error.allowed_methods, "OPTIONS"}))
         if request.method == "OPTIONS":

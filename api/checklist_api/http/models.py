@@ -1,6 +1,6 @@
-"""Shapes that answers of several subjects share: ids, timestamps, pagination, errors, health.
+"""Shared response models: ids, timestamps, pagination, errors, health.
 
-The contract tests hold every real answer against the models of all subjects.
+Contract tests validate every response against its model.
 """
 
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -23,7 +23,7 @@ Count = Annotated[int, Field(ge=0)]
 
 
 class Shape(BaseModel):
-    """Base of answers: every field is in every answer. Clients must tolerate further ones."""
+    """Base of responses: all fields are always present. Clients must tolerate further ones."""
 
     model_config = ConfigDict(json_schema_serialization_defaults_required=True)
 
@@ -37,7 +37,7 @@ class Shape(BaseModel):
     if not TYPE_CHECKING:
 
         def __init__(self, /, **values: Any) -> None:
-            """Validates nothing: an answer shows what is stored, also by kubectl or an older version."""
+            """Create without validation: a response shows stored data, also by kubectl or older versions."""
             if self._defaults:
                 values = {**self._defaults, **values}
             object.__setattr__(self, "__dict__", values)
@@ -47,67 +47,67 @@ class Shape(BaseModel):
 
 
 class Problem(Shape):
-    """One thing that is wrong with the request."""
+    """One problem of the request."""
 
-    path: str = Field(description="Where: `sections[0].steps[1].id`, a step id, a header's name.")
-    code: str = Field(description="What kind, for programs.")
-    message: str = Field(description="What is wrong, for people.")
+    path: str = Field(description="Location: `sections[0].steps[1].id`, a step id, a header's name.")
+    code: str = Field(description="Machine-readable code.")
+    message: str = Field(description="Human-readable text.")
 
 
 class QuotaDetails(Shape):
-    """The plan's limit and how much of it is used."""
+    """The plan's limit and its use."""
 
     limit: Count | None = Field(description="Runs per UTC calendar month; null is unlimited.")
-    used: Count = Field(description="Runs dispatched this month, whatever became of them.")
-    resets_at: Moment = Field(description="The first instant of the next month.")
+    used: Count = Field(description="Runs dispatched this month, including cancelled, expired and deleted ones.")
+    resets_at: Moment = Field(description="Start of the next month.")
 
 
 class LimitDetails(Shape):
-    """A cap of the organization, and how much of it is used."""
+    """A limit of the organization and its use."""
 
-    limit: Count = Field(description="The cap.")
-    used: Count = Field(description="What there is without the refused addition.")
+    limit: Count = Field(description="The limit.")
+    used: Count = Field(description="Current use, without the refused addition.")
     what: str = Field(
-        description="What the cap is on: templates, template_bytes, versions, idempotency_keys or run_bytes."
+        description="What is limited: templates, template_bytes, versions, idempotency_keys or run_bytes."
     )
 
 
 class SignInDetails(Shape):
-    """Who asks the bearer of the link to a run for members to sign in."""
+    """Describes a run for members to a person who is not signed in."""
 
-    organization: str = Field(description="The name of the organization whose members may answer.")
+    organization: str = Field(description="Name of the organization whose members may answer.")
     template_name: str
-    created_by_name: str = Field(description="Who sends it.")
-    sign_in: str = Field(description="Where a browser signs in. It comes back to the run's page, without the token.")
+    created_by_name: str = Field(description="Name of the sender.")
+    sign_in: str = Field(description="URL to sign in. It redirects back to the run's page, without the token.")
 
 
 def without_details_default(schema: dict[str, Any]) -> None:
-    # null is no value of it: without details, the field is not there.
+    # `details` is absent rather than null.
     schema["properties"]["details"].pop("default", None)
 
 
 class Error(BaseModel):
-    """Every error looks like this."""
+    """The body of all errors."""
 
     model_config = ConfigDict(json_schema_extra=without_details_default)
 
     error: str = Field(description="Machine-readable code.")
     message: str = Field(description="Human-readable text.")
     details: Absentable[list[Problem] | QuotaDetails | LimitDetails | SignInDetails] = optional(
-        "All problems at once; for quota_exceeded an object with limit, used and resets_at; for "
-        "limit_reached one with limit, used and what; for "
-        "sign_in_required of a run for members an object that tells who asks, and where to sign in."
+        "All problems at once. For quota_exceeded an object with limit, used and resets_at; for limit_reached with "
+        "limit, used and what; for sign_in_required of a run for members an object that describes the run and where to "
+        "sign in."
     )
     request_id: str = Field(description="The value of X-Request-Id.")
 
 
 class Pagination(Shape):
-    """Which page of how many entries."""
+    """A page of a list."""
 
-    total: Count = Field(description="Entries on all pages together.")
-    page: int = Field(ge=1, description="This page.")
-    per_page: int = Field(ge=1, le=100, description="Entries on a page, after the limit of 100.")
-    next_page: int | None = Field(description="null when there is no further page.")
+    total: Count = Field(description="Number of entries on all pages.")
+    page: int = Field(ge=1, description="Number of this page.")
+    per_page: int = Field(ge=1, le=100, description="Entries per page, at most 100.")
+    next_page: int | None = Field(description="null for the last page.")
 
 
 class Health(Shape):
@@ -115,13 +115,13 @@ class Health(Shape):
 
 
 class ReadinessCheck(Shape):
-    name: str = Field(description="What was looked at: a kind of object that is read, or `kubernetes`.")
-    ok: bool = Field(description="Whether it is as it must be.")
-    reason: str | None = Field(description="Why not; null when it is.")
+    name: str = Field(description="The kind of object that is watched, or `kubernetes`.")
+    ok: bool = Field(description="Whether the check passed.")
+    reason: str | None = Field(description="Why it failed, else null.")
 
 
 class Readiness(Shape):
     status: str = Field(description="`ok` or `not ready`.")
-    reasons: list[str] = Field(description="What is still missing; empty when it can serve.")
-    notes: list[str] = Field(description="What hinders nobody and should be known.")
-    checks: list[ReadinessCheck] = Field(description="Everything that was looked at.")
+    reasons: list[str] = Field(description="Reasons of failed checks; empty when ready.")
+    notes: list[str] = Field(description="Messages for the operator that do not affect readiness.")
+    checks: list[ReadinessCheck] = Field(description="All checks.")

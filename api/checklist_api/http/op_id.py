@@ -1,6 +1,4 @@
-"""The `op_id` of an executor's write: made by the client, so that a request sent again is the same operation (contract
-section 6).
-"""
+"""The `op_id` of an executor's write: an idempotency key chosen by the client (contract section 6)."""
 
 from typing import Final
 
@@ -11,7 +9,7 @@ MAX_OP_ID: Final = 128
 
 
 def op_id_problem(op_id: object) -> Problem | None:
-    """What is wrong with `op_id`: it must be text of 1 to 128 characters."""
+    """Validate an op_id: text of 1 to 128 characters."""
     if not isinstance(op_id, str):
         return Problem("op_id", "wrong_type", f"Must be a string, not {json_type_name(op_id)}.")
     if not 1 <= len(op_id) <= MAX_OP_ID:
@@ -21,18 +19,18 @@ def op_id_problem(op_id: object) -> Problem | None:
 
 
 def ambiguity(written: object, given: str | None) -> Problem | None:
-    """What is wrong with the op_id of a body (None: it has none) given `given`, the one of the query or the header."""
+    """Validate the op_id of a body (None: absent) against `given`, that of the query or header."""
     if written is None:
         return None
     if problem := op_id_problem(written):
         return problem
     if given is not None and written != given:
-        return Problem("op_id", "ambiguous", "The body has another op_id than the query or the header.")
+        return Problem("op_id", "ambiguous", "op_id differs between body and query or header.")
     return None
 
 
 def only_op_id(written: str | None, given: str | None) -> str | None:
-    """The op_id of a body that needs nothing else. Raises ValidationFailed."""
+    """Return the op_id of a body without other fields. Raises ValidationFailed."""
     if problem := ambiguity(written, given):
         raise ValidationFailed(details=[problem])
     return given if written is None else written

@@ -1,4 +1,4 @@
-"""Building blocks of OpenAPI operations, and what operations of a kind share."""
+"""Building blocks of OpenAPI operations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -34,15 +34,15 @@ from .pagination import MAX_PAGE, invalid_parameter
 
 
 class Access(StrEnum):
-    """What a caller has to show."""
+    """Required credentials."""
 
     KEY = "bearerKey"
     TOKEN = "executorToken"  # noqa: S105 - a scheme's name
-    """In runs for members with a session, too."""
+    """For runs for members also a session."""
     SESSION = "memberSession"
     NOTHING = ""
     UNLIMITED = "-"
-    """Nothing, and not rate limited: what the service says about itself."""
+    """None, and not rate limited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +57,13 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A request body that is one image, or a form with one."""
+    """An image, or a form with one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A successful answer (or the one operation's own failure). Without model and media type it has no body; several
-    media types are separated by a comma and a space."""
+    """A successful response (or the operation's own failure). Without model and media type it has no body; media types
+    are separated by a comma and a space."""
 
     status: int
     description: str
@@ -75,8 +75,8 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One method of one path: `route`, as `get /v1/runs`. `errors`: those besides the ones that every operation of its
-    kind has. `tag` and `access` are those of its group (`tagged`) where it names none."""
+    """An operation. `route`: `get /v1/runs`. `errors`: in addition to those of `access` and `body`. `tag` and `access`
+    default to those of the group (`tagged`)."""
 
     route: str
     id: str
@@ -102,13 +102,13 @@ class Operation:
         return self.reply if isinstance(self.reply, tuple) else (self.reply,)
 
     def all_errors(self) -> list[ServiceError]:
-        """Every error of the operation, by status."""
+        """Return all errors of the operation, sorted by status."""
         found: list[ServiceError] = list(self.errors)
         if isinstance(self.body, Body):
             found += [MalformedJson(), PayloadTooLarge(), UnsupportedMediaType()]
         elif self.body is not None:
             found += [
-                MalformedJson("The body does not fit its Content-Encoding or Transfer-Encoding."),
+                MalformedJson("The body does not match its Content-Encoding or Transfer-Encoding."),
                 MissingField(details=[problem("photo", "missing", "This field is required.")]),
                 PayloadTooLarge("A photo may have at most 10 MiB."),
                 UnsupportedMediaType(
@@ -119,40 +119,40 @@ class Operation:
             case Access.KEY:
                 found.append(Unauthorized(headers={"WWW-Authenticate": "Bearer"}))
             case Access.TOKEN:
-                text = "The token of the run's link is missing or not valid."
+                text = "The token of the run's link is missing or invalid."
                 found.append(Unauthorized(text, headers={"WWW-Authenticate": "Executor"}))
                 found.append(SignInRequired(details=SIGN_IN, headers={"WWW-Authenticate": "Cookie"}))
                 found.append(AssignedToAnother())
                 if self.method != "get":
-                    found.append(RequestForged("The request does not come from the checklist's own page."))
+                    found.append(RequestForged("The request was not made by the checklist's page."))
         if self.access is not Access.UNLIMITED:
             found += [RateLimited(1), InternalError(), ServiceUnavailable()]
         return sorted(found, key=lambda error: error.status)
 
 
 def tagged(tag: str, access: Access, *operations: Operation) -> tuple[Operation, ...]:
-    """A group of operations, most of which have `access`."""
+    """Set default tag and access of a group of operations."""
     return tuple(
         replace(each, tag=each.tag or tag, access=access if each.access is None else each.access) for each in operations
     )
 
 
 REPLY_HEADERS: Final[dict[str, str]] = {
-    "ETag": "Of a template: its version in quotes, for If-Match. Of a photo: for If-None-Match.",
-    "Location": "The path of what was made; of a photo: its signed address.",
-    "Content-Disposition": "A file name, should it be saved.",
-    "Export-Incomplete": "`damaged` when a part of the archive is: its runs are not in the file. Absent otherwise.",
-    "Export-Runs": "How many runs fitted the filters when the export began.",
-    "Content-Security-Policy": "Nothing but the image: no script, no frame, no other address.",
+    "ETag": "For a template: its version in quotes, for If-Match. For a photo: for If-None-Match.",
+    "Location": "Path of the created object; for a photo its signed URL.",
+    "Content-Disposition": "File name.",
+    "Export-Incomplete": "`damaged` if a part of the archive is damaged and its runs are missing; else absent.",
+    "Export-Runs": "Number of matching runs when the export began.",
+    "Content-Security-Policy": "Allows the image only.",
     "X-Content-Type-Options": "`nosniff`.",
-    "Cache-Control": "Of an image: private, until the address expires. `no-store` elsewhere.",
-    "X-Generated-By": "`composer` or `model`; `composer; reason=model_timeout` (or another reason) when the model of "
-    "the service made none.",
-    "Idempotency-Replayed": "`true` when this is the answer to an earlier request with the same Idempotency-Key.",
-    "Retry-After": "Whole seconds, at least 1, after which to try again. Under load (`details` of 503: `overloaded`) "
-    "they grow with the requests that were refused.",
-    "WWW-Authenticate": "The scheme that is asked for.",
-    "X-Request-Id": "The id of this request: yours, if you sent one, else a new one. Also in error bodies.",
+    "Cache-Control": "For an image: private, until the URL expires. Otherwise `no-store`.",
+    "X-Generated-By": "`composer` or `model`; `composer; reason=model_timeout` (or another reason) if the language "
+    "model failed.",
+    "Idempotency-Replayed": "`true` if this is the response to an earlier request with the same Idempotency-Key.",
+    "Retry-After": "Seconds to wait before a retry, at least 1. Under load (`details` of 503: `overloaded`) the value "
+    "grows with the number of refused requests.",
+    "WWW-Authenticate": "The required scheme.",
+    "X-Request-Id": "Id of the request: yours, or a generated one. Also in error bodies.",
 }
 
 
@@ -179,17 +179,17 @@ PATH_PARAMETERS: Final[dict[str, Json]] = {
         ("version", "Number of the version, from 1.", "1"),
         ("run_id", "Id of the run, `r-<uuid>`.", RUN_ID),
         ("step_id", "Id of the step, `s-<short id>`.", "s-fridge-temp"),
-        ("folder", "A folder of the app, as its page refers to it.", "assets"),
+        ("folder", "Folder of the app.", "assets"),
         ("photo_id", "Id of the photo, a UUID.", PHOTO_ID),
         ("event_id", "Id of the event, `evt-<uuid>`.", EVENT_ID),
-        ("replay_id", "Id of the replay, as it was given when it was asked for.", REPLAY_ID),
-        ("name", "Name of the file, as the pages refer to it.", "style.css"),
+        ("replay_id", "Id of the replay.", REPLAY_ID),
+        ("name", "Name of the file.", "style.css"),
     )
 }
 REQUEST_ID_HEADER: Final = header(
     "X-Request-Id",
     {"type": "string", "maxLength": MAX_REQUEST_ID, "pattern": f"^{REQUEST_ID_CHARACTERS}+$"},
-    "Your own id for the request; it comes back in the answer and in error bodies.",
+    "Your id for the request; returned in the response and in error bodies.",
     REQUEST_ID,
 )
 
@@ -199,7 +199,7 @@ def problem(path: str, code: str, message: str) -> Problem:
 
 
 def error_body(error: ServiceError) -> Json:
-    """An example of the error as the service writes it."""
+    """Return an example of the error's body."""
     if isinstance(error, QuotaExceeded) and error.details is None:
         error = QuotaExceeded(details={**QUOTA, "used": QUOTA["limit"]})
     return error.as_body() | {"request_id": REQUEST_ID}
@@ -208,13 +208,13 @@ def error_body(error: ServiceError) -> Json:
 IDEMPOTENCY_KEY: Final = header(
     "Idempotency-Key",
     {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
-    "Made by you, one for each wish. Within 24 hours the same key with the same body gives the first answer again, "
-    "makes nothing and uses no quota; 410 `resource_deleted` when what it made was deleted.",
+    "Unique key of the request, chosen by the client. For 24 hours a request with the same key and body returns the "
+    "first response, creates nothing and uses no quota; 410 `resource_deleted` if the created object was deleted.",
     "order-4711",
 )
 PAGES: Final = (
-    query("page", {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": 1}, "Which page."),
-    query("per_page", {"type": "integer", "minimum": 1, "default": 20}, "Entries on a page; at most 100 are given."),
+    query("page", {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": 1}, "Page number."),
+    query("per_page", {"type": "integer", "minimum": 1, "default": 20}, "Entries per page, at most 100."),
 )
 DATE_TIME: Final = {"type": "string", "format": "date-time"}
 BAD_PAGE: Final = invalid_parameter("page", "must be an integer from 1")
@@ -228,4 +228,4 @@ COUNTED_KEY_ERRORS: Final = (
     limit_reached(LimitName.IDEMPOTENCY_KEYS, limit=10_000, used=10_000),
     *IDEMPOTENCY_ERRORS,
 )
-"""Of operations that count their keys: those that make anything but runs."""
+"""Errors of operations that create other objects than runs and count their keys."""

@@ -18,12 +18,12 @@ DEFAULT_PER_PAGE: Final = 20
 MAX_PER_PAGE: Final = 100
 MAX_PAGE: Final = 1_000_000
 _DIGITS: Final = 18
-"""Of an integer that is larger than any limit here."""
+"""Longest parsed integer; longer ones exceed all limits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The page that a request asks for, from 1."""
+    """A requested page, from 1."""
 
     number: int
     per_page: int
@@ -33,22 +33,22 @@ class Page:
         return (self.number - 1) * self.per_page
 
     def of(self, total: int) -> Pagination:
-        """The pagination object for a list of `total` entries."""
+        """Return the pagination object of a list with `total` entries."""
         more = self.number * self.per_page < total and self.number < MAX_PAGE
         next_page = self.number + 1 if more else None
         return Pagination(total=total, page=self.number, per_page=self.per_page, next_page=next_page)
 
     def view(self, total: int) -> dict[str, Any]:
-        """The same for answers that are no models."""
+        """Return the pagination object as a dict."""
         return self.of(total).model_dump()
 
     def cut(self, entries: Sequence[_T]) -> Sequence[_T]:
-        """Those of the page, out of all."""
+        """Return the entries of the page."""
         return entries[self.offset : self.offset + self.per_page]
 
 
 def requested_page(request: web.Request) -> Page:
-    """From `page` and `per_page`; more per page than allowed is cut and reported. Raises InvalidParameter."""
+    """Parse `page` and `per_page` (capped at the maximum). Raises InvalidParameter."""
     number = _positive(request, "page", 1)
     per_page = _positive(request, "per_page", DEFAULT_PER_PAGE)
     if number > MAX_PAGE:
@@ -57,7 +57,7 @@ def requested_page(request: web.Request) -> Page:
 
 
 def parameter(request: web.Request, name: str) -> str | None:
-    """One query parameter, or None without it. Raises InvalidParameter when it is given twice."""
+    """Return a query parameter, or None. Raises InvalidParameter if it is repeated."""
     values = request.query.getall(name, [])
     if len(values) > 1:
         raise invalid_parameter(name, "may be given only once")
@@ -65,7 +65,7 @@ def parameter(request: web.Request, name: str) -> str | None:
 
 
 def one_of(request: web.Request, name: str, allowed: Sequence[str]) -> str | None:
-    """A query parameter that has a few values only. Raises InvalidParameter."""
+    """Return a query parameter with a fixed set of values. Raises InvalidParameter."""
     value = parameter(request, name)
     if value is not None and value not in allowed:
         raise invalid_parameter(name, f"must be one of {', '.join(allowed)}")
@@ -73,12 +73,12 @@ def one_of(request: web.Request, name: str, allowed: Sequence[str]) -> str | Non
 
 
 def requested_moment(request: web.Request, name: str) -> datetime | None:
-    """A query parameter that is an instant. Raises InvalidParameter."""
+    """Parse a query parameter as a timestamp. Raises InvalidParameter."""
     text = parameter(request, name)
     if text is None:
         return None
     try:
-        # In a query, the plus of +00:00 arrives as a space unless it is escaped.
+        # An unescaped + of +00:00 is decoded as a space.
         return parse_timestamp(text.replace(" ", "+"))
     except (ValueError, OverflowError):
         raise invalid_parameter(name, "must be a timestamp such as 2026-11-21T13:50:00Z") from None

@@ -1,8 +1,8 @@
 """Rate limits (contract section 8): the generic cell rate algorithm.
 
-GCRA keeps one number per subject, the *theoretical arrival time* of the next request at the sustained rate. A request
-that is at most `burst` intervals early is admitted. That is exact, needs no timer, and is one small script in Redis
-when several processes share the limits (`redis_rate_limit`).
+GCRA stores one number per subject, the *theoretical arrival time* of the next request at the sustained rate. A request
+that is at most `burst` intervals early is admitted. It is exact, needs no timer, and fits in a small Redis script for
+limits shared between processes (`redis_rate_limit`).
 """
 
 import time
@@ -16,20 +16,20 @@ _SUBJECTS: Final = 100_000
 
 
 class RateLimiter(Protocol):
-    """Counts requests of subjects."""
+    """Limits requests of subjects."""
 
     async def wait_for(self, subject: str, rate: Rate, count: int = 1) -> float:
-        """Count `count` requests of `subject` together; more than the burst count as the burst, or they would never be
-        admitted. 0.0: admitted; else seconds until they would be, and none is counted."""
+        """Count `count` requests at once, capped at the burst. Returns 0.0 if admitted, else the seconds to wait; then
+        none is counted."""
         ...
 
     async def is_first(self, secret: str, within_s: float) -> bool:
-        """Whether `secret` is shown for the first time; it is of no use any more after `within_s` seconds."""
+        """Whether `secret` is used for the first time. It is remembered for `within_s` seconds."""
         ...
 
 
 class LocalRateLimiter:
-    """Limits of this process alone. Forgets subjects that have long been quiet, so its memory is bounded."""
+    """Limits of this process. Least recently used subjects are dropped, which bounds memory."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic

@@ -1,7 +1,7 @@
-"""Connections to Redis, each with the current password and certificate authorities.
+"""Redis connections with the current password and CA.
 
-Redis keeps a connection that was let in when its password changes, so a rotation ends nothing. (Its package is
-optional; it is only imported when a setting asks for it.)
+Redis keeps authenticated connections when a password changes, so a rotation interrupts nothing. (The package is
+optional and imported only if configured.)
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ from ..settings.sign_in import RedisSettings
 
 
 def connect(settings: RedisSettings, **options: Any) -> Any:
-    """A client; `options` as `Redis` takes them. It connects when it is first used."""
+    """Return a client that connects on first use; `options` as for `Redis`."""
     given: dict[str, Any] = {**parse_url(settings.address), **options}
     given.pop("username", None)
     given["credential_provider"] = _Credentials(settings)
@@ -50,5 +50,5 @@ class _Trusting(SSLConnection):
     async def connect(self) -> None:
         if self._trusted is not None:
             self.ssl_context.ca_data = self._trusted.pem
-            self.ssl_context.context = None  # of the last time, perhaps with others
+            self.ssl_context.context = None  # built again with the current CA
         await super().connect()  # type: ignore[no-untyped-call]

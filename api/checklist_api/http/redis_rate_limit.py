@@ -1,11 +1,11 @@
-"""Rate limits shared by all replicas, in Redis: the algorithm of `LocalRateLimiter`, on Redis' clock.
+"""Rate limits shared by all replicas, in Redis: the algorithm of `LocalRateLimiter` on Redis' clock.
 
-What is counted within one turn of the event loop, and while an earlier question is under way, goes to Redis as one call
-of one script, so a crowd of requests costs one round trip and one connection. Redis must not be able to make a request
-fail or wait: an answer that is not there within a tenth of a second is not waited for, and from then on each replica
-counts for itself, up to the full limit (with n replicas a subject has at most n times its rate; a part of the limit
-would refuse callers whose connections all lead to one replica). Meanwhile Redis is tried in the background with the
-very same script, since one that is read-only or full answers a PING; when it answers, counting there goes on.
+Calls of one event loop turn, and those queued while a call is pending, are batched into one call of a script: one round
+trip and one connection for any number of requests. Redis must never fail or delay a request: without a response within
+a tenth of a second, each replica falls back to local limits at the full rate (with n replicas a subject has at most n
+times its rate; a fraction would refuse clients whose connections all reach one replica). Meanwhile Redis is probed in
+the background with the same script, since a read-only or full Redis still answers PING; on success the shared limits
+resume.
 """
 
 import asyncio
@@ -32,18 +32,17 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 ANSWER_WITHIN_S: Final = 0.1
-_LOOKS: Final = 5
-"""So often the answer is looked for meanwhile, and once more after. While this process itself stands still (another
-request keeps it busy, the machine gives it no time), only one of these looks passes: that is no fault of Redis."""
-_AGAIN_WITHIN_S: Final = 1.0
-_FIRST_PAUSE_S: Final = 0.1
-_LONGEST_PAUSE_S: Final = 5.0
-_MOST_AT_ONCE: Final = 256
+_POLLS: Final = 5
+"""The timeout is split into polls, plus one. If this process is stalled (busy event loop, no CPU time), only one poll
+times out, so that the stall is not attributed to Redis."""
+_RETRY_TIMEOUT_S: Final = 1.0
+_MIN_BACKOFF_S: Final = 0.1
+_MAX_BACKOFF_S: Final = 5.0
+_BATCH: Final = 256
 _NOTE: Final = "rate limits are counted by each replica on its own: Redis does not answer"
 
-# A subject's arrival time is never further ahead than its whole burst, unless Redis' clock was set back or the rate
-# was made smaller: then it is taken back to there, so that no caller is locked out until the clock has caught up.
-# Numbers are microseconds; a double holds them exactly for the next two centuries.
+# A stored arrival time is capped at the whole burst ahead, in case Redis' clock was set back or the rate was lowered:
+# otherwise clients would be locked out. Numbers are microseconds, which a double represents exactly until 2255.
 _SCRIPT: Final = """
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
@@ -69,7 +68,7 @@ _SHA: Final = hashlib.sha1(_SCRIPT.encode(), usedforsecurity=False).hexdigest()
 
 
 @dataclass(slots=True)
-class _Question:
+class _Call:
     subject: str
     rate: Rate
     count: int
@@ -77,7 +76,7 @@ class _Question:
 
 
 class RedisRateLimiter:
-    """A `RateLimiter`. `start` it in the event loop that serves, and `close` it."""
+    """A `RateLimiter`. Call `start` in the serving event loop, and `close` at the end."""
 
     def __init__(
         self,
@@ -88,95 +87,95 @@ class RedisRateLimiter:
         local: LocalRateLimiter | None = None,
         answer_within_s: float = ANSWER_WITHIN_S,
     ) -> None:
-        """`namespace`: installations may share a Redis. `answer_within_s`: after which it counts as gone."""
+        """`namespace`: separates installations that share a Redis. `answer_within_s`: timeout."""
         self._redis = connect(
             settings,
-            socket_timeout=max(_AGAIN_WITHIN_S, answer_within_s),
-            socket_connect_timeout=max(_AGAIN_WITHIN_S, answer_within_s),
-            # A connection that broke while idle does not mean that Redis is down.
+            socket_timeout=max(_RETRY_TIMEOUT_S, answer_within_s),
+            socket_connect_timeout=max(_RETRY_TIMEOUT_S, answer_within_s),
+            # A connection that broke while idle is retried once.
             retry=Retry(NoBackoff(), 1),
         )
         self._prefix = f"checklists:{namespace}:rate:"
         self._metrics = metrics
         self._local = local or LocalRateLimiter()
         self._answer_within_s = answer_within_s
-        self._waiting: list[_Question] = []
-        self._asking: asyncio.Task[None] | None = None
-        self._trying: asyncio.Task[None] | None = None
+        self._waiting: list[_Call] = []
+        self._flushing: asyncio.Task[None] | None = None
+        self._recovery: asyncio.Task[None] | None = None
         self._is_down = False
 
     @property
     def note(self) -> str | None:
-        """What whoever runs the service should know; None while limits are shared."""
+        """A message for the operator; None while limits are shared."""
         return _NOTE if self._is_down else None
 
     def start(self) -> None:
-        """Finds out whether Redis is there, before a request has to."""
+        """Probe Redis, before the first request."""
         self._fall_back(None)
 
     async def wait_for(self, subject: str, rate: Rate, count: int = 1) -> float:
-        if self._trying is not None:
+        if self._recovery is not None:
             return await self._local.wait_for(subject, rate, count)
-        question = _Question(subject, rate, min(count, rate.burst), asyncio.get_running_loop().create_future())
-        self._waiting.append(question)
-        if self._asking is None:
-            self._asking = asyncio.create_task(self._ask_all(), name="shared rate limits")
-        wait_s = await question.answer
+        call = _Call(subject, rate, min(count, rate.burst), asyncio.get_running_loop().create_future())
+        self._waiting.append(call)
+        if self._flushing is None:
+            self._flushing = asyncio.create_task(self._flush(), name="shared rate limits")
+        wait_s = await call.answer
         if wait_s is not None and wait_s > 0:
             return wait_s
-        # What Redis admits is counted here as well: if it goes away, what was admitted a moment ago still counts.
-        alone_s = await self._local.wait_for(subject, rate, count)
-        return alone_s if wait_s is None else 0.0
+        # Admitted requests are counted locally, too, for a later fallback.
+        local_s = await self._local.wait_for(subject, rate, count)
+        return local_s if wait_s is None else 0.0
 
     async def is_first(self, secret: str, within_s: float) -> bool:
         if not await self._local.is_first(secret, within_s):
             return False
-        if self._trying is not None:
+        if self._recovery is not None:
             return True
         try:
-            asked = self._redis.set(self._key(secret), 1, nx=True, px=math.ceil(within_s * 1000))
-            return bool(await _soon(asked, self._answer_within_s))
+            call = self._redis.set(self._key(secret), 1, nx=True, px=math.ceil(within_s * 1000))
+            return bool(await _within(call, self._answer_within_s))
         except Exception as error:
             self._fall_back(error)
             return True
 
     async def close(self) -> None:
-        for task in (self._asking, self._trying):
+        for task in (self._flushing, self._recovery):
             if task is not None:
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
-        for question in self._waiting:
-            question.answer.cancel()
+        for call in self._waiting:
+            call.answer.cancel()
         await self._redis.aclose()
 
-    async def _ask_all(self) -> None:
-        """Runs until no call waits. Every waiting call gets an answer; None leaves the decision to the local limit."""
+    async def _flush(self) -> None:
+        """Answer queued calls in batches until none is queued; None selects the local limit."""
         try:
             while self._waiting:
-                questions, self._waiting = self._waiting[:_MOST_AT_ONCE], self._waiting[_MOST_AT_ONCE:]
+                calls, self._waiting = self._waiting[:_BATCH], self._waiting[_BATCH:]
                 waits: Sequence[float | None]
                 try:
-                    asked = [(each.subject, each.rate, each.count) for each in questions]
-                    waits = await self._ask(asked, self._answer_within_s)
-                except Exception as error:  # whatever it is: no request may suffer for it
+                    subjects = [(each.subject, each.rate, each.count) for each in calls]
+                    waits = await self._ask(subjects, self._answer_within_s)
+                except Exception as error:  # no error of Redis may fail a request
                     self._fall_back(error)
-                    questions, self._waiting = [*questions, *self._waiting], []
-                    waits = [None] * len(questions)
-                for question, wait_s in zip(questions, waits, strict=True):
-                    if not question.answer.done():  # its request may have ended meanwhile
-                        question.answer.set_result(wait_s)
+                    calls, self._waiting = [*calls, *self._waiting], []
+                    waits = [None] * len(calls)
+                for call, wait_s in zip(calls, waits, strict=True):
+                    if not call.answer.done():  # its request may have been cancelled
+                        call.answer.set_result(wait_s)
         finally:
-            self._asking = None
+            self._flushing = None
 
     async def _ask(self, subjects: Sequence[tuple[str, Rate, int]], within_s: float) -> list[float]:
-        """Seconds to wait, for each. Raises whatever redis-py raises, and TimeoutError."""
+        """Return the seconds to wait of each subject. Raises redis-py's errors and TimeoutError."""
         keys = [self._key(subject) for subject, _, _ in subjects]
         numbers = [
             text
             for _, rate, count in subjects
             for text in (f"{1e6 / rate.per_second:.3f}", f"{(rate.burst - 1) * 1e6 / rate.per_second:.3f}", str(count))
         ]
-        waits_us = await _soon(self._run_script(keys, numbers), within_s)
+        waits_us = await _within(self._run_script(keys, numbers), within_s)
         return [wait_us / 1e6 for wait_us in waits_us]
 
     async def _run_script(self, keys: list[str], numbers: list[str]) -> list[int]:
@@ -187,48 +186,48 @@ class RedisRateLimiter:
         return waits
 
     def _key(self, subject: str) -> str:
-        """Without what Redis need not know: addresses, accounts, runs."""
+        """Hash the subject, so that Redis stores no addresses or accounts."""
         return self._prefix + hashlib.blake2s(subject.encode(), digest_size=16).hexdigest()
 
     def _fall_back(self, error: BaseException | None) -> None:
-        """Counts locally until Redis answers. `error`: None when nothing is known against Redis yet."""
-        if self._trying is None:
+        """Use local limits until Redis responds. `error`: None if no call has failed yet."""
+        if self._recovery is None:
             if error is not None:
-                self._tell_of_fall(error)
-            self._trying = asyncio.create_task(self._try_again(logged=error is not None), name="try Redis again")
+                self._log_down(error)
+            self._recovery = asyncio.create_task(self._recover(logged=error is not None), name="reconnect to Redis")
 
-    async def _try_again(self, *, logged: bool) -> None:
-        pause_s = 0.0 if not logged else _FIRST_PAUSE_S
+    async def _recover(self, *, logged: bool) -> None:
+        pause_s = 0.0 if not logged else _MIN_BACKOFF_S
         while True:
             await asyncio.sleep(pause_s * random.uniform(0.8, 1.2))
             try:
-                await self._ask([("try", Rate(1e6, 1000), 1)], _AGAIN_WITHIN_S)
+                await self._ask([("try", Rate(1e6, 1000), 1)], _RETRY_TIMEOUT_S)
             except Exception as error:
                 if not logged:
-                    self._tell_of_fall(error)
+                    self._log_down(error)
                 logged = True
-                pause_s = min(max(pause_s * 2, _FIRST_PAUSE_S), _LONGEST_PAUSE_S)
+                pause_s = min(max(pause_s * 2, _MIN_BACKOFF_S), _MAX_BACKOFF_S)
             else:
                 break
-        self._trying = None
+        self._recovery = None
         self._is_down = False
         self._metrics.shared_limits.set(1)
         if logged:
             logger.info("rate_limits.shared_again")
 
-    def _tell_of_fall(self, error: BaseException) -> None:
+    def _log_down(self, error: BaseException) -> None:
         self._is_down = True
         self._metrics.shared_limits.set(0)
         self._metrics.shared_limits_lost.inc()
         logger.warning("rate_limits.redis_down", extra={"reason": type(error).__name__, "limits": "each replica's own"})
 
 
-async def _soon(asked: Awaitable[T], within_s: float) -> T:
-    """The answer. Raises TimeoutError without one, and whatever redis-py raises."""
-    running = asyncio.ensure_future(asked)
+async def _within(call: Awaitable[T], seconds: float) -> T:
+    """Await a call. Raises TimeoutError and redis-py's errors."""
+    running = asyncio.ensure_future(call)
     try:
-        for _ in range(_LOOKS + 1):
-            await asyncio.wait([running], timeout=within_s / _LOOKS)
+        for _ in range(_POLLS + 1):
+            await asyncio.wait([running], timeout=seconds / _POLLS)
             if running.done():
                 return running.result()
         raise TimeoutError

@@ -1,6 +1,4 @@
-"""Reading a JSON request body, strictly (contract section 7): a body that two readers could understand differently is
-refused, before anything is made of it.
-"""
+"""Reads JSON request bodies strictly (contract section 7): ambiguous documents are refused."""
 
 import json
 import math
@@ -14,18 +12,18 @@ from checklist_crds.errors import MalformedJson, MissingField, PayloadTooLarge, 
 MAX_BODY_BYTES: Final = 256 * 1024
 JSON: Final = "application/json"
 DECODED: Final = ("gzip", "deflate")
-"""Values of Content-Encoding; aiohttp decodes them."""
+"""Values of Content-Encoding that aiohttp decodes."""
 
 
 async def read_json_object(request: web.Request, *, media_types: tuple[str, ...] = (JSON,)) -> dict[str, Any]:
-    """The body as an object. Raises PayloadTooLarge, UnsupportedMediaType, MalformedJson."""
+    """Read the body as an object. Raises PayloadTooLarge, UnsupportedMediaType, MalformedJson."""
     if request.content_type not in media_types:
         raise UnsupportedMediaType(f"The body must be sent as {JSON}.")
     return parse_json_object(await read_body(request))
 
 
 async def read_optional_json_object(request: web.Request) -> dict[str, Any]:
-    """As `read_json_object`; a request without any body is an empty object, whatever its Content-Type."""
+    """Like `read_json_object`; a request without a body is an empty object."""
     raw = await read_body(request)
     if not raw:
         return {}
@@ -35,7 +33,7 @@ async def read_optional_json_object(request: web.Request) -> dict[str, Any]:
 
 
 def require_known_encoding(request: web.Request) -> None:
-    """Raises UnsupportedMediaType for a body in an encoding that is not decoded here."""
+    """Raises UnsupportedMediaType for an unsupported Content-Encoding."""
     encoding = ", ".join(request.headers.getall(hdrs.CONTENT_ENCODING, [])).strip().lower()
     if encoding not in ("", "identity", *DECODED):
         raise unknown_encoding()
@@ -43,12 +41,12 @@ def require_known_encoding(request: web.Request) -> None:
 
 def unknown_encoding() -> UnsupportedMediaType:
     decoded = " or ".join(DECODED)
-    text = f"The body must be sent as it is, or with the Content-Encoding {decoded}."
+    text = f"The body must be sent without Content-Encoding, or with {decoded}."
     return UnsupportedMediaType(text, headers={hdrs.ACCEPT_ENCODING: ", ".join(DECODED)})
 
 
 async def read_body(request: web.Request) -> bytes:
-    """All bytes of the body. Raises PayloadTooLarge without reading on, UnsupportedMediaType."""
+    """Read the body. Raises PayloadTooLarge (without reading further), UnsupportedMediaType, MalformedJson."""
     require_known_encoding(request)
     too_large = f"The body may have at most {MAX_BODY_BYTES} bytes."
     if request.content_length is not None and request.content_length > MAX_BODY_BYTES:
@@ -58,11 +56,11 @@ async def read_body(request: web.Request) -> bytes:
     except web.HTTPRequestEntityTooLarge:
         raise PayloadTooLarge(too_large) from None
     except web.RequestPayloadError:
-        raise MalformedJson("The body does not fit its Content-Encoding or Transfer-Encoding.") from None
+        raise MalformedJson("The body does not match its Content-Encoding or Transfer-Encoding.") from None
 
 
 def parse_json_object(raw: bytes) -> dict[str, Any]:
-    """Raises MalformedJson for what is not one JSON object in UTF-8 that every reader understands alike."""
+    """Parse an unambiguous JSON object in UTF-8. Raises MalformedJson."""
     if not raw:
         raise MalformedJson("The body is missing.")
     try:
@@ -88,7 +86,7 @@ def parse_json_object(raw: bytes) -> dict[str, Any]:
 
 
 def require_members(body: dict[str, Any], *names: str, within: str = "") -> None:
-    """Raises MissingField with all of `names` that `body` lacks (a null is there, and wrong in its own way)."""
+    """Raises MissingField with all of `names` that `body` lacks; null counts as present."""
     prefix = f"{within}." if within else ""
     missing = [prefix + name for name in names if name not in body]
     if missing:
@@ -96,7 +94,7 @@ def require_members(body: dict[str, Any], *names: str, within: str = "") -> None
 
 
 def missing_fields(paths: list[str], others: Sequence[Problem] = ()) -> MissingField:
-    """`others`: what else is wrong with the same body."""
+    """Return the error. `others`: further problems of the body."""
     text = f"Missing: {', '.join(paths)}."
     details = [Problem(path, "missing", "This field is required.") for path in paths]
     return MissingField(text, details=[*details, *others])
@@ -127,7 +125,7 @@ def _finite_number(text: str) -> float:
 
 
 def _refuse_half_characters(document: dict[str, Any]) -> None:
-    # An escape such as \ud800 alone is half of a character: no text, and nothing could write it as UTF-8 again.
+    # A lone surrogate such as \ud800 cannot be encoded as UTF-8.
     try:
         json.dumps(document, ensure_ascii=False).encode()
     except UnicodeEncodeError:

@@ -1,6 +1,6 @@
-"""Request bodies as pydantic models, which read, validate and document them (contract section 7).
+"""Base of request bodies as pydantic models (contract section 7).
 
-What is missing is one refusal, 400; what is there and wrong is another, 422. Each names everything at once.
+Missing fields give a 400, invalid ones a 422, each with all problems at once.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,30 +31,30 @@ _IDS: Final = {pattern: prefix for prefix, pattern in ID_PATTERNS.items()}
 
 
 class RequestModel(BaseModel):
-    """Base of bodies. A member that is null counts as left out where the field may be None."""
+    """Base of request bodies. null counts as absent if the field may be None."""
 
     model_config = ConfigDict(strict=True, frozen=True, hide_input_in_errors=True)
     refused: ClassVar[str | None] = None
-    """What the 422 says as a whole; None: as the error does by itself."""
+    """Message of the 422; None for the error's default."""
 
     @classmethod
     def read(cls, body: Mapping[str, Any], **context: Any) -> Self:
-        """`context`: for the validators. Raises MissingField, ValidationFailed."""
+        """Validate `body`. `context`: for the validators. Raises MissingField, ValidationFailed."""
         try:
             return cls.model_validate(body, context=context)
         except ValidationError as failure:
             errors = failure.errors(include_url=False)
-        # Outside of the handler: a traceback of the failure would show the body, and with it secrets.
+        # Raised outside of the handler, so that tracebacks do not contain the body, which may have secrets.
         raise _refusal(errors, body, cls.refused)
 
 
 def several(problems: Sequence[Problem]) -> PydanticCustomError:
-    """For validators whose problems have paths of their own within the body."""
+    """Return an error with several problems, which have paths in the body."""
     return PydanticCustomError("several", "is not valid", {"problems": list(problems)})
 
 
 def wrong(code: str, message: str) -> PydanticCustomError:
-    """For validators of one field. `message` is a sentence."""
+    """Return an error of one field. `message`: a sentence."""
     return PydanticCustomError(code, "{message}", {"message": message})
 
 
@@ -76,7 +76,7 @@ def _refusal(
 
 
 class _Order:
-    """The order of the body, in which its problems are listed; what it lacks comes last."""
+    """Sort key of problems: the order of the body; absent fields last."""
 
     def __init__(self, body: Mapping[str, Any]) -> None:
         self._body = body
@@ -87,7 +87,7 @@ class _Order:
         node: object = self._body
         for part in location:
             if isinstance(node, Mapping) and isinstance(part, str):
-                # A body may have thousands of unknown members: they are counted once.
+                # Cached, because a body may have thousands of unknown members.
                 indices = self._indices.setdefault(id(node), {})
                 if not indices:
                     indices.update((key, index) for index, key in enumerate(node))
@@ -100,7 +100,7 @@ class _Order:
 
 
 def _is_absent(error: ErrorDetails) -> bool:
-    """Whether 400 is the answer: a member of the body, or of `webhook`, is not there (a null is, and wrong)."""
+    """Whether a required member of the body or of `webhook` is absent, which gives a 400."""
     location, by_validator = error["loc"], "ctx" in error
     own = len(location) == 1 or (len(location) == 2 and location[0] == "webhook")
     return error["type"] == "missing" and own and not by_validator
@@ -110,11 +110,11 @@ def _problems(error: ErrorDetails) -> Sequence[Problem]:
     context = error.get("ctx", {})
     if "problems" in context:
         return [problem for problem in context["problems"] if isinstance(problem, Problem)]
-    code, message = _words(error["type"], error["input"], context, error["msg"])
+    code, message = _code_and_message(error["type"], error["input"], context, error["msg"])
     return [Problem(path_of(error["loc"]), code, message)]
 
 
-def _words(kind: str, value: object, context: Mapping[str, Any], message: str) -> tuple[str, str]:
+def _code_and_message(kind: str, value: object, context: Mapping[str, Any], message: str) -> tuple[str, str]:
     if kind in _WANTED:
         return "wrong_type", f"Must be {_WANTED[kind]}, not {json_type_name(value)}."
     match kind:
@@ -128,7 +128,7 @@ def _words(kind: str, value: object, context: Mapping[str, Any], message: str) -
             return "too_short", f"Must have at least {context['min_length']} characters."
         case "string_pattern_mismatch":
             prefix = _IDS.get(context["pattern"])
-            return "pattern", f"Must be {prefix}- and a lower-case UUID." if prefix else "Has not the right form."
+            return "pattern", f"Must be {prefix}- and a lower-case UUID." if prefix else "The format is invalid."
         case "greater_than":
             return "out_of_range", f"Must be more than {context['gt']:g}."
         case "greater_than_equal":
@@ -136,7 +136,7 @@ def _words(kind: str, value: object, context: Mapping[str, Any], message: str) -
         case "less_than_equal":
             return "out_of_range", f"Must be at most {context['le']:g}."
         case _:
-            # What validators raise: their type is the code.
+            # Errors of our validators: their type is the code.
             return kind, f"{message[0].upper()}{message[1:].removesuffix('.')}."
 
 
@@ -154,7 +154,7 @@ def _instant(value: object) -> datetime:
 
 
 def among(allowed: Sequence[str]) -> AfterValidator:
-    """One of a few texts."""
+    """Validate that a text is one of `allowed`."""
 
     def check(text: str) -> str:
         if text not in allowed:
@@ -165,5 +165,5 @@ def among(allowed: Sequence[str]) -> AfterValidator:
 
 
 STORABLE: Final = AfterValidator(_storable)
-"""For texts that are kept: without NUL, and without halves of characters."""
+"""Validates stored texts: no NUL and no lone surrogates."""
 Instant = Annotated[datetime, BeforeValidator(_instant), WithJsonSchema({"type": "string", "format": "date-time"})]

@@ -12,6 +12,6 @@ _HEADERS: Final = {"Content-Type": "application/json", "Cache-Control": "no-stor
 
 
 def json_response(document: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
-    """`document`: a model of the subject, or what JSON has."""
+    """`document`: a model or a JSON value."""
     body = document.model_dump_json(warnings=False).encode() if isinstance(document, BaseModel) else to_json(document)
     return web.Response(body=body, status=status, headers={**_HEADERS, **headers} if headers else _HEADERS)

@@ -1,11 +1,9 @@
 """Accepts, limits and drains connections.
 
-What is refused before there is a request, bytes that are no HTTP or heads that are too long, aiohttp would answer in
-its own words, tell its own and Python's exact version, repeat what it was sent, and log it: be that a photo whose
-length was wrong, or somebody's key.
+For requests that are refused before routing (malformed HTTP, headers too long), aiohttp would respond in plain text,
+disclose the versions of aiohttp and Python, and echo and log what it received, which may be a photo or a key.
 
-And at the end it would close kept connections at once, also those that bear a request at that very moment, which
-nobody would answer.
+At shutdown it would close kept-alive connections at once, including those with a request in transit.
 """
 
 import asyncio
@@ -25,45 +23,45 @@ logger = logging.getLogger(__name__)
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
-_NO_HTTP: Final = "The request is no HTTP that can be understood, or its head is too long."
+_NO_HTTP: Final = "The request is not valid HTTP, or its headers are too long."
 
 
-# A caller that sends while its kept connection is closed cannot know whether the request was read. Longer than callers
-# under load pause between two requests.
-_SILENT_FOR_S: Final = 2.5
-_LET_GO_WITHIN_S: Final = 7.5
-_LOOKED_AGAIN_AFTER_S: Final = 0.05
+# A client whose kept-alive connection is closed while it sends cannot know whether the request was read. Longer than
+# clients under load pause between two requests.
+_IDLE_S: Final = 2.5
+_DRAIN_TIMEOUT_S: Final = 7.5
+_POLL_INTERVAL_S: Final = 0.05
 
 
 class ApiRunner(web.AppRunner):
-    """Runs the application on connections that speak for the service."""
+    """Runs the application with own error responses and connection draining."""
 
-    __slots__ = ("_lets_go",)
+    __slots__ = ("_draining",)
 
     def __init__(self, app: web.Application, **options: Any) -> None:
         super().__init__(app, **options)
-        self._lets_go = False
-        app.on_response_prepare.append(self._tell_the_end)
+        self._draining = False
+        app.on_response_prepare.append(self._close_connection)
 
-    async def let_go(self, *, silent_for_s: float = _SILENT_FOR_S, within_s: float = _LET_GO_WITHIN_S) -> None:
-        """Tells each caller with the next answer that the connection ends; requests are served as before.
+    async def drain(self, *, idle_for_s: float = _IDLE_S, within_s: float = _DRAIN_TIMEOUT_S) -> None:
+        """Drain connections: `Connection: close` on each response, while requests are still served.
 
-        Returns when no connection has brought anything for `silent_for_s` seconds, or after `within_s`.
+        Returns when all connections have been idle for `idle_for_s` seconds, or after `within_s`.
         """
-        self._lets_go = True
+        self._draining = True
         loop = asyncio.get_running_loop()
         latest = loop.time() + within_s
         while (now := loop.time()) < latest:
             connections = self.server.connections if self.server is not None else []
-            heard_at = [each.heard_at for each in connections if isinstance(each, _Connection)]
-            if all(now - at >= silent_for_s for at in heard_at):
+            received_at = [each.received_at for each in connections if isinstance(each, _Connection)]
+            if all(now - at >= idle_for_s for at in received_at):
                 return
-            await asyncio.sleep(_LOOKED_AGAIN_AFTER_S)
+            await asyncio.sleep(_POLL_INTERVAL_S)
 
-    async def _tell_the_end(self, _: web.Request, response: web.StreamResponse) -> None:
-        if self._lets_go:
+    async def _close_connection(self, _: web.Request, response: web.StreamResponse) -> None:
+        if self._draining:
             response.force_close()
-            response.headers[hdrs.CONNECTION] = "close"  # aiohttp has written its own headers by now
+            response.headers[hdrs.CONNECTION] = "close"  # aiohttp has set its own header before
 
     async def _make_server(self) -> web.Server:
         server = await super()._make_server()
@@ -73,8 +71,7 @@ class ApiRunner(web.AppRunner):
 
 
 def _with_own_refusal(handler: Handler) -> Handler:
-    """aiohttp looks at Expect before any middleware, and would refuse in plain text, with its own version; or fail,
-    where the text has letters that it cannot repeat."""
+    """Refuse unknown Expect headers, which aiohttp checks before any middleware, with an own error response."""
 
     async def answer(request: web.BaseRequest) -> web.StreamResponse:
         expected = request.headers.get(hdrs.EXPECT, "")
@@ -86,7 +83,7 @@ def _with_own_refusal(handler: Handler) -> Handler:
 
 
 def _last_answer(error: ServiceError, request_id: str) -> web.Response:
-    """The connection ends with it."""
+    """Return a response that closes the connection."""
     response = error_response(error, request_id)
     response.headers.update({"X-Request-Id": request_id, "Server": SERVER_NAME})
     response.force_close()
@@ -99,15 +96,15 @@ class _Server(web.Server):
 
 
 class _Connection(web.RequestHandler):
-    __slots__ = ("heard_at",)
+    __slots__ = ("received_at",)
 
     def __init__(self, manager: _Server, *, loop: asyncio.AbstractEventLoop, **options: Any) -> None:
         super().__init__(manager, loop=loop, **options)
-        self.heard_at = loop.time()
-        """When the last bytes came, by the loop's clock."""
+        self.received_at = loop.time()
+        """Loop time of the last bytes received."""
 
     def data_received(self, data: bytes) -> None:
-        self.heard_at = self._loop.time()
+        self.received_at = self._loop.time()
         super().data_received(data)
 
     def handle_error(
@@ -117,10 +114,10 @@ class _Connection(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """The answer to what no route has seen. The connection ends with it: its position in the stream is unknown."""
+        """Respond to an unroutable request and close the connection, whose stream position is unknown."""
         request_id = new_request_id()
         error: ServiceError = InternalError()
-        if isinstance(exc, ContentEncodingError):  # raised before there is a request
+        if isinstance(exc, ContentEncodingError):  # raised while parsing
             error = unknown_encoding()
         elif status < 500:
             error = InvalidParameter(_NO_HTTP)
@@ -130,5 +127,5 @@ class _Connection(web.RequestHandler):
         else:
             logger.error("connection.failed", extra=facts, exc_info=exc)
         if request.writer.output_size > 0:
-            raise ConnectionError("The answer has begun already, and cannot become another one.")
+            raise ConnectionError("The response has been started.")
         return _last_answer(error, request_id)

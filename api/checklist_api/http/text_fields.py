@@ -1,4 +1,4 @@
-"""Short texts of the dashboard's forms: one line, trimmed, of limited length."""
+"""Validates short texts of the dashboard's forms."""
 
 import re
 from typing import Final
@@ -10,9 +10,9 @@ _OBJECT_NAME: Final = re.compile(rf"(?=.{{1,253}}$){OBJECT_NAME_PATTERN}")
 
 
 def single_line(value: object, path: str, longest: int, problems: list[Problem]) -> str:
-    """The text without the space around it; "" with a problem when it is none."""
+    """Return the stripped text, or "" with a problem added."""
     if not isinstance(value, str):
-        problems.append(Problem(path, "wrong_type", "must be a text"))
+        problems.append(Problem(path, "wrong_type", "must be a string"))
         return ""
     text = value.strip()
     if not text:
@@ -27,5 +27,5 @@ def single_line(value: object, path: str, longest: int, problems: list[Problem])
 
 
 def is_object_name(text: str) -> bool:
-    """Whether a part of a path can be the name of a Kubernetes object at all."""
+    """Whether `text` can be the name of a Kubernetes object."""
     return _OBJECT_NAME.fullmatch(text) is not None

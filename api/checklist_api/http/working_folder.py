@@ -1,8 +1,8 @@
-"""The process's own folder for uploads and images of PDFs, deleted with the process.
+"""The process's folder for uploads and PDF images, deleted with the process.
 
-Who is killed cannot clear up, so the next one that starts does. Whether a folder's owner lives is not known by the
-number in its name, which may be another program's by now, or be counted elsewhere (a container, another machine): each
-owner keeps a lock on a file next to its folder, and the system lets go of that when the process ends, however it ends.
+A killed process cannot clean up, so the next start does. A PID in the folder's name does not prove that the owner lives
+(PIDs are reused and differ between containers), so each owner holds a file lock next to its folder, which the OS
+releases when the process ends.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ _LOCK: Final = ".lock"
 
 
 class WorkingFolder:
-    """`path`, below `parent`: there between `take` and `release`."""
+    """`path` below `parent` exists between `take` and `release`."""
 
     def __init__(self, parent: Path) -> None:
         self._parent = parent
@@ -30,10 +30,10 @@ class WorkingFolder:
         self._lock: int | None = None
 
     def take(self) -> None:
-        """Makes the folder, and removes those of processes that were killed. Raises OSError."""
+        """Create the folder and remove those of killed processes. Raises OSError."""
         self._parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if self._lock is None:
-            self._lock = _locked_anew(_lock_of(self.path))
+            self._lock = _locked(_lock_of(self.path))
         self.path.mkdir(mode=0o700, exist_ok=True)
         remove_left_behind(self._parent)
 
@@ -46,18 +46,18 @@ class WorkingFolder:
 
 
 def remove_left_behind(parent: Path) -> None:
-    """Folders below `parent` whose owners are gone. Files of others are never touched, nor what is in doubt."""
+    """Remove folders below `parent` whose owners have ended. Folders in doubt are kept."""
     for lock in parent.glob(f"{PREFIX}*{_LOCK}"):
-        with contextlib.suppress(OSError), _taken_over(lock) as is_ours:
-            if is_ours:
+        with contextlib.suppress(OSError), _try_lock(lock) as is_locked:
+            if is_locked:
                 folder = lock.with_name(lock.name.removesuffix(_LOCK))
                 shutil.rmtree(folder, ignore_errors=True)
-                # Last: what could not be removed, or a process that is killed here, is found again by it.
+                # Last, so that a folder that could not be removed is found again.
                 if not folder.exists():
                     lock.unlink(missing_ok=True)
                     logger.info("files.removed", extra={"folder": folder.name})
     for folder in parent.glob(f"{PREFIX}*"):
-        # As they were called before there were locks.
+        # Names of older releases, without locks.
         process = folder.name.removeprefix(PREFIX)
         if process.isdecimal() and (int(process) == os.getpid() or not Path("/proc", process).exists()):
             shutil.rmtree(folder, ignore_errors=True)
@@ -67,9 +67,9 @@ def _lock_of(folder: Path) -> Path:
     return folder.with_name(folder.name + _LOCK)
 
 
-def _locked_anew(file: Path) -> int:
-    """The descriptor of a lock file that is ours and has its name. Somebody who clears up may take a new one for one
-    that was left behind, in the moment before it is locked; then there is another try. Raises OSError."""
+def _locked(file: Path) -> int:
+    """Create and lock a lock file; returns its descriptor. Retried if another process removed the file before it was
+    locked. Raises OSError."""
     while True:
         descriptor = os.open(file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         try:
@@ -83,8 +83,8 @@ def _locked_anew(file: Path) -> int:
 
 
 @contextlib.contextmanager
-def _taken_over(lock: Path) -> Iterator[bool]:
-    """Whether its owner has let go of it; held in the meantime. Raises OSError where that cannot be determined."""
+def _try_lock(lock: Path) -> Iterator[bool]:
+    """Hold the lock if its owner has ended; yields whether it is held. Raises OSError."""
     descriptor = os.open(lock, os.O_RDWR | os.O_CLOEXEC)
     try:
         try:
@@ -98,7 +98,7 @@ def _taken_over(lock: Path) -> Iterator[bool]:
 
 
 def _is_at(descriptor: int, file: Path) -> bool:
-    """Whether the open file is the one of that name."""
+    """Whether the open file still has this name."""
     try:
         return os.path.samestat(os.fstat(descriptor), file.stat())
     except FileNotFoundError:

@@ -1,8 +1,7 @@
-"""What is known of the archive, in an SQLite file on disk: which parts there are, which runs are in them, and the row
-of each run for lists. Memory does not grow with it.
+"""SQLite table on disk of what is known of the archive: its parts, the runs in them, and each run's list row.
 
-It is attached to the connection of the live runs, so that one query goes through both and never sees a run twice, or
-not at all, while it moves. The file belongs to one process and is thrown away with it; nothing in it is the only copy.
+It is attached to the database of live runs, so that one query reads both and lists each run exactly once while it
+moves. The file belongs to one process, is deleted with it, and is only a cache. Memory does not grow with it.
 """
 
 import contextlib
@@ -49,20 +48,18 @@ CREATE INDEX archive.events_of_part ON events (part);
 """
 _PUT: Final = f"INSERT OR REPLACE INTO archive.runs VALUES ({', '.join('?' * (len(RUN_COLUMNS) + 2))})"  # noqa: S608 - no input
 _NAMES: Final = tuple(column(name) for name in ("namespace", "organization", "template_id"))
-"""Columns whose few texts are kept as numbers: they are in every index."""
+"""Columns with few distinct values, interned as numbers because they are in every index."""
 _NAMESPACE, _ORGANIZATION, _PHASE = column("namespace"), column("organization"), column("phase")
 
 
 class PartState(IntEnum):
-    """How much of a part is in the table."""
-
     WAITING = 0
-    """Which runs are in it; their rows are still to be read."""
+    """Its runs are known; their rows are not loaded."""
     LOADED = 1
     DAMAGED = 2
-    """It cannot be read as what its manifest says."""
+    """Its content does not match its manifest."""
     COVERED = 3
-    """As WAITING, but no list lacks any of its runs: they are all among those of the cluster, or were a moment ago."""
+    """Like WAITING, but all its runs are live or were a moment ago, so lists are complete without it."""
 
     @property
     def is_unread(self) -> bool:
@@ -71,7 +68,7 @@ class PartState(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class KnownPart:
-    """A part by the key of its manifest. `tag`: another one when the manifest was written anew."""
+    """A part, identified by the key of its manifest. `tag` changes when the manifest is rewritten."""
 
     number: int
     key: str
@@ -82,7 +79,7 @@ class KnownPart:
 
 @dataclass(frozen=True, slots=True)
 class ArchivedRow:
-    """A run of a part: its row for lists, its version, and its events."""
+    """A run of a part: list row, version and event ids."""
 
     row: tuple[Any, ...]
     version: int
@@ -90,22 +87,19 @@ class ArchivedRow:
 
 
 class ArchiveTable:
-    """Everything here is quick and waits for nobody; raises sqlite3.Error when the disk is full."""
+    """All methods are fast and synchronous; they raise sqlite3.Error when the disk is full."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
-        """`db`: with the table `runs` of the live ones."""
+        """`db`: has the table `runs` of live runs."""
         self._db = db
         self._names = InternedNames()
         self._totals: Counter[tuple[int, int, str]] = Counter()
-        db.execute("CREATE TABLE twice (run_id, namespace, PRIMARY KEY (run_id, namespace)) WITHOUT ROWID")
+        db.execute("CREATE TABLE duplicates (run_id, namespace, PRIMARY KEY (run_id, namespace)) WITHOUT ROWID")
         self._is_empty = True
         self._attach(":memory:")
 
-    def keep_below(self, folder: Path) -> None:
-        """From now on, in a file of that folder. Before anything is known.
-
-        The file has no name any more once it is open, so nothing is left behind, however the process ends.
-        """
+    def store_in(self, folder: Path) -> None:
+        """Store the table in an unlinked file in `folder`, which the OS removes with the process. Call before use."""
         descriptor, name = tempfile.mkstemp(prefix="archive-", suffix=".sqlite3", dir=folder)
         os.close(descriptor)
         self._db.execute("DETACH archive")
@@ -118,13 +112,11 @@ class ArchiveTable:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no row was ever put in: then lists need not look."""
+        """Whether no row was ever added, so that lists can skip the archive."""
         return self._is_empty
 
-    # -- parts ----------------------------------------------------------------------------------------------------
-
     def parts(self, organization: str | None = None) -> dict[str, KnownPart]:
-        """By key: all, or those of the organization (its public id)."""
+        """All parts, or those of the organization (public id), by key."""
         where, values = ("", ()) if organization is None else ("WHERE organization = ?", (organization,))
         rows = self._db.execute(f"SELECT part, key, tag, organization, state FROM archive.parts {where}", values)  # noqa: S608
         return {row[1]: _part(row) for row in rows}
@@ -135,10 +127,10 @@ class ArchiveTable:
         ).fetchone()
         return None if row is None else _part(row)
 
-    def learn(self, key: str, tag: str, organization: str, versions: Mapping[str, int]) -> None:
-        """A part that is new, or was written anew: `versions` of its runs by their ids."""
+    def add_part(self, key: str, tag: str, organization: str, versions: Mapping[str, int]) -> None:
+        """Add or replace a part. `versions`: by run id."""
         self.forget(key)
-        with self._all_or_nothing():
+        with self._transaction():
             number = self._db.execute(
                 "INSERT INTO archive.parts (key, tag, organization, month, state) VALUES (?, ?, ?, ?, ?)",
                 (key, tag, organization, key.split("/")[-2], PartState.WAITING),
@@ -155,11 +147,11 @@ class ArchiveTable:
         self._db.execute("UPDATE archive.parts SET state = ? WHERE part = ?", (state, part.number))
 
     def retry_damaged(self) -> None:
-        """Damaged parts are to be read once more: somebody may have put the right bytes there."""
+        """Queue damaged parts to be read again, in case they were repaired."""
         self._db.execute("UPDATE archive.parts SET state = ? WHERE state = ?", (PartState.WAITING, PartState.DAMAGED))
 
     def unread(self) -> KnownPart | None:
-        """One whose rows are still to be read; the newest month first, which most lists begin with."""
+        """Return a part whose rows are not loaded; newest month first."""
         for state in (PartState.WAITING, PartState.COVERED):
             row = self._db.execute(
                 "SELECT part, key, tag, organization, state FROM archive.parts WHERE state = ? "
@@ -171,38 +163,38 @@ class ArchiveTable:
         return None
 
     def states(self, organization: str | None = None) -> dict[PartState, int]:
-        """How many parts are in which state."""
+        """Count parts by state."""
         where, values = ("", ()) if organization is None else ("WHERE organization = ?", (organization,))
         rows = self._db.execute(f"SELECT state, count(*) FROM archive.parts {where} GROUP BY state", values)  # noqa: S608
         return {PartState(state): count for state, count in rows}
 
     def forget(self, key: str) -> None:
-        """The part is gone, and its runs with it, but for those that another part has too.
+        """Remove a part and its runs, except those that another part has, too.
 
-        A part that was written anew, without runs that were erased, has all others in the same versions: their rows
-        are its rows from now on, and lists lack them at no moment.
+        A part rewritten by an erasure has the remaining runs in the same versions: their rows are reassigned to it, so
+        that lists stay complete.
         """
         part = self.part(key)
         if part is None:
             return
-        with self._all_or_nothing():
+        with self._transaction():
             others = self._db.execute(
                 "SELECT DISTINCT other.part FROM archive.members AS own JOIN archive.members AS other "
                 "ON other.run_id = own.run_id AND other.part != own.part WHERE own.part = ?",
                 (part.number,),
             ).fetchall()
-            self._hand_over(part.number)
+            self._reassign_rows(part.number)
             for values in self._db.execute("SELECT * FROM archive.runs WHERE part = ?", (part.number,)).fetchall():
                 self._count(values, -1)
-                self._db.execute("DELETE FROM twice WHERE run_id = ? AND namespace = ?", self._live_key(values))
+                self._db.execute("DELETE FROM duplicates WHERE run_id = ? AND namespace = ?", self._live_key(values))
             for table in ("runs", "members", "events", "parts"):
                 self._db.execute(f"DELETE FROM archive.{table} WHERE part = ?", (part.number,))  # noqa: S608 - ours
             for (number,) in others:
                 self._db.execute("UPDATE archive.parts SET state = ? WHERE part = ?", (self._state_of(number), number))
 
-    def _hand_over(self, number: int) -> None:
-        """The rows of a part to others that have the same runs in the same versions."""
-        heirs = self._db.execute(
+    def _reassign_rows(self, number: int) -> None:
+        """Reassign rows to other parts that have the same runs in the same versions."""
+        successors = self._db.execute(
             "SELECT max(other.part), runs.run_id, runs.namespace FROM archive.runs JOIN archive.members AS other "
             "ON other.run_id = runs.run_id AND other.version = runs.version AND other.part != runs.part "
             "JOIN archive.parts AS heir ON heir.part = other.part AND heir.state != :damaged "
@@ -210,7 +202,7 @@ class ArchiveTable:
             "WHERE runs.part = :part GROUP BY 2, 3",
             {"part": number, "damaged": PartState.DAMAGED},
         ).fetchall()
-        self._db.executemany("UPDATE archive.runs SET part = ? WHERE run_id = ? AND namespace = ?", heirs)
+        self._db.executemany("UPDATE archive.runs SET part = ? WHERE run_id = ? AND namespace = ?", successors)
         self._db.execute(
             "INSERT OR IGNORE INTO archive.events SELECT events.event_id, events.run_id, runs.part "
             "FROM archive.events JOIN archive.runs USING (run_id) WHERE events.part = :part AND runs.part != :part",
@@ -218,7 +210,7 @@ class ArchiveTable:
         )
 
     def _state_of(self, number: int) -> PartState:
-        """Of a part of which rows may have come or gone."""
+        """Compute the state of a part whose rows may have changed."""
         rows, runs = self._db.execute(
             "SELECT (SELECT count(*) FROM archive.runs WHERE part = :part), "
             "(SELECT count(*) FROM archive.members WHERE part = :part)",
@@ -226,12 +218,10 @@ class ArchiveTable:
         ).fetchone()
         return PartState.LOADED if rows >= runs > 0 else PartState.WAITING
 
-    # -- runs -----------------------------------------------------------------------------------------------------
-
     def put(self, part: KnownPart, found: Iterable[ArchivedRow]) -> None:
-        """Rows of a part. Of a run that is in several parts, the one with the higher version holds."""
+        """Add rows of a part. For a run in several parts, the highest version is kept."""
         self._is_empty = False
-        with self._all_or_nothing():
+        with self._transaction():
             for each in found:
                 self._put(part, each)
 
@@ -252,27 +242,28 @@ class ArchiveTable:
             ((packed_id("evt", event), new.row[0], part.number) for event in new.events),
         )
         self._db.execute(
-            "INSERT OR IGNORE INTO twice SELECT run_id, namespace FROM main.runs WHERE run_id = ? AND namespace = ?",
+            "INSERT OR IGNORE INTO duplicates "
+            "SELECT run_id, namespace FROM main.runs WHERE run_id = ? AND namespace = ?",
             new.row[:2],
         )
 
     def note_live(self, run_id: str, namespace: str) -> None:
-        """The run is among the live ones: if it is archived too, lists show the live one."""
+        """Mark a run as live: if it is archived, too, lists show the live one."""
         if not self._is_empty and self.has(run_id, namespace):
-            self._db.execute("INSERT OR IGNORE INTO twice VALUES (?, ?)", (run_id, namespace))
+            self._db.execute("INSERT OR IGNORE INTO duplicates VALUES (?, ?)", (run_id, namespace))
 
     def note_gone(self, run_id: str, namespace: str) -> None:
-        """The run is not among the live ones any more."""
+        """Mark a run as not live."""
         if not self._is_empty:
-            self._db.execute("DELETE FROM twice WHERE run_id = ? AND namespace = ?", (run_id, namespace))
+            self._db.execute("DELETE FROM duplicates WHERE run_id = ? AND namespace = ?", (run_id, namespace))
 
     def has(self, run_id: str, namespace: str) -> bool:
-        """Whether the row of the run is there."""
+        """Whether the run's row is loaded."""
         query = "SELECT 1 FROM archive.runs WHERE run_id = ? AND namespace = ?"
         return self._db.execute(query, (run_id, self._names.number(namespace))).fetchone() is not None
 
     def parts_of(self, run_id: str, organization: str | None = None) -> list[KnownPart]:
-        """Where the run (of that organization) may be read, its newest version first."""
+        """Return the parts that have the run (of that organization), newest version first."""
         rows = self._db.execute(
             "SELECT parts.part, key, tag, organization, state FROM archive.members JOIN archive.parts USING (part) "
             "WHERE run_id = ? ORDER BY version DESC, part DESC",
@@ -281,17 +272,15 @@ class ArchiveTable:
         return [part for part in map(_part, rows) if organization in (None, part.organization)]
 
     def run_of_event(self, event_id: str) -> str | None:
-        """The run that an archived event belongs to."""
+        """Return the run of an archived event."""
         row = self._db.execute(
             "SELECT run_id FROM archive.events WHERE event_id = ?", (packed_id("evt", event_id),)
         ).fetchone()
         return row[0] if row else None
 
     def known_runs(self) -> int:
-        """Archived runs that lists know."""
+        """Count loaded rows."""
         return self._totals.total()
-
-    # -- lists ----------------------------------------------------------------------------------------------------
 
     def where(
         self,
@@ -304,7 +293,7 @@ class ArchiveTable:
         created_after: datetime | None = None,
         created_before: datetime | None = None,
     ) -> tuple[str, dict[str, Any]] | None:
-        """A condition on `archive.runs` and its values, whose names begin with `a_`; None: nothing can fulfil it."""
+        """Return a condition on `archive.runs` and its values (prefix `a_`); None if no row can match."""
         owner, places = self._names.number(organization), self._names.known(namespaces)
         if self._is_empty or owner is None or not places:
             return None
@@ -330,7 +319,7 @@ class ArchiveTable:
         return " AND ".join(conditions), values
 
     def total(self, organization: str, namespaces: Sequence[str], status: str | None) -> int:
-        """How many archived runs there are, or of a status: what the commonest lists would count anew each time."""
+        """Count archived runs, optionally by status. Cached, because most lists need it."""
         owner, places = self._names.number(organization), self._names.known(namespaces)
         return sum(
             count
@@ -339,7 +328,7 @@ class ArchiveTable:
         )
 
     def rows(self, keys: Iterable[tuple[str, int]]) -> dict[tuple[str, int], tuple[Any, ...]]:
-        """Rows by (run id, number of the namespace), with their texts."""
+        """Return rows with interned names resolved, by (run id, namespace number)."""
         found = {}
         for key in keys:
             row = self._db.execute("SELECT * FROM archive.runs WHERE run_id = ? AND namespace = ?", key).fetchone()
@@ -351,17 +340,17 @@ class ArchiveTable:
         return found
 
     @property
-    def any_twice(self) -> bool:
-        return self._db.execute("SELECT 1 FROM twice LIMIT 1").fetchone() is not None
+    def has_duplicates(self) -> bool:
+        return self._db.execute("SELECT 1 FROM duplicates LIMIT 1").fetchone() is not None
 
     @property
-    def not_twice(self) -> str:
-        """The condition that leaves out what is among the live runs too."""
-        return "NOT EXISTS (SELECT 1 FROM twice WHERE twice.run_id = runs.run_id)"
+    def no_duplicates(self) -> str:
+        """Condition that excludes live runs."""
+        return "NOT EXISTS (SELECT 1 FROM duplicates WHERE duplicates.run_id = runs.run_id)"
 
     @contextlib.contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """A transaction; when it fails, as with a full disk, what was counted in it counts no more."""
+    def _transaction(self) -> Iterator[None]:
+        """Run a transaction; after a failure (disk full), recount the totals."""
         self._db.execute("BEGIN")
         try:
             yield

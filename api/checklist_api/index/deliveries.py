@@ -1,8 +1,8 @@
 """In-memory SQLite index of every event of every run, fed by two watches.
 
-Runs tell which events there are and how those got on that were delivered at once; a WebhookDelivery adds every attempt
-of one that was not. Each row keeps what either said, so that whichever changes, the delivery can be put together again.
-Ids are kept as the 16 bytes of their UUID and names as numbers, since there are several events for each run.
+Runs list their events and the result of those delivered at once; a WebhookDelivery adds all attempts of the others.
+Each row stores both sources, so that the delivery can be merged again when either changes. Ids are stored as 16-byte
+UUIDs and names as numbers, since there are several events for each run.
 """
 
 import logging
@@ -20,16 +20,16 @@ from checklist_crds.resources.event_names import EVENT_NAMES
 from checklist_crds.resources.kinds import WEBHOOK_DELIVERY
 from checklist_crds.times import Clock
 
-from .delivery_history import DELIVERED, OUTCOMES, STATUSES, Delivery, Event, FromRun, Kept, merged
-from .delivery_rows import packed_id, packed_kept, packed_run, unpacked_kept, unpacked_run
-from .delivery_sources import UNREADABLE, RunEntry, events_of_run, kept_delivery, milliseconds
+from .delivery_history import DELIVERED, OUTCOMES, STATUSES, Delivery, Event, FromDelivery, FromRun, merged
+from .delivery_rows import packed_delivery, packed_id, packed_run, unpacked_delivery, unpacked_run
+from .delivery_sources import UNREADABLE, RunEntry, events_of_run, milliseconds, parse_delivery
 from .endpoint_figures import EndpointFigures
 from .interned_names import InternedNames
 
 logger = logging.getLogger(__name__)
 
 _PAGE: Final = 100
-"""Each comes with its payload, which may have a megabyte."""
+"""WebhookDeliveries per page; each has its payload of up to a megabyte."""
 _DELIVERED: Final = STATUSES.index(DELIVERED)
 _SCHEMA: Final = f"""
 PRAGMA journal_mode = OFF;
@@ -50,8 +50,8 @@ _RUN, _DIGEST, _FROM_RUN, _KEPT = 0, 10, 11, 12
 
 @dataclass(frozen=True, slots=True)
 class DeliveryFilter:
-    """Which deliveries of an organization; every field that is set must hold. Times exclude their instant, and are
-    compared with the time of the event."""
+    """Selects deliveries of an organization; all set fields must match. Times are exclusive and compared with the time
+    of the event."""
 
     status: str | None = None
     event: str | None = None
@@ -61,10 +61,10 @@ class DeliveryFilter:
     created_after: datetime | None = None
     created_before: datetime | None = None
 
-    def takes(self, delivery: Delivery) -> bool:
-        """Whether a delivery of an archived run is one of them."""
+    def matches(self, delivery: Delivery) -> bool:
+        """Whether a delivery of an archived run matches."""
         event, last = delivery.event, delivery.last
-        said = (
+        fields = (
             (self.status, delivery.status),
             (self.event, event.event),
             (self.run_id, event.run_id),
@@ -72,37 +72,35 @@ class DeliveryFilter:
             (self.outcome, last.outcome if last is not None else None),
         )
         return (
-            all(wanted in (None, found) for wanted, found in said)
+            all(wanted in (None, found) for wanted, found in fields)
             and (self.created_after is None or delivery.listed_at > milliseconds(self.created_after))
             and (self.created_before is None or delivery.listed_at < milliseconds(self.created_before))
         )
 
 
 class DeliveryIndex:
-    """The deliveries of all events of the cluster, for lists and for the view of endpoints."""
+    """All deliveries of the cluster, for lists and endpoint statistics."""
 
     def __init__(self, watcher: KubeClient, clock: Clock) -> None:
         self._db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self._db.executescript(_SCHEMA)
         self._names = InternedNames()
         self._totals: Counter[tuple[str, str, str]] = Counter()
-        self._told_news: list[Callable[[Event, str | None], None]] = []
+        self._listeners: list[Callable[[Event, str | None], None]] = []
         self._recorded: dict[tuple[bytes, int | None], tuple[int, int]] = {}
-        """Length and hash of the records of unsettled runs, as they are in the index."""
+        """Length and hash of the indexed records of unsettled runs."""
         self.endpoints = EndpointFigures(clock)
         self.informer = Informer(watcher, WEBHOOK_DELIVERY, self._apply, page=_PAGE)
 
-    def tell_news(self, told: Callable[[Event, str | None], None]) -> None:
-        """Whoever wants to hear which delivery changed, and its status; None: it is gone."""
-        self._told_news.append(told)
+    def add_listener(self, listener: Callable[[Event, str | None], None]) -> None:
+        """Call `listener` with each changed event and its delivery status (None: deleted)."""
+        self._listeners.append(listener)
 
     def close(self) -> None:
         self._db.close()
 
-    # -- reading --------------------------------------------------------------------------------------------------
-
     def find(self, event_id: str, namespaces: Sequence[str], organization: str) -> Delivery | None:
-        """The delivery of an event of the organization, if the index knows it."""
+        """Return the delivery of an event of the organization, if indexed."""
         event, places = packed_id("evt", event_id), self._names.known(namespaces)
         owner = self._names.number(organization)
         if event is None or owner is None or not places:
@@ -117,7 +115,7 @@ class DeliveryIndex:
     def page(
         self, organization: str, namespaces: Sequence[str], wanted: DeliveryFilter, *, offset: int, limit: int
     ) -> tuple[int, list[Delivery]]:
-        """How many deliveries there are, and those of one page; newest first, the id of the event breaks ties."""
+        """Return the total and one page; newest first, ties by event id."""
         where, values = self._where(organization, namespaces, wanted)
         if where is None:
             return 0, []
@@ -137,7 +135,7 @@ class DeliveryIndex:
         return total, [self._delivery(row) for row in rows]
 
     def _from(self, where: str, values: tuple[Any, ...], offset: int) -> tuple[str, tuple[Any, ...], int]:
-        """The same from the time on that the page begins with: found in an index alone, however far down it is."""
+        """Add the page's first time to the condition, found by index only, so that far pages are fast."""
         query = f"SELECT listed_at FROM deliveries WHERE {where} ORDER BY listed_at DESC LIMIT 1 OFFSET ?"  # noqa: S608
         [(first,)] = self._db.execute(query, (*values, offset))
         newer = f"SELECT COUNT(*) FROM deliveries WHERE {where} AND listed_at > ?"  # noqa: S608
@@ -145,12 +143,12 @@ class DeliveryIndex:
         return f"{where} AND listed_at <= ?", (*values, first), offset - passed
 
     def _total(self, organization: str, namespaces: Sequence[str], status: str | None) -> int:
-        """What the commonest lists would otherwise count anew each time."""
+        """Count deliveries from cached totals, because most lists need them."""
         statuses = STATUSES if status is None else (status,)
         return sum(self._totals[organization, place, each] for place in namespaces for each in statuses)
 
     def of_run(self, run_id: str, namespace: str, *, offset: int, limit: int) -> tuple[int, list[Delivery]]:
-        """How many events a run has, and those of one page in the order in which they happened."""
+        """Return the number of events of a run and one page of them, in the order of the events."""
         run, place = packed_id("r", run_id), self._names.number(namespace)
         if run is None or place is None:
             return 0, []
@@ -164,7 +162,7 @@ class DeliveryIndex:
     def _where(
         self, organization: str, namespaces: Sequence[str], wanted: DeliveryFilter
     ) -> tuple[str | None, tuple[Any, ...]]:
-        """The condition and its values; None for one that nothing can fulfil."""
+        """Return the condition and its values; None if no row can match."""
         owner, places = self._names.number(organization), self._names.known(namespaces)
         if owner is None or not places:
             return None, ()
@@ -185,42 +183,40 @@ class DeliveryIndex:
                 conditions.append(f"{column} = ?")
                 values.append(found)
         if wanted.status is not None and wanted.status != DELIVERED:
-            conditions.append(f"status != {_DELIVERED}")  # so that SQLite sees that its smaller index will do
+            conditions.append(f"status != {_DELIVERED}")  # lets SQLite use the partial index
         for comparison, moment in (("listed_at > ?", wanted.created_after), ("listed_at < ?", wanted.created_before)):
             if moment is not None:
                 conditions.append(comparison)
                 values.append(milliseconds(moment))
         return " AND ".join(conditions), tuple(values)
 
-    # -- what the watches bring -----------------------------------------------------------------------------------
-
-    def learn_run(self, change: str, body: JsonObject) -> None:
-        """A run changed ("UPSERT") or is gone ("DELETE")."""
+    def apply_run(self, change: str, body: JsonObject) -> None:
+        """Apply a change of a run ("UPSERT" or "DELETE")."""
         namespace, run_id = key_of(body)
         run = packed_id("r", run_id)
         if run is None:
             return
         place = self._names.number(namespace)
-        said: dict[bytes | None, RunEntry] = {}
-        read_to = self._read_to(run, place, change, body)
+        entries: dict[bytes | None, RunEntry] = {}
+        read_to = self._indexed_length(run, place, change, body)
         if change != "DELETE":
             try:
                 events = events_of_run(body, recorded_from=read_to)
-                said = {packed_id("evt", event_id): entry for event_id, entry in events.items()}
+                entries = {packed_id("evt", event_id): entry for event_id, entry in events.items()}
             except UNREADABLE as error:
                 logger.warning("run.unreadable", extra={"run_id": run_id, "reason": type(error).__name__})
         rows = self._db.execute("SELECT event_id, digest FROM deliveries WHERE run = ? AND namespace = ?", (run, place))
         known: dict[bytes | None, int | None] = dict(rows.fetchall())
-        # What was recorded before stays as it is; what waited is recorded now, or waits, or is gone.
+        # Recorded events never change; pending ones may be recorded, pending or gone now.
         again = {event_id for event_id, digest in known.items() if digest == 0} if read_to else known.keys()
-        for event_id in said.keys() | again:
-            entry = said.get(event_id)
+        for event_id in entries.keys() | again:
+            entry = entries.get(event_id)
             digest = entry.digest if entry is not None else None
             if event_id is not None and (event_id not in known or known[event_id] != digest):
                 self._put_of_run(self._row(event_id, place), entry, digest)
 
-    def _read_to(self, run: bytes, place: int | None, change: str, body: JsonObject) -> int:
-        """How much of the run's records is in the index already: most changes only add lines to them."""
+    def _indexed_length(self, run: bytes, place: int | None, change: str, body: JsonObject) -> int:
+        """Return the length of the run's records that is indexed already: most changes only append."""
         status = body.get("status") or {}
         records = str(status.get("records") or "")
         length, digest = self._recorded.pop((run, place), (0, 0))
@@ -231,35 +227,35 @@ class DeliveryIndex:
         return length if length and hash(records[:length]) == digest else 0
 
     def _put_of_run(self, row: _Row | None, entry: RunEntry | None, digest: int | None) -> None:
-        event, told = None, None
+        event, from_run = None, None
         if entry is not None:
             try:
-                event, told = entry.read()
+                event, from_run = entry.read()
             except UNREADABLE as error:
-                about = {"run_id": entry.run["metadata"]["name"], "reason": type(error).__name__}
-                logger.warning("event.unreadable", extra=about)
+                extra = {"run_id": entry.run["metadata"]["name"], "reason": type(error).__name__}
+                logger.warning("event.unreadable", extra=extra)
                 return
         if row is not None:
-            self._put(row, event or self._event(row), told, unpacked_kept(row[_KEPT]), digest)
+            self._put(row, event or self._event(row), from_run, unpacked_delivery(row[_KEPT]), digest)
         elif event is not None:
-            self._put(None, event, told, None, digest)
+            self._put(None, event, from_run, None, digest)
 
     def _apply(self, change: str, body: JsonObject) -> None:
-        """A WebhookDelivery changed or is gone."""
+        """Apply a change of a WebhookDelivery."""
         namespace, name = key_of(body)
         event_id = packed_id("evt", name)
         if event_id is None:
-            return  # the name of a delivery is its event_id: this is none of ours
+            return  # not ours: the name must be the event_id
         event, kept = None, None
         if change != "DELETE":
             try:
-                event, kept = kept_delivery(body)
+                event, kept = parse_delivery(body)
             except UNREADABLE as error:
                 logger.warning("delivery.unreadable", extra={"event_id": name, "reason": type(error).__name__})
         row = self._row(event_id, self._names.number(namespace))
         run = packed_id("r", event.run_id) if event is not None else None
         if event is not None and (event.event_id != name or run is None or (row is not None and row[_RUN] != run)):
-            event, kept = None, None  # made by hand, and wrong
+            event, kept = None, None  # created by hand and inconsistent
         if row is not None:
             self._put(row, self._event(row), unpacked_run(row[_FROM_RUN]), kept, row[_DIGEST])
         elif event is not None:
@@ -270,16 +266,18 @@ class DeliveryIndex:
         row: _Row | None = self._db.execute(query, (event_id, namespace)).fetchone()
         return row
 
-    def _put(self, row: _Row | None, event: Event, told: FromRun | None, kept: Kept | None, digest: int | None) -> None:
-        """Replace `row` by what is known now of `event`; by nothing, when nobody speaks of it any more."""
+    def _put(
+        self, row: _Row | None, event: Event, from_run: FromRun | None, kept: FromDelivery | None, digest: int | None
+    ) -> None:
+        """Replace `row` by the merged state of `event`, or delete it if no source has the event."""
         before = self._delivery(row) if row is not None else None
-        if told is None and kept is None:
+        if from_run is None and kept is None:
             if row is not None:
                 self._db.execute("DELETE FROM deliveries WHERE event_id = ? AND namespace = ?", (row[3], row[1]))
                 self._count(before, None)
-                self._tell(event, None)
+                self._notify(event, None)
             return
-        delivery, number = merged(event, told, kept), self._names.intern
+        delivery, number = merged(event, from_run, kept), self._names.intern
         last = delivery.last
         self._db.execute(
             _PUT,
@@ -295,24 +293,22 @@ class DeliveryIndex:
                 STATUSES.index(delivery.status),
                 OUTCOMES.index(last.outcome) if last is not None and last.outcome is not None else None,
                 digest,
-                packed_run(told) if told is not None else None,
-                packed_kept(kept) if kept is not None else None,
+                packed_run(from_run) if from_run is not None else None,
+                packed_delivery(kept) if kept is not None else None,
             ),
         )
         self._count(before, delivery)
-        self._tell(event, delivery.status)
+        self._notify(event, delivery.status)
 
-    def _tell(self, event: Event, status: str | None) -> None:
-        for told in self._told_news:
-            told(event, status)
+    def _notify(self, event: Event, status: str | None) -> None:
+        for listener in self._listeners:
+            listener(event, status)
 
     def _count(self, before: Delivery | None, after: Delivery | None) -> None:
         self.endpoints.change(before, after)
         for delivery, sign in ((before, -1), (after, +1)):
             if delivery is not None:
                 self._totals[delivery.event.organization, delivery.event.namespace, delivery.status] += sign
-
-    # -- rows -----------------------------------------------------------------------------------------------------
 
     def _event(self, row: _Row) -> Event:
         text = self._names.text
@@ -327,4 +323,4 @@ class DeliveryIndex:
         )
 
     def _delivery(self, row: _Row) -> Delivery:
-        return merged(self._event(row), unpacked_run(row[_FROM_RUN]), unpacked_kept(row[_KEPT]))
+        return merged(self._event(row), unpacked_run(row[_FROM_RUN]), unpacked_delivery(row[_KEPT]))

@@ -1,8 +1,7 @@
-"""The history of one delivery, merged from what the cluster has of it. Pure.
+"""Merges the history of a delivery from its sources in the cluster. Pure functions.
 
-An event is in its run's outbox until its first attempt has ended, and in the run's records from then on. A
-WebhookDelivery exists for an event whose first attempt failed (or that was replayed), and knows every attempt; a record
-alone knows the last one.
+An event is in its run's outbox until its first attempt has ended, and then in the run's records, which have the last
+attempt only. A WebhookDelivery exists if the first attempt failed or the event was replayed, and has all attempts.
 """
 
 from typing import Final, NamedTuple
@@ -19,7 +18,7 @@ OUTCOMES: Final = tuple(outcome.value for outcome in OutcomeClass)
 
 
 class Attempt(NamedTuple):
-    """One attempt. Instants are milliseconds since 1970; `outcome` is None where an old record does not tell it."""
+    """One attempt. Times in milliseconds since 1970; `outcome` is None for records without it (older releases)."""
 
     number: int
     started_at: int
@@ -36,7 +35,7 @@ class Attempt(NamedTuple):
 
 
 class Replay(NamedTuple):
-    """The replay that ended last. Instants are milliseconds since 1970."""
+    """The last finished replay. Times in milliseconds since 1970."""
 
     requested_at: int
     requested_by: str | None = None
@@ -46,7 +45,7 @@ class Replay(NamedTuple):
 
 
 class FromRun(NamedTuple):
-    """What the run says of one of its events: `status` is None while it is in the outbox."""
+    """An event as its run has it; `status` is None while it is in the outbox."""
 
     status: str | None
     happened_at: int | None
@@ -54,8 +53,8 @@ class FromRun(NamedTuple):
     last: Attempt | None = None
 
 
-class Kept(NamedTuple):
-    """What a WebhookDelivery says. `replaying`: somebody asked for a replay that has not ended yet."""
+class FromDelivery(NamedTuple):
+    """A delivery as its WebhookDelivery has it. `replaying`: a requested replay has not ended."""
 
     status: str
     happened_at: int
@@ -69,7 +68,7 @@ class Kept(NamedTuple):
 
 
 class Event(NamedTuple):
-    """Which event it is."""
+    """Identifies an event."""
 
     event_id: str
     run_id: str
@@ -81,7 +80,7 @@ class Event(NamedTuple):
 
 
 class Delivery(NamedTuple):
-    """The delivery of one event, as everybody is shown it."""
+    """The merged delivery of one event."""
 
     event: Event
     status: str
@@ -91,7 +90,7 @@ class Delivery(NamedTuple):
     next_attempt_at: int | None
     finished_at: int | None
     refusal: ReplayRefusal | None
-    """Why it cannot be replayed now; None when it can."""
+    """Why it cannot be replayed; None if it can."""
     last_replay: Replay | None = None
 
     @property
@@ -100,17 +99,16 @@ class Delivery(NamedTuple):
 
     @property
     def listed_at(self) -> int:
-        """Where lists put it: when the event happened, or else when it was last tried."""
+        """Sort key of lists: time of the event, else of its last attempt."""
         if self.happened_at is not None:
             return self.happened_at
         return self.last.started_at if self.last is not None else 0
 
 
-def merged(event: Event, run: FromRun | None, kept: Kept | None) -> Delivery:
-    """The delivery of `event`. At least one of `run` and `kept` is there.
+def merged(event: Event, run: FromRun | None, kept: FromDelivery | None) -> Delivery:
+    """Merge the sources of a delivery, of which at least one is not None.
 
-    A WebhookDelivery knows more than the run. One without any attempt is just being made while the event still waits in
-    the outbox.
+    A WebhookDelivery has precedence, unless it was just created and has no attempts while the event is in the outbox.
     """
     if kept is None or (run is not None and kept.attempts_made == 0 and kept.status == PENDING):
         return _from_run(event, run or FromRun(None, None), kept)
@@ -122,12 +120,12 @@ def merged(event: Event, run: FromRun | None, kept: Kept | None) -> Delivery:
         attempts=kept.attempts,
         next_attempt_at=kept.next_attempt_at,
         finished_at=kept.finished_at,
-        refusal=_refusal_of_kept(kept),
+        refusal=_refusal_of(kept),
         last_replay=kept.last_replay,
     )
 
 
-def _from_run(event: Event, run: FromRun, kept: Kept | None) -> Delivery:
+def _from_run(event: Event, run: FromRun, kept: FromDelivery | None) -> Delivery:
     status = run.status or PENDING
     ended = run.last is not None and status in {DELIVERED, FAILED}
     refusal = None
@@ -149,8 +147,8 @@ def _from_run(event: Event, run: FromRun, kept: Kept | None) -> Delivery:
     )
 
 
-def _refusal_of_kept(kept: Kept) -> ReplayRefusal | None:
-    """As `runs.replay_rules.refusal_of` decides it of the whole object."""
+def _refusal_of(kept: FromDelivery) -> ReplayRefusal | None:
+    """Same decision as `runs.replay_rules.refusal_of`."""
     if kept.replaying:
         return ReplayRefusal.REPLAY_UNDER_WAY
     if kept.status not in {DELIVERED, FAILED} or not kept.settled:

@@ -1,4 +1,4 @@
-"""Packed rows of the index of deliveries: there are several events for each run, and many runs."""
+"""Compact row encoding for the index of deliveries."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -8,7 +8,7 @@ import orjson
 
 from checklist_crds.ids import is_id
 
-from .delivery_history import OUTCOMES, STATUSES, Attempt, FromRun, Kept, Replay
+from .delivery_history import OUTCOMES, STATUSES, Attempt, FromDelivery, FromRun, Replay
 
 _STATUSES: Final = {name: number for number, name in enumerate(STATUSES)}
 _OUTCOMES: Final = {name: number for number, name in enumerate(OUTCOMES)}
@@ -16,14 +16,14 @@ _OUTCOMES: Final = {name: number for number, name in enumerate(OUTCOMES)}
 
 @lru_cache(maxsize=1024)
 def packed_id(prefix: str, text: str | None) -> bytes | None:
-    """The UUID of an id; None for what is no such id."""
+    """Return the UUID of an id as bytes; None if it is not an id."""
     if text is None or not is_id(prefix, text):
         return None
     return bytes.fromhex(text[len(prefix) + 1 :].replace("-", ""))
 
 
-def packed_run(told: FromRun) -> bytes:
-    return _packed((_number(_STATUSES, told.status), told.happened_at, told.attempts_made, _plain(told.last)))
+def packed_run(run: FromRun) -> bytes:
+    return _packed((_number(_STATUSES, run.status), run.happened_at, run.attempts_made, _plain(run.last)))
 
 
 def unpacked_run(packed: bytes | None) -> FromRun | None:
@@ -33,19 +33,19 @@ def unpacked_run(packed: bytes | None) -> FromRun | None:
     return FromRun(_name(_STATUSES, status), happened_at, made, _attempt(last))
 
 
-def packed_kept(kept: Kept) -> bytes:
+def packed_delivery(kept: FromDelivery) -> bytes:
     attempts = [_plain(attempt) for attempt in kept.attempts]
     replay = tuple(kept.last_replay) if kept.last_replay is not None else None
     return _packed((_number(_STATUSES, kept.status), *kept[1:3], attempts, *kept[4:-1], replay))
 
 
-def unpacked_kept(packed: bytes | None) -> Kept | None:
+def unpacked_delivery(packed: bytes | None) -> FromDelivery | None:
     if packed is None:
         return None
     status, happened_at, made, attempts, next_at, finished_at, settled, replaying, replay = _padded(
-        orjson.loads(packed), len(Kept._fields)
+        orjson.loads(packed), len(FromDelivery._fields)
     )
-    return Kept(
+    return FromDelivery(
         status=STATUSES[status],
         happened_at=happened_at,
         attempts_made=made,
@@ -77,7 +77,7 @@ def _packed(values: tuple[Any, ...]) -> bytes:
 
 
 def _trimmed(values: list[Any]) -> list[Any]:
-    """Without what only says at the end that there is nothing."""
+    """Remove trailing None and False."""
     while values and (values[-1] is None or values[-1] is False):
         values.pop()
     return values

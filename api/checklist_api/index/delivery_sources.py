@@ -1,5 +1,6 @@
-"""What runs and WebhookDelivery objects say of deliveries, read from the plain objects: models cost time, and there are
-many. For an object that is not what it should be, everything here raises one of UNREADABLE.
+"""Parses deliveries from Run and WebhookDelivery objects, without models for speed.
+
+Functions raise one of UNREADABLE for malformed objects.
 """
 
 from collections.abc import Mapping
@@ -18,7 +19,18 @@ from checklist_crds.resources.event_names import EventName
 from checklist_crds.resources.outcome import OutcomeClass
 from checklist_crds.times import parse_timestamp
 
-from .delivery_history import DELIVERED, FAILED, IN_FLIGHT, OUTCOMES, PENDING, Attempt, Event, FromRun, Kept, Replay
+from .delivery_history import (
+    DELIVERED,
+    FAILED,
+    IN_FLIGHT,
+    OUTCOMES,
+    PENDING,
+    Attempt,
+    Event,
+    FromDelivery,
+    FromRun,
+    Replay,
+)
 
 JsonObject = Mapping[str, Any]
 
@@ -37,7 +49,7 @@ _ENDED_AT: Final = {
 
 @dataclass(frozen=True, slots=True)
 class RunEntry:
-    """One event as a run holds it; read only when it is new, since most of a run's events stay as they are."""
+    """An unparsed event of a run; parsed only when it has changed."""
 
     run: JsonObject
     entry: JsonObject | str
@@ -45,11 +57,11 @@ class RunEntry:
 
     @property
     def digest(self) -> int:
-        """Another one when the run says something else of the event."""
+        """Changes when the run's data of the event changes; 0 in the outbox, where it never does."""
         if not self.recorded:
-            return 0  # what the outbox says of an event never changes
-        said = self.entry if isinstance(self.entry, str) else orjson.dumps(self.entry)
-        return hash(said) & 0xFFFF_FFFF_FFFF or 1
+            return 0
+        serialized = self.entry if isinstance(self.entry, str) else orjson.dumps(self.entry)
+        return hash(serialized) & 0xFFFF_FFFF_FFFF or 1
 
     def read(self) -> tuple[Event, FromRun]:
         metadata, spec, status = self.run["metadata"], self.run["spec"], self.run["status"]
@@ -70,10 +82,9 @@ class RunEntry:
 
 
 def events_of_run(body: JsonObject, *, recorded_from: int = 0) -> dict[str, RunEntry]:
-    """Every event that a run knows of by its id: those that wait, and those that were recorded.
+    """Return all pending and recorded events of a run by id; empty if it is not admitted.
 
-    `recorded_from`: offset in `status.records` before which recorded events are left out. A run that is not admitted
-    has none. Raises UNREADABLE for what no release has written.
+    `recorded_from`: offset in `status.records` before which recorded events are skipped. Raises UNREADABLE.
     """
     spec, status = body["spec"], body.get("status") or {}
     if spec.get("webhook") is None or (spec.get("resolved") or status.get("resolved")) is None:
@@ -83,8 +94,8 @@ def events_of_run(body: JsonObject, *, recorded_from: int = 0) -> dict[str, RunE
     return found | {event_id: RunEntry(body, record, True) for event_id, record in records.items()}
 
 
-def kept_delivery(body: JsonObject) -> tuple[Event, Kept]:
-    """What a WebhookDelivery says."""
+def parse_delivery(body: JsonObject) -> tuple[Event, FromDelivery]:
+    """Parse a WebhookDelivery."""
     metadata, spec, status = body["metadata"], body["spec"], body.get("status") or {}
     event = Event(
         event_id=spec["eventId"],
@@ -95,7 +106,7 @@ def kept_delivery(body: JsonObject) -> tuple[Event, Kept]:
         seq=spec["seq"],
         host=host_of(spec["url"]),
     )
-    kept = Kept(
+    kept = FromDelivery(
         status=_STATUS_OF[status.get("phase") or DeliveryPhase.PENDING.value],
         happened_at=milliseconds(spec["ts"]),
         attempts_made=status.get("attempt") or 0,
@@ -111,12 +122,12 @@ def kept_delivery(body: JsonObject) -> tuple[Event, Kept]:
 
 @lru_cache(maxsize=4096)
 def host_of(url: str) -> str:
-    """The host of a canonical URL, without its port: all that is shown of it, since path and query may hold secrets."""
+    """Return the host of a URL without its port. Path and query are never shown, since they may contain secrets."""
     return urlsplit(url).hostname or ""
 
 
 def milliseconds(moment: str | datetime) -> int:
-    """Since 1970."""
+    """Convert to milliseconds since 1970."""
     parsed = parse_timestamp(moment) if isinstance(moment, str) else moment
     return round(parsed.timestamp() * 1000)
 
@@ -139,14 +150,14 @@ def _recorded(record: JsonObject, spec: JsonObject, status: JsonObject) -> FromR
 
 
 def _guessed_outcome(status: str, http_status: int | None) -> str | None:
-    """For records that were written before they told the outcome."""
+    """Derive the outcome for records of older releases, which lack it."""
     if status == DELIVERED:
         return OutcomeClass.SUCCESS.value
     return {3: "http_3xx", 4: "http_4xx", 5: "http_5xx"}.get((http_status or 0) // 100)
 
 
 def _outcome(text: str | None) -> str | None:
-    """A class that only a later release knows is none to us: a watch must not end over it."""
+    """Map outcomes of later releases to None, so that they do not break the watch."""
     return text if text in OUTCOMES else None
 
 

@@ -1,7 +1,7 @@
 """Statistics of endpoints by host and hour, updated as deliveries change.
 
-An endpoint is a host that an organization has runs deliver to. Latencies are counted in classes, so that a percentile
-is right to 5 % however many attempts there were.
+An endpoint is a host that receives events of an organization. Latencies are counted in buckets that give percentiles
+an error of at most 5 %.
 """
 
 import math
@@ -20,19 +20,19 @@ MAX_WINDOW_HOURS: Final = 24 * 31
 
 _HOUR_MS: Final = 3_600_000
 _SMALL_MS: Final = 20
-"""Up to here each millisecond has a class of its own; from here on classes grow by 5 % each."""
+"""Up to this latency each millisecond is a bucket; above, buckets grow by 5 %."""
 _GROWTH: Final = math.log(1.05)
 _EVENT, _SUCCESS, _ANSWERED_FAILURE, _UNANSWERED = range(4)
 _KEPT_HOURS: Final = MAX_WINDOW_HOURS + 24
-"""No window reaches further back, also when the clock was ahead for a while."""
+"""The longest window plus a margin for clock adjustments."""
 _What = tuple[int, int]
-"""(what is counted, class of its latency)"""
+"""(kind, latency bucket)"""
 
 
 @dataclass(slots=True)
 class Endpoint:
-    """One host in a window of time; `pending` and `failed` are those that stand so now, and the last ones are the
-    last ever. Latencies in milliseconds, of attempts that were answered; instants in milliseconds since 1970."""
+    """A host in a time window. `pending` and `failed` are current; `last_*` are not limited to the window. Latencies in
+    milliseconds, of answered attempts; times in milliseconds since 1970."""
 
     host: str
     known: int = 0
@@ -50,7 +50,7 @@ class Endpoint:
         return round(self.successes / self.attempts, 4) if self.attempts else None
 
     def latency_ms(self, percent: int) -> int | None:
-        """The time within which so many of a hundred answers came."""
+        """Return the latency percentile."""
         wanted, reached = -(-self.latencies.total() * percent // 100), 0
         for latency in sorted(self.latencies):
             reached += self.latencies[latency]
@@ -59,7 +59,7 @@ class Endpoint:
         return None
 
     def note(self, attempts: Iterable[Attempt]) -> None:
-        """What the last success and the last error were."""
+        """Update last success and last error."""
         for attempt in attempts:
             if attempt.ok:
                 self.last_success_at = max(self.last_success_at or 0, attempt.started_at)
@@ -77,8 +77,8 @@ class Endpoint:
         if kind != _UNANSWERED:
             self.latencies[latency] += count
 
-    def take_in(self, other: "Endpoint") -> None:
-        """What stands now at the same host in another namespace."""
+    def merge(self, other: "Endpoint") -> None:
+        """Add the current counts of the same host in another namespace."""
         self.known += other.known
         self.pending += other.pending
         self.failed += other.failed
@@ -89,8 +89,7 @@ class Endpoint:
 
 
 class EndpointFigures:
-    """Counts of all organizations: what stands now, and by the hour what was done. Hours that no window can reach any
-    more are forgotten: deliveries may be kept for ever."""
+    """Counts of all organizations: current, and by hour. Hours beyond the longest window are dropped."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -99,7 +98,7 @@ class EndpointFigures:
         self._first_hour = 0
 
     def change(self, before: Delivery | None, after: Delivery | None) -> None:
-        """A delivery is counted as `after`, and no longer as `before`."""
+        """Count `after` instead of `before`."""
         self._forget_old_hours()
         if after is not None:
             known = before.attempts if before is not None else ()
@@ -110,8 +109,7 @@ class EndpointFigures:
     def page(
         self, organization: str, namespaces: Sequence[str], *, hours: int, offset: int, limit: int
     ) -> tuple[datetime, int, list[Endpoint]]:
-        """Since when (a full hour, at least `hours` ago), how many endpoints there are, and those of one page by name
-        of the host."""
+        """Return the start of the window (a full hour, at least `hours` ago), the total and one page, by host."""
         since = (self._clock() - timedelta(hours=hours)).replace(minute=0, second=0, microsecond=0)
         hosts = sorted({host for namespace in namespaces for host in self._standing.get((organization, namespace), ())})
         shown = [self._endpoint(organization, namespaces, host, since) for host in hosts[offset : offset + limit]]
@@ -123,7 +121,7 @@ class EndpointFigures:
             standing = self._standing.get((organization, namespace), {}).get(host)
             if standing is None:
                 continue
-            found.take_in(standing)
+            found.merge(standing)
             for hour, counts in self._hours[organization, namespace, host].items():
                 if hour >= first_hour:
                     for what, count in counts.items():
@@ -131,7 +129,7 @@ class EndpointFigures:
         return found
 
     def _forget_old_hours(self) -> None:
-        """The first hour never goes back, so what was counted in one that is kept is taken off there, too."""
+        """Drop old hours. The limit never moves back, so that later decrements match earlier increments."""
         first_hour = milliseconds(self._clock()) // _HOUR_MS - _KEPT_HOURS
         if first_hour <= self._first_hour:
             return
@@ -165,7 +163,7 @@ class EndpointFigures:
 
 
 def _counted(delivery: Delivery) -> Iterator[tuple[int, _What]]:
-    """In which hours the delivery and its attempts are counted, and as what."""
+    """Yield (hour, kind) of the delivery and its attempts."""
     yield delivery.listed_at // _HOUR_MS, (_EVENT, 0)
     for attempt in delivery.attempts:
         kind, latency = _UNANSWERED, 0

@@ -4,8 +4,6 @@ from collections.abc import Iterable
 
 
 class InternedNames:
-    """Each name gets the next number and keeps it."""
-
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
         self._texts: list[str] = []
@@ -18,11 +16,11 @@ class InternedNames:
         return number
 
     def number(self, text: str | None) -> int | None:
-        """The number of a name that has one."""
+        """Return the number of a name; None if it was not interned."""
         return None if text is None else self._numbers.get(text)
 
     def known(self, texts: Iterable[str]) -> list[int]:
-        """The numbers of those names that have one."""
+        """Return the numbers of interned names."""
         return [self._numbers[text] for text in texts if text in self._numbers]
 
     def text(self, number: int) -> str:

@@ -1,4 +1,4 @@
-"""List rows of runs (`checklist_crds.runs.row`), live and archived alike."""
+"""List rows of runs (`checklist_crds.runs.row`), live and archived."""
 
 from typing import Any, Final
 
@@ -7,18 +7,18 @@ from checklist_crds.runs.row import RUN_COLUMNS
 from checklist_crds.times import format_optional_milliseconds
 
 UNREADABLE: Final = (KeyError, TypeError, ValueError, AttributeError)
-"""What `row_of_run` raises for an object that is not what it should be."""
+"""Errors of `row_of_run` for malformed objects."""
 FINAL: Final = frozenset(phase.rest for phase in RunPhase if phase.is_final)
-"""Phases, as rows have them, that a run never leaves."""
+"""Final phases, as in rows."""
 
 
 def column(name: str) -> int:
-    """Where it is in a row."""
+    """Return the position of a column in a row."""
     return RUN_COLUMNS.index(name)
 
 
 def summary_of(row: tuple[Any, ...], status: str) -> dict[str, Any]:
-    """The run as lists show it; `status` is the one that holds now."""
+    """Render a run for lists; `status` is its current status."""
     run = dict(zip(RUN_COLUMNS, row, strict=True))
     return {
         "run_id": run["run_id"],

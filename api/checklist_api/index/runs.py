@@ -1,10 +1,10 @@
 """In-memory SQLite index of runs, fed by a watch (architecture section 3), joined with the archive.
 
-It knows what lists show and filter by, and no answers, so that 100,000 runs need tens of megabytes. Own writes are put
-in at once; single runs are never read from it. Expiry is part of each query, so a run is expired at its instant.
+It stores what lists show and filter by, without answers, so that 100,000 runs need tens of megabytes. Own writes are
+applied at once; single runs are never read from it. Queries evaluate expiry, so that it takes effect on time.
 
-A run that is over and whose object is gone stays until the archive was looked at (`left`). Then it is shown from there,
-or not at all: it is in every list exactly once, at each moment of its way.
+A finished run whose object is gone stays until the archive is refreshed (`drop_leaving`), and is then listed from the
+archive or not at all: each run is listed exactly once at any time.
 """
 
 import logging
@@ -37,7 +37,7 @@ _STATUS: Final = "CASE WHEN expires_at <= :now AND phase IN ('pending', 'in_prog
 
 @dataclass(frozen=True, slots=True)
 class RunFilter:
-    """Which runs of an organization; every field that is set must hold. Times exclude their instant."""
+    """Selects runs of an organization; all set fields must match. Times are exclusive."""
 
     status: str | None = None
     template_id: str | None = None
@@ -47,8 +47,8 @@ class RunFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class RunNews:
-    """A run that changed, or is gone: as lists show it."""
+class RunChange:
+    """A changed or deleted run, with its list row."""
 
     organization: str
     namespace: str
@@ -56,7 +56,7 @@ class RunNews:
     row: tuple[Any, ...] | None = None
 
     def status_at(self, now: datetime) -> str | None:
-        """As `_STATUS` says it; None: the run is gone."""
+        """Evaluate `_STATUS`; None if the run is deleted."""
         if self.row is None:
             return None
         phase, expires_at = str(self.row[_PHASE]), self.row[_EXPIRES_AT]
@@ -68,7 +68,7 @@ class RunNews:
 
 
 class RunIndex:
-    """All admitted runs of the cluster, and those that `archive` knows, for lists."""
+    """Lists all admitted runs of the cluster and of `archive`."""
 
     def __init__(self, watcher: KubeClient) -> None:
         self._db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
@@ -77,47 +77,46 @@ class RunIndex:
         self._leaving: set[Key] = set()
         self._on_leaving: Callable[[str, Key], None] | None = None
         self._also: list[Handler] = []
-        self._told_news: list[Callable[[RunNews], None]] = []
+        self._listeners: list[Callable[[RunChange], None]] = []
         self.informer = Informer(watcher, RUN, self._apply)
 
-    def also_tell(self, handler: Handler) -> None:
-        """Whoever else wants to hear what the watch brings."""
+    def add_handler(self, handler: Handler) -> None:
+        """Call `handler` with each watch event, after the index is updated."""
         self._also.append(handler)
 
-    def tell_news(self, told: Callable[[RunNews], None]) -> None:
-        """Whoever wants to hear which run of whose changed; told when lists show it."""
-        self._told_news.append(told)
+    def add_listener(self, listener: Callable[[RunChange], None]) -> None:
+        """Call `listener` with each run whose list row has changed."""
+        self._listeners.append(listener)
 
     def observe(self, body: JsonObject) -> None:
-        """Apply an own write at once."""
+        """Apply an own write."""
         self.informer.observe(body)
 
     async def wait_for_first_list(self) -> None:
-        """Raises KubeUnavailable when the runs are not read soon."""
+        """Wait for the first list of runs. Raises KubeUnavailable after a timeout."""
         await self.informer.wait_for_first_list()
 
     def owners_of(self, run_id: str) -> dict[str, str]:
-        """The organization of each run with that id by its namespace, the oldest first: of those that lists have as
-        runs of the cluster. There is more than one only where both are from before ids were unique."""
+        """Return the organizations of live runs with this id by namespace, oldest first. There is more than one only
+        for runs from before ids were unique."""
         query = "SELECT namespace, organization FROM runs WHERE run_id = ? ORDER BY created_at, namespace"
         return dict(self._db.execute(query, (run_id,)).fetchall())
 
     def has(self, run_id: str, namespace: str) -> bool:
-        """Whether the run's object is in the cluster, as far as the index knows."""
+        """Whether the run is indexed as live."""
         if (namespace, run_id) in self._leaving:
             return False
         query = "SELECT 1 FROM runs WHERE run_id = ? AND namespace = ?"
         return self._db.execute(query, (run_id, namespace)).fetchone() is not None
 
     def has_in(self, run_id: str, namespaces: Sequence[str]) -> bool:
-        """Whether its object is in one of these."""
+        """Whether the run is live in one of these namespaces."""
         return any(self.has(run_id, namespace) for namespace in namespaces)
 
     def of_template(
         self, organization: str, namespaces: Sequence[str], template_id: str, *, now: datetime
     ) -> tuple[int, int, int]:
-        """Runs of a template: all, those that are open, and how many of its versions those were made of that are not
-        archived."""
+        """Count the runs of a template: all, open ones, and distinct versions of live runs."""
         query = f"""SELECT count(*), count(*) FILTER (WHERE {_STATUS} IN ('pending', 'in_progress')),
             count(DISTINCT template_v) FROM runs WHERE organization = :organization AND template_id = :template_id
             AND namespace IN ({_names("n", namespaces)})"""  # noqa: S608 - no input in it
@@ -139,7 +138,7 @@ class RunIndex:
         offset: int,
         limit: int,
     ) -> tuple[int, list[dict[str, Any]]]:
-        """How many runs there are, and those of one page as lists show them; newest first, the id breaks ties."""
+        """Return the total and one page; newest first, ties by id."""
         conditions = ["organization = :organization", f"namespace IN ({_names('n', namespaces)})"]
         values: dict[str, Any] = {"organization": organization, "now": milliseconds(now)}
         values |= {f"n{number}": namespace for number, namespace in enumerate(namespaces)}
@@ -177,17 +176,17 @@ class RunIndex:
         else:
             query = f"SELECT COUNT(*) FROM archive.runs WHERE {where}"  # noqa: S608 - conditions are ours
             total += int(self._db.execute(query, more).fetchone()[0])
-        if self.archive.any_twice:
-            query = f"SELECT COUNT(*) FROM archive.runs AS runs WHERE {where} AND NOT ({self.archive.not_twice})"  # noqa: S608
+        if self.archive.has_duplicates:
+            query = f"SELECT COUNT(*) FROM archive.runs AS runs WHERE {where} AND NOT ({self.archive.no_duplicates})"  # noqa: S608
             total -= int(self._db.execute(query, more).fetchone()[0])
-            where = f"{where} AND {self.archive.not_twice}"
+            where = f"{where} AND {self.archive.no_duplicates}"
         if offset >= total:
             return total, []
         return total, self._page_through(live, where, values | more, offset, limit)
 
     def _page(self, where: str, values: dict[str, Any], offset: int, limit: int) -> list[dict[str, Any]]:
-        """Live runs only."""
-        # What is passed over on the way to a far page is seen in an index alone.
+        """Read a page of live runs."""
+        # The inner query reads an index only, which makes far pages fast.
         names = (
             f"SELECT run_id, namespace FROM runs WHERE {where} "  # noqa: S608 - conditions are ours, values are bound
             "ORDER BY created_at DESC, run_id DESC LIMIT :limit OFFSET :offset"
@@ -202,7 +201,7 @@ class RunIndex:
     def _page_through(
         self, live: str, archived: str, values: dict[str, Any], offset: int, limit: int
     ) -> list[dict[str, Any]]:
-        """Live and archived runs, merged from the indexes of both; rows are read for the page alone."""
+        """Read a page of live and archived runs, merged from the indexes of both."""
         names = self._db.execute(
             f"SELECT created_at, run_id, namespace, 0 FROM main.runs WHERE {live} UNION ALL "  # noqa: S608 - as above
             f"SELECT created_at, run_id, namespace, 1 FROM archive.runs AS runs WHERE {archived} "
@@ -222,20 +221,19 @@ class RunIndex:
                 found.append(summary_of(tuple(live_row), status))
         return found
 
-    def on_leaving(self, told: Callable[[str, Key], None]) -> None:
-        """From now on a run that is over stays in lists when its object is gone, until `left` says what became of it.
-        `told` with the organization and the key of each."""
-        self._on_leaving = told
+    def on_leaving(self, handler: Callable[[str, Key], None]) -> None:
+        """Keep finished runs whose object is gone until `drop_leaving`. `handler` gets organization and key of each."""
+        self._on_leaving = handler
 
     def is_leaving(self, key: Key) -> bool:
-        """Whether its object is gone, and nobody knows yet whether it was archived."""
+        """Whether the run's object is gone and it is not yet known whether it was archived."""
         return key in self._leaving
 
-    def left(self, key: Key) -> None:
-        """The archive was looked at: the run is what the archive says, or gone. Nothing for one that came back."""
+    def drop_leaving(self, key: Key) -> None:
+        """Drop a leaving run after the archive was refreshed; no effect if its object came back."""
         if key in self._leaving:
             self._leaving.discard(key)
-            # Whoever looks at an archived run sees no change.
+            # No change for viewers if it is archived.
             self._remove(key, quietly=self.archive.has(key[1], key[0]))
 
     def close(self) -> None:
@@ -253,14 +251,14 @@ class RunIndex:
             self._leaving.discard(key)
             self._db.execute(_PUT, row)
             self.archive.note_live(row[0], row[1])
-            self._tell(RunNews(row[_ORGANIZATION], *key, row))
+            self._notify(RunChange(row[_ORGANIZATION], *key, row))
         elif change != "DELETE" or not self._may_be_archived(key):
             self._remove(key)
         for handler in self._also:
             handler(change, body)
 
     def _may_be_archived(self, key: Key) -> bool:
-        """Whether the run that is gone stays in lists until somebody has looked for it in the archive."""
+        """Keep a finished run as leaving; False for others."""
         if self._on_leaving is None:
             return False
         query = "SELECT organization, phase FROM runs WHERE namespace = ? AND run_id = ?"
@@ -278,11 +276,11 @@ class RunIndex:
             return
         self.archive.note_gone(key[1], key[0])
         if not quietly:
-            self._tell(RunNews(owner[0], *key))
+            self._notify(RunChange(owner[0], *key))
 
-    def _tell(self, news: RunNews) -> None:
-        for told in self._told_news:
-            told(news)
+    def _notify(self, change: RunChange) -> None:
+        for listener in self._listeners:
+            listener(change)
 
 
 def _names(prefix: str, values: Sequence[object]) -> str:

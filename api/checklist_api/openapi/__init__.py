@@ -1,1 +1,1 @@
-"""The OpenAPI document, assembled from the subjects' operations and models, and the reference at `/docs`."""
+"""The OpenAPI document and the reference at `/docs`."""

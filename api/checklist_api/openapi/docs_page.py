@@ -1,4 +1,4 @@
-"""/docs: the OpenAPI document as a page, rendered once on the server, without scripts and external resources."""
+"""/docs: the OpenAPI document as a page, rendered on the server, without scripts and external resources."""
 
 import asyncio
 import json
@@ -27,12 +27,11 @@ def add_routes(router: web.UrlDispatcher, base_url: str) -> None:
 
 @lru_cache(maxsize=1)
 def _rendered(base_url: str) -> str:
-    """Rendered at the first request: it takes some 50 ms, which no start of the service has to wait for."""
+    """Rendered at the first request, since it takes some 50 ms."""
     return docs_html(openapi_document(base_url))
 
 
 def docs_html(document: Document) -> str:
-    """The whole page."""
     body = f"""<a class="skip" href="#top">Skip to the content</a>
 <nav aria-label="Contents">
 <details class="contents"><summary>Contents</summary>{_contents(document)}</details>
@@ -41,7 +40,7 @@ def docs_html(document: Document) -> str:
 <h1>{escape(document["info"]["title"])}</h1>
 {paragraphs(document["info"]["description"])}
 <p>Version {escape(document["info"]["version"])} at <code>{escape(document["servers"][0]["url"])}</code>.
-The same for tools: <a href="v1/openapi.json">openapi.json</a>.</p>
+Machine-readable: <a href="v1/openapi.json">openapi.json</a>.</p>
 {_authentication(document)}
 {"".join(_tag(document, tag) for tag in document["tags"])}
 {_events(document)}
@@ -119,7 +118,7 @@ def _parameters(document: Document, parameters: Any) -> str:
 
 def _request(body: Document) -> str:
     media_type, content = next(iter(body["content"].items()))
-    need = "" if body["required"] else ", may be left out"
+    need = "" if body["required"] else ", optional"
     return (
         f"<h4>Request body</h4><p>{type_html(content['schema'])} as <code>{escape(media_type)}</code>{need}</p>"
         + _examples(content)
@@ -161,8 +160,8 @@ def _events(document: Document) -> str:
         for parameter in next(iter(document["webhooks"].values()))["post"]["parameters"]
     )
     return f"""<section id="events"><h2>Events</h2>
-<p>Each event is a POST to the url of the run's webhook. A 2xx within 10 seconds is a delivery; anything else is tried
-again, five attempts in all. Deduplicate on <code>event_id</code>. Each attempt is signed:</p>
+<p>Each event is a POST to the URL of the run's webhook. A 2xx response within 10 seconds is a delivery; otherwise the
+event is sent again, up to five attempts. Deduplicate on <code>event_id</code>. Each attempt is signed:</p>
 <dl>{header_rows}</dl>{articles}</section>"""
 
 

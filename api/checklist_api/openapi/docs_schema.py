@@ -1,4 +1,4 @@
-"""Renders JSON Schemas for people: types in a few words, tables of fields."""
+"""Renders JSON Schemas as HTML: types and tables of fields."""
 
 import json
 from html import escape
@@ -12,12 +12,12 @@ _RANGES: Final = (
     (("minLength", "maxLength"), " characters"),
     (("minItems", "maxItems"), " entries"),
 )
-# What the models say about text without NUL, and about visible text: true of all text, and noise in a table.
+# Patterns that exclude NUL or require visible text: omitted as noise.
 _PLAIN_PATTERNS: Final = frozenset({r"^[^\x00]*$", r"^[^\x00]*[^\s\x00][^\x00]*$"})
 
 
 def type_html(schema: Schema) -> str:
-    """`array of Step`, `string or null`: with links to the schemas it names."""
+    """Render a type with links to schemas: `array of Step`, `string or null`."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return "any JSON" if name == "JsonValue" else f'<a href="#{anchor("schema", name)}">{escape(name)}</a>'
@@ -39,7 +39,7 @@ def type_html(schema: Schema) -> str:
 
 
 def constraints(schema: Schema) -> str:
-    """Bounds and default in words, empty without any."""
+    """Render bounds and default; empty without any."""
     parts: list[str] = []
     for branch in (schema, *schema.get("anyOf", ())):
         for (low, high), unit in _RANGES:
@@ -56,7 +56,7 @@ def constraints(schema: Schema) -> str:
 
 
 def fields_table(schema: Schema, caption: str) -> str:
-    """The fields of an object, in a table that phones can read too."""
+    """Render the fields of an object as a responsive table."""
     required = frozenset(schema.get("required", ()))
     rows = "".join(
         row(name, field, field.get("description", ""), required=name in required)

@@ -53,24 +53,23 @@ EVENT_MODELS: Final[dict[str, type[BaseModel]]] = {
     "run.expired": events.RunExpiredEvent,
 }
 _INTRODUCTION: Final = """\
-Sends checklists to people and brings their answers back. A **template** says what a checklist is made of;
-**dispatching** it makes a **run** and a link for one person, the **executor**; answers are read here or pushed as
-signed **webhook events**.
+Sends checklists to people and returns their answers. A **template** defines a checklist; **dispatching** it creates a
+**run** and a link for one person, the **executor**; answers are read here or pushed as signed **webhook events**.
 
-All errors look alike: `error` is for programs, `message` for people, `details` lists every problem at once. A method
-that a path does not take answers 405 `method_not_allowed` with `Allow`; an unknown path answers 404 `not_found`. Fields
-may be added at any time: tolerate those that you do not know."""
+All errors have the same form: `error` is machine-readable, `message` is for people, `details` lists all problems. An
+unsupported method gives 405 `method_not_allowed` with `Allow`, an unknown path 404 `not_found`. Fields may be added at
+any time: ignore unknown ones."""
 _TAGS: Final = {
-    "Templates": "What a checklist is made of (TDL). Every change makes a version.",
+    "Templates": "Definitions of checklists (TDL). Every change creates a version.",
     "Runs": "A checklist sent to one person.",
-    "Exports": "Runs as files for people: spreadsheets, maps, paper.",
-    "Deliveries": "How events reached their endpoints, attempt by attempt, and the sending of them once more.",
+    "Exports": "Runs as files: CSV, JSON Lines, GeoJSON, PDF.",
+    "Deliveries": "Attempts to send events, and replays.",
     "Usage": "The plan's monthly quota.",
-    "Executor": "What the person with the link does. The token is the fragment of the link, sent as "
-    "`Authorization: Executor <token>`. Each write may carry an `op_id`, so that a queue can be sent again.",
-    "Photos": "The images behind signed addresses.",
+    "Executor": "Operations of the person with the link. The token is the fragment of the link, sent as "
+    "`Authorization: Executor <token>`. Each write may have an `op_id`, so that it can be repeated safely.",
+    "Photos": "Images at signed URLs.",
     "Pages": "Pages for people, and this document.",
-    "Operations": "For those who run the service.",
+    "Operations": "For operators of the service.",
 }
 _IMAGES: Final = ("image/jpeg", "image/png", "image/webp", "image/heic", "application/octet-stream")
 _SERVED: Final = ("image/jpeg", "image/png", "image/webp")
@@ -79,19 +78,19 @@ _IMAGE_FORM: Final[dict[str, Any]] = {
     "type": "object",
     "required": ["photo"],
     "properties": {
-        "op_id": {**OP_ID_SCHEMA, "description": "As in the query; before the file."},
+        "op_id": {**OP_ID_SCHEMA, "description": "Like in the query; before the file."},
         "photo": {
             "type": "string",
             "contentMediaType": ANY_BYTES,
-            "description": "The image, as a file; what the field is called is not asked.",
+            "description": "The image as a file; the field may have any name.",
         },
     },
 }
-"""OpenAPI 3.1 describes bytes by their media type alone."""
+"""OpenAPI 3.1 describes binary data by its media type only."""
 _SIGNATURE_HEADERS: Final = {
     "Content-Digest": "SHA-256 of the body (RFC 9530).",
-    "Signature-Input": "What is signed, when, and with which key (RFC 9421).",
-    "Signature": "The signature, made with the secret of the run's webhook.",
+    "Signature-Input": "Signed components, time and key (RFC 9421).",
+    "Signature": "Signature with the secret of the run's webhook.",
 }
 
 
@@ -99,7 +98,7 @@ def add_routes(router: web.UrlDispatcher, base_url: str) -> None:
     body = to_json(openapi_document(base_url))
 
     async def document(_: web.Request) -> web.Response:
-        # The document is public and holds no secret, so any site's tools may read it.
+        # The document is public, so tools of any site may read it.
         headers = {"Cache-Control": "no-cache", "Access-Control-Allow-Origin": "*"}
         return web.Response(body=body, content_type="application/json", headers=headers)
 
@@ -108,7 +107,7 @@ def add_routes(router: web.UrlDispatcher, base_url: str) -> None:
 
 @lru_cache(maxsize=4)
 def openapi_document(base_url: str) -> dict[str, Any]:
-    """The whole document for the service at `base_url`. Made once, for all who read it; nobody may change it."""
+    """Return the document for `base_url`, cached: do not modify it."""
     schemas = _schemas()
     paths: dict[str, dict[str, Any]] = {}
     for operation in OPERATIONS:
@@ -142,8 +141,8 @@ def openapi_document(base_url: str) -> dict[str, Any]:
                     "type": "apiKey",
                     "in": "cookie",
                     "name": COOKIE,
-                    "description": "The session of a member who has signed in to the dashboard: what a run with "
-                    "`identity_required: member` asks for beside its token.",
+                    "description": "The dashboard session of a member, which a run with `identity_required: member` "
+                    "requires in addition to the token.",
                 },
             },
         },
@@ -218,8 +217,7 @@ def _reply(reply: Reply, schemas: dict[str, Schema]) -> dict[str, Any]:
 
 
 def _errors(operation: Operation, taken: set[int]) -> dict[str, Any]:
-    """The error answers by status, with one example body for each way to fail. A status that one of the operation's
-    own replies describes is left to that reply."""
+    """Return the error responses by status, with one example per error. Statuses in `taken` are skipped."""
     by_status: dict[int, list[ServiceError]] = {}
     for error in operation.all_errors():
         if error.status not in taken:
@@ -266,8 +264,8 @@ def _webhook(name: str, model: type[BaseModel], schemas: dict[str, Schema]) -> d
                 },
             },
             "responses": {
-                "2XX": {"description": "Within 10 seconds: delivered. The body is ignored."},
-                "default": {"description": "Anything else: tried again, five attempts in all."},
+                "2XX": {"description": "Delivered, if within 10 seconds. The body is ignored."},
+                "default": {"description": "Failed; sent again, up to five attempts."},
             },
         }
     }

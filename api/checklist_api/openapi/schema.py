@@ -13,7 +13,7 @@ Schema = dict[str, Any]
 
 
 class _Generator(GenerateJsonSchema):
-    """Without generated titles, and honest about answers: there, a field with a default is always written."""
+    """Omits generated titles, and marks fields with defaults as required in responses."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
@@ -29,8 +29,8 @@ class _Generator(GenerateJsonSchema):
 
 
 def component_schemas(requests: Iterable[type[BaseModel]], answers: Iterable[type[BaseModel]]) -> dict[str, Schema]:
-    """Schemas by component name. A model that is read and written, and not alike, is there twice: `Step` as it is
-    answered, `StepInput` as it may be sent."""
+    """Return schemas by component name. A model whose request and response forms differ has two: `Step` and
+    `StepInput`."""
     wanted: list[tuple[type[BaseModel], JsonSchemaMode]] = [(model, "validation") for model in requests]
     wanted += [(model, "serialization") for model in answers]
     _, definitions = models_json_schema(wanted, ref_template=_PREFIX + "{model}", schema_generator=_Generator)
@@ -41,13 +41,13 @@ def component_schemas(requests: Iterable[type[BaseModel]], answers: Iterable[typ
 
 
 def reference(model: type[BaseModel], *, sent: bool = False, schemas: dict[str, Schema]) -> Schema:
-    """A reference to the model's component; `sent` = as a request may look."""
+    """Return a reference to the model's component. `sent`: its request form."""
     name = model.__name__
     return {"$ref": _PREFIX + (f"{name}Input" if sent and f"{name}Input" in schemas else name)}
 
 
 def without_required(schema: Schema) -> Schema:
-    """The schema of a partial document (a merge patch): nothing has to be there."""
+    """Return the schema of a partial document (merge patch)."""
     return {key: value for key, value in schema.items() if key != "required"}
 
 

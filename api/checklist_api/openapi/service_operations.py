@@ -16,20 +16,20 @@ SERVICE_OPERATIONS: Final = tagged(
     Operation(
         "get /",
         "getLandingPage",
-        "Where to find what",
+        "Landing page",
         Reply(200, "A page with links.", media_type=_HTML),
     ),
     Operation(
         "get /docs",
         "getDocumentation",
-        "This document to read",
+        "Documentation",
         Reply(200, "The documentation.", media_type=_HTML),
     ),
     Operation(
         "get /pages/{name}",
         "getPageFile",
         "A style sheet of the pages",
-        Reply(200, "The file; it never changes under its name.", media_type="text/css"),
+        Reply(200, "The file, immutable.", media_type="text/css"),
         errors=(NotFound(),),
     ),
     Operation(
@@ -37,34 +37,33 @@ SERVICE_OPERATIONS: Final = tagged(
         "getRunPage",
         "The page behind a run's link",
         (
-            Reply(200, "What the checklist is, who sent it, until when.", media_type=_HTML),
-            Reply(404, "There is no such run.", media_type=_HTML),
+            Reply(200, "The checklist's name, sender and expiry.", media_type=_HTML),
+            Reply(404, "The run does not exist.", media_type=_HTML),
             Reply(410, "The run has expired.", media_type=_HTML),
-            Reply(503, "The cluster's API does not answer.", headers={"Retry-After": "2"}, media_type=_HTML),
+            Reply(503, "The cluster's API is not responding.", headers={"Retry-After": "2"}, media_type=_HTML),
         ),
-        "For people: the app that answers the checklist, and what the preview gives for whoever has no token or no "
-        "scripts. Looking at it changes nothing. In place of a run's id, `sw.js` and other names of files that the "
-        "app keeps beside the page give those files.",
+        "The app to answer the checklist, with the public preview. Does not change the run. `sw.js` and other file "
+        "names of the app are served instead of a run's page.",
         access=Access.NOTHING,
     ),
     Operation(
         "get /r/{folder}/{name}",
         "getRunPageFile",
         "A file of the app behind a run's link",
-        Reply(200, "The file; one of `assets` never changes under its name.", media_type="*/*"),
+        Reply(200, "The file; those in `assets` are immutable.", media_type="*/*"),
         errors=(NotFound(),),
     ),
     Operation(
         "get /.well-known/apple-app-site-association",
         "getAppleAssociation",
-        "Apps that run links open on Apple's systems",
+        "App association for Apple's systems",
         Reply(200, "As Apple defines it."),
         errors=(NotFound(),),
     ),
     Operation(
         "get /.well-known/assetlinks.json",
         "getAndroidAssociation",
-        "Apps that run links open on Android",
+        "App association for Android",
         Reply(200, "As Google defines it.", media_type="application/json"),
         errors=(NotFound(),),
     ),
@@ -77,19 +76,19 @@ SERVICE_OPERATIONS: Final = tagged(
     Operation(
         "get /healthz",
         "getHealth",
-        "Whether the process lives",
-        Reply(200, "It does.", Health, {"alive": {"status": "ok"}}),
+        "Liveness",
+        Reply(200, "The process is alive.", Health, {"alive": {"status": "ok"}}),
         tag="Operations",
     ),
     Operation(
         "get /readyz",
         "getReadiness",
-        "Whether the process can serve",
+        "Readiness",
         (
-            Reply(200, "It can.", Readiness, {"ready": READY}),
+            Reply(200, "Ready.", Readiness, {"ready": READY}),
             Reply(
                 503,
-                "Not now.",
+                "Not ready.",
                 Readiness,
                 {"starting": STARTING},
                 {"Retry-After": "1"},

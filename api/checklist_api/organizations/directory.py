@@ -1,4 +1,4 @@
-"""Organizations by name, with namespaces, plans and limits. A watch keeps the cache fresh."""
+"""Organizations by name, with namespaces, plans and limits. A watch keeps the cache current."""
 
 import logging
 from collections.abc import Iterable
@@ -21,15 +21,14 @@ from ..settings.rates import Rate
 
 logger = logging.getLogger(__name__)
 
-_TRUSTED_WITHOUT_WATCH_S: Final = 0.5
-_RESTORED_IN_S: Final = 30
-"""When callers are to try again while a restore is under way."""
+_LOOKUP_TTL_S: Final = 0.5
+_RESTORE_RETRY_AFTER_S: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Organization:
-    """An organization as requests need it. `rate` and `limits`: None are the installation's own. `restoring`:
-    its objects are not all there yet."""
+    """An organization. `rate` and `limits`: None for the installation's. `restoring`: a backup is being restored, so
+    objects may be missing."""
 
     name: str
     id: str
@@ -41,35 +40,33 @@ class Organization:
 
     @property
     def home(self) -> str:
-        """The namespace that its new objects are made in."""
+        """Namespace of new objects."""
         return self.namespaces[0]
 
     def has(self, namespace: str) -> bool:
-        """Whether an object in `namespace` can belong to it at all."""
+        """Whether objects in `namespace` can belong to it."""
         return namespace in self.namespaces
 
 
 class OrganizationDirectory:
-    """All organizations of the cluster."""
-
     def __init__(self, client: KubeClient, watcher: KubeClient, installation_namespace: str) -> None:
         self._client = client
         self._installation_namespace = installation_namespace
         self._organizations: dict[str, Organization] = {}
         self._restoring: set[str] = set()
         self._absences = expiring_keys()
-        self._looked_up = expiring_keys(_TRUSTED_WITHOUT_WATCH_S)
+        self._looked_up = expiring_keys(_LOOKUP_TTL_S)
         self.informer = Informer(watcher, ORGANIZATION, self._apply, silence_s=SILENCE_S)
 
     async def get(self, name: str) -> Organization | None:
-        """For whoever wants something of it. Raises KubeError, and ServiceUnavailable while it is being restored."""
+        """Return the organization. Raises KubeError, and ServiceUnavailable while it is being restored."""
         found = await self.find(name)
         if found is not None:
-            require_whole(found)
+            require_not_restoring(found)
         return found
 
     async def find(self, name: str) -> Organization | None:
-        """Also one that is being restored. A miss is checked in the cluster. Raises KubeError."""
+        """Return the organization, also one that is being restored. Misses are looked up. Raises KubeError."""
         known = self._organizations.get(name)
         is_fresh = self.informer.connected or name in self._looked_up
         if name in self._absences or (known is not None and is_fresh):
@@ -84,22 +81,22 @@ class OrganizationDirectory:
         return self._organizations.get(name)
 
     def all(self) -> Iterable[Organization]:
-        """Those that are known now."""
+        """Return all cached organizations."""
         return self._organizations.values()
 
     def is_restoring(self, name: str) -> bool:
         return name in self._restoring
 
-    def require_all_whole(self) -> None:
-        """What is not found may not be there yet. Raises ServiceUnavailable while an organization is being restored,
-        and until all of them were read once."""
+    def require_none_restoring(self) -> None:
+        """Fail if missing objects may still appear. Raises ServiceUnavailable while any organization is being restored,
+        and before the first list."""
         if not self.informer.synced.is_set():
-            raise ServiceUnavailable("The service is starting; please try again.")
+            raise ServiceUnavailable("The service is starting. Try again.")
         for name in self._restoring:
-            require_whole(self._organizations[name])
+            require_not_restoring(self._organizations[name])
 
     def namespaces(self) -> list[str]:
-        """Every namespace that an organization may keep its objects in, the installation's own first."""
+        """Return all namespaces of organizations, the installation's first."""
         found = {self._installation_namespace: None}
         for organization in self._organizations.values():
             found |= dict.fromkeys(organization.namespaces)
@@ -133,9 +130,7 @@ class OrganizationDirectory:
         )
 
 
-def require_whole(organization: Organization) -> None:
-    """Raises ServiceUnavailable while it is being restored: what it has would look as if it were all."""
+def require_not_restoring(organization: Organization) -> None:
+    """Fail while a restore is in progress, since objects may be missing. Raises ServiceUnavailable."""
     if organization.restoring:
-        raise ServiceUnavailable(
-            "A backup is being restored; please try again when that is done.", retry_after_s=_RESTORED_IN_S
-        )
+        raise ServiceUnavailable("A backup is being restored. Try again later.", retry_after_s=_RESTORE_RETRY_AFTER_S)

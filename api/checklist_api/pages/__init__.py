@@ -1,1 +1,1 @@
-"""Static HTML and built files of the web surfaces, and the addresses that app stores ask for."""
+"""HTML pages and built files of the web surfaces, and app association files."""

@@ -1,7 +1,7 @@
-"""HTML helpers: escaping, and the layout and headers that all pages share.
+"""HTML helpers: escaping, and the layout and headers of all pages.
 
-No page loads anything but its own style sheet, and none has a script, so the policy can forbid all else. Links are
-relative, so that the pages work behind a proxy that adds a path in front.
+Pages load their own style sheet only and have no scripts, so the policy forbids everything else. Links are relative, so
+that pages work behind a proxy with a path prefix.
 """
 
 import hashlib
@@ -51,7 +51,7 @@ def page_response(
 
 
 def page(title: str, body: str, *, root: str, head: str = "", kind: str = "") -> str:
-    """A whole page. `body` and `head` are HTML; `root` is the relative way to the service's root."""
+    """Return a page. `body` and `head` are HTML; `root` is the relative path to the service's root."""
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -69,7 +69,7 @@ def page(title: str, body: str, *, root: str, head: str = "", kind: str = "") ->
 
 
 def inline(text: str) -> str:
-    """Prose with `code` and **strong** as HTML; everything else is escaped."""
+    """Render prose with `code` and **strong** as escaped HTML."""
     html = escape(text)
     html = re.sub(r"`([^`]+)`", r"<code>\1</code>", html)
     return re.sub(r"\*\*([^*]+)\*\*", r"<strong>\1</strong>", html)
@@ -80,7 +80,7 @@ def paragraphs(text: str) -> str:
 
 
 def anchor(*parts: str) -> str:
-    """An id for a fragment: letters, digits and hyphens."""
+    """Return a fragment id of letters, digits and hyphens."""
     return re.sub(r"[^A-Za-z0-9]+", "-", "-".join(parts)).strip("-")
 
 
@@ -88,13 +88,13 @@ _LANDING: Final = page(
     "Checklist Dispatch",
     """<main class="card">
 <p class="brand">Checklist Dispatch</p>
-<h1>Checklists out, answers back</h1>
-<p>This is a service for programs: it sends checklists to people and brings their answers back.</p>
+<h1>Checklist Dispatch API</h1>
+<p>This service sends checklists to people and returns their answers.</p>
 <ul class="links">
 <li><a href="docs">Documentation</a> <span>every operation, with examples</span></li>
-<li><a href="v1/openapi.json">OpenAPI 3.1</a> <span>the same for tools</span></li>
+<li><a href="v1/openapi.json">OpenAPI 3.1</a> <span>machine-readable</span></li>
 </ul>
-<p class="hint">If you came here to answer a checklist, open the complete link that you were sent.</p>
+<p class="hint">To answer a checklist, open the complete link that you received.</p>
 </main>""",
     root="",
     kind="run",

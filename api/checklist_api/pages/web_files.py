@@ -1,7 +1,6 @@
-"""Built files of a web surface, read once at start and served from memory, compressed at build time.
+"""Built files of a web surface, read at start and served from memory, compressed at build time.
 
-Files under `assets/` have a digest in their names and never change; all others (service worker, manifest, icons) keep
-their names and are asked for again each time, by their ETag.
+Files in `assets/` have a digest in their names and are immutable; all others are revalidated by ETag.
 """
 
 import hashlib
@@ -19,7 +18,7 @@ BUILT: Final = Path(__file__).parents[1] / "web_dist"
 PAGE: Final = "index.html"
 _SUFFIXES: Final[Mapping[str, str]] = {".br": "br", ".gz": "gzip"}
 _TYPES: Final[Mapping[str, str]] = {
-    # Not left to the machine's own table, which may say anything of them.
+    # Explicit, since the system's table may differ.
     ".js": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
@@ -31,12 +30,12 @@ _TYPES: Final[Mapping[str, str]] = {
     ".woff2": "font/woff2",
 }
 _IMMUTABLE: Final = "public, max-age=31536000, immutable"
-_ASK_AGAIN: Final = "no-cache"
+_REVALIDATE: Final = "no-cache"
 
 
 @dataclass(frozen=True, slots=True)
 class WebFile:
-    """One file. `bodies` by content coding; `identity` is always there."""
+    """A file. `bodies`: by content coding, always with `identity`."""
 
     content_type: str
     cache: str
@@ -44,7 +43,7 @@ class WebFile:
     bodies: Mapping[str, bytes]
 
     def response(self, request: web.Request, headers: Mapping[str, str] | None = None) -> web.Response:
-        """The file in the coding that the client likes best, or 304 when it has it. `headers` on top of the usual."""
+        """Return the file in the smallest accepted coding, or a 304. `headers`: additional ones."""
         coding = best_coding(request.headers.get("Accept-Encoding", ""), self.bodies)
         etag = f'"{self.etag}-{coding}"'
         every = {
@@ -63,7 +62,7 @@ class WebFile:
 
 @dataclass(frozen=True, slots=True)
 class WebFiles:
-    """All files of a surface by their relative addresses; `page` is its index.html, None when it was not built."""
+    """Files of a surface by relative path; `page`: its index.html, None if it was not built."""
 
     page: str | None = None
     files: Mapping[str, WebFile] = field(default_factory=dict)
@@ -83,7 +82,7 @@ class WebFiles:
 
 
 def best_coding(accepted: str, available: Mapping[str, bytes]) -> str:
-    """The shortest body among those that Accept-Encoding allows (RFC 9110, 12.5.3)."""
+    """Return the coding with the smallest body that Accept-Encoding allows (RFC 9110 section 12.5.3)."""
     weights: dict[str, float] = {}
     for part in accepted.lower().split(","):
         name, _, parameters = part.strip().partition(";")
@@ -112,7 +111,7 @@ def _file(name: str, bodies: Mapping[str, bytes]) -> WebFile:
     suffix = Path(name).suffix
     return WebFile(
         content_type=_TYPES.get(suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream",
-        cache=_IMMUTABLE if name.startswith("assets/") else _ASK_AGAIN,
+        cache=_IMMUTABLE if name.startswith("assets/") else _REVALIDATE,
         etag=hashlib.sha256(bodies["identity"]).hexdigest()[:16],
         bodies=bodies,
     )

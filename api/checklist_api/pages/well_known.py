@@ -1,6 +1,6 @@
-"""`/.well-known/`: which apps may open a run's link, for Apple's and Google's systems.
+"""`/.well-known/`: association of apps with run links, for Apple's and Google's systems.
 
-Both ask at the root of the host and follow no redirect, so a proxy in front has to pass these two paths on.
+Both request these paths at the root of the host and follow no redirects, so a proxy must forward them.
 """
 
 from typing import Any, Final
@@ -31,7 +31,7 @@ def add_routes(router: web.UrlDispatcher, links: AppLinks) -> None:
 
 
 def _association(document: Any) -> web.Response:
-    """404 when the installation names no app: then there is nothing that could be associated."""
+    """404 if no app is configured."""
     if document is None:
         raise NotFound()
     return web.Response(body=to_json(document), headers=_HEADERS)

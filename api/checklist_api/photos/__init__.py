@@ -1,5 +1,5 @@
-"""Photos: uploads are untrusted until they were decoded and encoded again.
+"""Photos: uploads are untrusted until they are re-encoded.
 
-Two sides that share no memory: `processing` belongs to the API process and never sees a pixel; `worker` and what it
-imports (`image_files`, `pixels`, `exif_facts`) run in processes of their own and know nothing of the service.
+`processing` runs in the API process and never decodes an image; `worker` and its imports (`image_files`, `pixels`,
+`exif_facts`) run in separate processes without access to the service.
 """

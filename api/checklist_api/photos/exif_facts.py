@@ -1,6 +1,6 @@
-"""EXIF metadata that is kept: time, place and orientation. All of it may be forged.
+"""EXIF metadata that is kept: time, location and orientation. All of it may be forged.
 
-Nothing here refuses an image: metadata that cannot be understood is metadata that is not there.
+Invalid metadata is ignored and never causes a refusal.
 """
 
 import math
@@ -20,27 +20,27 @@ _LAST_YEAR: Final = 2200
 @dataclass(frozen=True, slots=True)
 class ExifFacts:
     orientation: int = 1
-    """1 to 8 (EXIF tag 0x0112). Always 1 for HEIC, which is turned by its container when it is decoded."""
+    """1 to 8 (EXIF tag 0x0112). Always 1 for HEIC, which its decoder rotates."""
     captured_at: datetime | None = None
     """In UTC."""
     zone_assumed: bool = False
-    """The file names no time zone and has no time from GPS: `captured_at` is what the camera's clock showed, taken for
-    UTC. It may be wrong by up to fourteen hours, and is still of use to who knows where the photo is from."""
+    """Neither a time zone nor GPS time is known: `captured_at` is the camera's local time as UTC, wrong by up to
+    fourteen hours."""
     place: tuple[float, float] | None = None
     """Latitude and longitude in degrees (WGS 84)."""
 
 
 def facts_of(image: Image.Image) -> ExifFacts:
-    """The facts of a loaded image."""
+    """Extract the facts of a loaded image."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # there is nobody to read them
+            warnings.simplefilter("ignore")
             exif = image.getexif()
             orientation = exif.get(Base.Orientation)
             details = _directory(exif, IFD.Exif)
             position = _directory(exif, IFD.GPSInfo)
     except Exception:
-        # Pillow's reader raises nearly anything for a directory that is broken, and so it has nothing to say.
+        # Pillow raises nearly any exception for broken directories.
         return ExifFacts()
     known_at = _clock_time(details) or _satellite_time(position)
     captured_at = known_at or _clock_time(details, without_zone=UTC)
@@ -55,12 +55,12 @@ def facts_of(image: Image.Image) -> ExifFacts:
 def _directory(exif: Image.Exif, which: IFD) -> Mapping[int, Any]:
     try:
         return exif.get_ifd(which)
-    except Exception:  # as above; the other directories may be sound
+    except Exception:  # as above; other directories may be valid
         return {}
 
 
 def _clock_time(details: Mapping[int, Any], *, without_zone: timezone | None = None) -> datetime | None:
-    # One clock and one zone in practice, but not every camera writes all three of them.
+    # Cameras may write any of the three zone tags.
     zones = (details.get(tag) for tag in (Base.OffsetTimeOriginal, Base.OffsetTimeDigitized, Base.OffsetTime))
     zone = next((zone for zone in map(_zone, zones) if zone is not None), without_zone)
     local = _date_and_time(details.get(Base.DateTimeOriginal))
@@ -70,7 +70,7 @@ def _clock_time(details: Mapping[int, Any], *, without_zone: timezone | None = N
 
 
 def _satellite_time(position: Mapping[int, Any]) -> datetime | None:
-    """GPS time is UTC (EXIF 2.32, section 4.6.6)."""
+    """GPS time is UTC (EXIF 2.32 section 4.6.6)."""
     day, clock = position.get(GPS.GPSDateStamp), _numbers(position.get(GPS.GPSTimeStamp))
     if not isinstance(day, str) or clock is None:
         return None
@@ -84,7 +84,7 @@ def _satellite_time(position: Mapping[int, Any]) -> datetime | None:
 def _place(position: Mapping[int, Any]) -> tuple[float, float] | None:
     latitude = _degrees(position.get(GPS.GPSLatitude), position.get(GPS.GPSLatitudeRef), "N", "S", 90)
     longitude = _degrees(position.get(GPS.GPSLongitude), position.get(GPS.GPSLongitudeRef), "E", "W", 180)
-    # "V" is a receiver without a fix; cameras that write 0, 0 had none either.
+    # "V" means no fix; 0, 0 is written by cameras without a fix.
     if latitude is None or longitude is None or position.get(GPS.GPSStatus) == "V" or latitude == longitude == 0:
         return None
     return latitude, longitude
@@ -102,7 +102,7 @@ def _degrees(value: Any, side: Any, positive: str, negative: str, limit: int) ->
 
 
 def _numbers(value: Any) -> tuple[float, float, float] | None:
-    """Three finite numbers, as EXIF writes angles and times of day. A division by zero is a NaN here, and None."""
+    """Convert an EXIF triple (angle, time of day) to finite numbers; None if invalid."""
     try:
         first, second, third = (float(part) for part in value)
     except (TypeError, ValueError, ZeroDivisionError, OverflowError):
@@ -128,7 +128,7 @@ def _zone(text: Any) -> timezone | None:
 
 
 def _fraction(text: Any) -> int:
-    """Microseconds: the tag holds the digits behind the decimal point."""
+    """Convert the digits after the decimal point to microseconds, with millisecond resolution."""
     digits = text.strip("\x00 ") if isinstance(text, str) else ""
     return int(digits[:3].ljust(3, "0")) * 1000 if digits.isascii() and digits.isdigit() else 0
 

@@ -1,7 +1,7 @@
-"""Decodes a file of a known format, with every limit that can be checked before a pixel is decoded.
+"""Decodes a file of a known format, with all limits that can be checked before decoding.
 
-Runs in a worker only. The decoders are called by their class and not through `Image.open`, which would try formats
-that are not taken and count what is appended to a JPEG (a second picture of a phone, a film) as part of it.
+Runs in a worker only. Decoders are called by class, because `Image.open` would try unsupported formats and parse data
+appended to a JPEG (a phone's second picture or video).
 """
 
 from pathlib import Path
@@ -19,7 +19,7 @@ from .limits import MAX_PIXELS, MAX_SIDE, MAX_WEBP_PIXELS
 from .refusals import ImageRefused, RefusalCode
 
 ImageFile.LOAD_TRUNCATED_IMAGES = False
-# What else is in a HEIC file is not looked at; threads would only cost address space.
+# Skip other content of HEIC files. Threads would use address space.
 pillow_heif.options.THUMBNAILS = False
 pillow_heif.options.DEPTH_IMAGES = False
 pillow_heif.options.AUX_IMAGES = False
@@ -32,21 +32,20 @@ _DECODERS: Final[dict[ImageFormat, type[ImageFile.ImageFile]]] = {
     ImageFormat.HEIC: HeifImageFile,
 }
 _BOXES: Final = frozenset({b"ftyp", b"meta", b"mdat", b"moov", b"free", b"skip", b"uuid"})
-_SIGNS_OF_A_CUT: Final = ("truncated", "unexpected end", "end of file", "premature end", "not enough data")
+_TRUNCATION_MESSAGES: Final = ("truncated", "unexpected end", "end of file", "premature end", "not enough data")
 
 
 def load(upload: Path) -> tuple[ImageFormat, ImageFile.ImageFile]:
-    """The format and the decoded first picture (of an animation, or of a file with several).
+    """Return the format and the first decoded picture.
 
-    Raises ImageRefused; MemoryError when the address space does not suffice; OSError with an `errno` when the file
-    cannot be read at all.
+    Raises ImageRefused; MemoryError at the address space limit; OSError with an `errno` if the file is unreadable.
     """
     size = upload.stat().st_size
     with upload.open("rb") as file:
         head = file.read(HEAD_BYTES)
     format_ = format_of(head)
     promised = promised_length(format_, head)
-    if promised is not None and size + 1 < promised:  # the last byte may be padding, which some leave out
+    if promised is not None and size + 1 < promised:  # some writers omit a padding byte at the end
         raise ImageRefused(RefusalCode.TRUNCATED)
     if format_ is ImageFormat.WEBP:
         _check_size(webp_size(head) or (0, 0), MAX_WEBP_PIXELS)
@@ -56,7 +55,7 @@ def load(upload: Path) -> tuple[ImageFormat, ImageFile.ImageFile]:
         image = _DECODERS[format_](upload)
         _check_size(image.size, MAX_PIXELS)
         image.load()
-        # A HEIC file may turn out larger than it said.
+        # A HEIC image may be larger than declared.
         _check_size(image.size, MAX_PIXELS)
     except (ImageRefused, MemoryError):
         raise
@@ -65,7 +64,7 @@ def load(upload: Path) -> tuple[ImageFormat, ImageFile.ImageFile]:
             raise
         raise _refusal(error) from error
     except Exception as error:
-        # Decoders raise SyntaxError, ValueError, struct.error, EOFError and more for what they cannot read.
+        # Decoders raise SyntaxError, ValueError, struct.error, EOFError and more for invalid files.
         raise _refusal(error) from error
     return format_, image
 
@@ -75,14 +74,14 @@ def _check_size(size: tuple[int, int], max_pixels: int) -> None:
     if width < 1 or height < 1:
         raise ImageRefused(RefusalCode.DAMAGED)
     if width > MAX_SIDE or height > MAX_SIDE or width * height > max_pixels:
-        message = f"The image has {width:,} x {height:,} pixels: at most {max_pixels // 1_000_000} million are taken, "
+        message = f"The image has {width:,} x {height:,} pixels; the limit is {max_pixels // 1_000_000} million "
         raise ImageRefused(RefusalCode.TOO_MANY_PIXELS, f"{message}and {MAX_SIDE:,} on one side.")
 
 
 def _check_boxes(upload: Path, size: int) -> None:
-    """Raises ImageRefused when a box of the outermost level (ISO/IEC 14496-12, section 4.2) ends behind the file.
+    """Raises ImageRefused if a top-level box (ISO/IEC 14496-12 section 4.2) exceeds the file.
 
-    libheif only says that something is wrong with it then, and a person can do more about a file that was cut off.
+    libheif reports a generic error, but "truncated" is more helpful to the user.
     """
     at = 0
     with upload.open("rb") as file:
@@ -93,9 +92,9 @@ def _check_boxes(upload: Path, size: int) -> None:
             if length == 1:
                 length = int.from_bytes(header[8:16], "big")
             if length == 0:
-                return  # to the end of the file
+                return  # extends to the end of the file
             if length < 8 or header[4:8] not in _BOXES:
-                return  # nothing that a picture needs
+                return  # not needed for a picture
             if at + length > size:
                 raise ImageRefused(RefusalCode.TRUNCATED)
             at += length
@@ -103,5 +102,5 @@ def _check_boxes(upload: Path, size: int) -> None:
 
 def _refusal(error: Exception) -> ImageRefused:
     text = str(error).lower()
-    cut = isinstance(error, EOFError) or any(sign in text for sign in _SIGNS_OF_A_CUT)
+    cut = isinstance(error, EOFError) or any(sign in text for sign in _TRUNCATION_MESSAGES)
     return ImageRefused(RefusalCode.TRUNCATED if cut else RefusalCode.DAMAGED)

@@ -1,8 +1,7 @@
 """Detects the format of an image by its first bytes, never by name or Content-Type.
 
-A decoder is chosen here and only here, so a file never meets another decoder than that of its format. That a file is
-something else *as well* (a polyglot) does no harm: what follows the image is not read, and what is served is written
-anew from pixels.
+Only this module selects the decoder. Polyglot files are harmless: data after the image is not read, and stored images
+are re-encoded from pixels.
 """
 
 from enum import StrEnum
@@ -21,7 +20,7 @@ class ImageFormat(StrEnum):
 
     @property
     def served_as(self) -> "ImageFormat":
-        """Not every browser shows HEIC."""
+        """Stored format; HEIC is converted, because not all browsers support it."""
         return ImageFormat.JPEG if self is ImageFormat.HEIC else self
 
     @property
@@ -46,7 +45,7 @@ _OTHERS: Final = (
 
 
 def format_of(head: bytes) -> ImageFormat:
-    """The format of the file that starts with `head` (HEAD_BYTES of it). Raises ImageRefused."""
+    """Detect the format from the first HEAD_BYTES of a file. Raises ImageRefused."""
     if head.startswith(b"\xff\xd8\xff"):
         return ImageFormat.JPEG
     if head.startswith(b"\x89PNG\r\n\x1a\n"):
@@ -57,9 +56,7 @@ def format_of(head: bytes) -> ImageFormat:
         return _of_iso_media(head)
     name = next((name for magic, name in _OTHERS if head.startswith(magic)), None) or _markup(head)
     if name is not None:
-        raise ImageRefused(
-            RefusalCode.UNSUPPORTED_FORMAT, f"{name} is not taken. Photos are taken as JPEG, PNG, WebP or HEIC."
-        )
+        raise ImageRefused(RefusalCode.UNSUPPORTED_FORMAT, f"{name} is not supported. Use JPEG, PNG, WebP or HEIC.")
     raise ImageRefused(RefusalCode.NOT_AN_IMAGE, None if head else "The file is empty.")
 
 
@@ -68,10 +65,8 @@ def _of_iso_media(head: bytes) -> ImageFormat:
     brands = {head[8:12], *(head[at : at + 4] for at in range(16, end, 4))}
     if brands & _HEVC_BRANDS:
         return ImageFormat.HEIC
-    name = "AVIF" if brands & {b"avif", b"avis"} else "A film, or this kind of picture,"
-    raise ImageRefused(
-        RefusalCode.UNSUPPORTED_FORMAT, f"{name} is not taken. Photos are taken as JPEG, PNG, WebP or HEIC."
-    )
+    name = "AVIF" if brands & {b"avif", b"avis"} else "This kind of video or picture"
+    raise ImageRefused(RefusalCode.UNSUPPORTED_FORMAT, f"{name} is not supported. Use JPEG, PNG, WebP or HEIC.")
 
 
 def _markup(head: bytes) -> str | None:
@@ -82,9 +77,9 @@ def _markup(head: bytes) -> str | None:
 
 
 def webp_size(head: bytes) -> tuple[int, int] | None:
-    """Width and height that a WebP file claims, or None when its first chunk does not say.
+    """Return the declared size of a WebP file, or None if the first chunk has none.
 
-    libwebp reserves the whole canvas before it looks at the image, so this has to be known earlier.
+    libwebp allocates the whole canvas before decoding, so this is checked first.
     """
     kind = head[12:16]
     if kind == b"VP8X" and len(head) >= 30:
@@ -98,5 +93,5 @@ def webp_size(head: bytes) -> tuple[int, int] | None:
 
 
 def promised_length(format_: ImageFormat, head: bytes) -> int | None:
-    """How many bytes a file must have by its own words; None when its format does not say at the start."""
+    """Return the file's declared length in bytes; None if the format has none at the start."""
     return int.from_bytes(head[4:8], "little") + 8 if format_ is ImageFormat.WEBP and len(head) >= 8 else None

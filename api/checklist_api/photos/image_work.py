@@ -1,4 +1,4 @@
-"""Processes one image in a process that does nothing else and ends afterwards."""
+"""Processes one image in a separate process."""
 
 import errno
 import hashlib
@@ -15,13 +15,13 @@ from .refusals import ImageRefused, RefusalCode
 
 
 def warm_up() -> None:
-    """Loads what Pillow would load with the first image, so that no forked process has to."""
+    """Preload what Pillow loads for the first image, so that forked processes need not."""
     Image.preinit()
     importlib.import_module("PIL.TiffImagePlugin")  # reads EXIF
 
 
 def outcome_line(job: Job) -> bytes:
-    """The outcome of any file whatever. Never raises: what nobody foresaw is a failure of this one job."""
+    """Process an image and return the outcome. Never raises: unexpected errors are failures of the job."""
     try:
         return line_of_made(make(job))
     except ImageRefused as refused:
@@ -37,7 +37,7 @@ def outcome_line(job: Job) -> bytes:
 
 
 def make(job: Job) -> Made:
-    """Writes the image and its thumbnail. Raises ImageRefused, MemoryError, OSError."""
+    """Write the image and its thumbnail. Raises ImageRefused, MemoryError, OSError."""
     format_, image = load(job.upload)
     facts = facts_of(image)
     encoding = encoding_of(image, format_)

@@ -1,7 +1,7 @@
-"""Stores an upload in bounded memory: request body to file, through a worker, to the store.
+"""Stores an upload in bounded memory: from the request body to a file, through a worker, to the store.
 
-Nothing of it is attached to a run yet. If that is refused, what was stored is deleted (`unused_photos`); if the process
-dies before, it is an orphan that the operator collects. The same upload sent again lands in the same place.
+The photo is not yet attached to a run. If that is refused, it is deleted (`unused`); after a crash it is an orphan that
+the operator collects. A repeated upload has the same key.
 """
 
 import asyncio
@@ -32,15 +32,15 @@ logger = logging.getLogger(__name__)
 _OPEN_UPLOADS: Final = 64
 _OPEN_UPLOADS_OF_A_RUN: Final = 8
 _WRITE_BYTES: Final = 128 * 1024
-_NEXT_BYTES_WITHIN_S: Final = 30.0
-_ALL_BYTES_WITHIN_S: Final = 600.0
+_READ_TIMEOUT_S: Final = 30.0
+_TOTAL_TIMEOUT_S: Final = 600.0
 _TOO_LARGE: Final = f"A photo may have at most {MAX_UPLOAD_BYTES // 1024**2} MiB."
-_NO_ROOM: Final = "Photos cannot be received at the moment; please try again."
-_NO_STORE: Final = "Photos cannot be kept at the moment; please try again."
+_NO_ROOM: Final = "Photos cannot be received at the moment. Try again."
+_NO_STORE: Final = "Photos cannot be stored at the moment. Try again."
 
 
 class PhotoIntake:
-    """Takes uploads. `start` and `close` belong to the application."""
+    """Receives uploads. The application calls `start` and `close`."""
 
     def __init__(self, store: PhotoStore, workers: ImageWorkers, folder: WorkingFolder, metrics: Metrics) -> None:
         self._metrics = metrics
@@ -51,7 +51,7 @@ class PhotoIntake:
         self._has_workers = False
 
     async def start(self) -> None:
-        """The workers are started for the first upload only: a service without photos needs none."""
+        """Create the folder. Workers are started with the first upload."""
         await asyncio.to_thread(self._working_folder.take)
 
     async def close(self) -> None:
@@ -60,10 +60,7 @@ class PhotoIntake:
         self._working_folder.release()
 
     def check(self, upload: Upload, run_id: str) -> None:
-        """What can be said before a byte of the body is read.
-
-        Raises UnsupportedMediaType, PayloadTooLarge, ServiceUnavailable.
-        """
+        """Check an upload before its body is read. Raises UnsupportedMediaType, PayloadTooLarge, ServiceUnavailable."""
         if not (upload.media_type.startswith("image/") or upload.media_type == ANY_BYTES):
             raise UnsupportedMediaType(
                 f"The body must be an image, sent as image/* or {ANY_BYTES}, or a form with one."
@@ -72,12 +69,12 @@ class PhotoIntake:
             raise PayloadTooLarge(_TOO_LARGE)
         busy = self._workers.full or self._open.total() >= _OPEN_UPLOADS
         if busy or self._open[run_id] >= _OPEN_UPLOADS_OF_A_RUN:
-            raise ServiceUnavailable("Too many photos are being uploaded; please try again.", retry_after_s=5)
+            raise ServiceUnavailable("Too many photos are being uploaded. Try again.", retry_after_s=5)
 
     async def take(self, upload: Upload, organization: str, run_id: str) -> PhotoRef:
-        """The photo, which the store has now. `organization`: the public id of the one that the run belongs to.
+        """Store the photo. `organization`: public id of the run's organization.
 
-        Raises what `check` and `upload.read` raise, PhotoRefused, ServiceUnavailable.
+        Raises the errors of `check` and `upload.read`, PhotoRefused, ServiceUnavailable.
         """
         self.check(upload, run_id)
         if not self._has_workers:
@@ -93,7 +90,7 @@ class PhotoIntake:
         except ConnectionError:
             raise
         except OSError as error:
-            # Most likely the disk is full: that is nothing that the image could be blamed for.
+            # Most likely a full disk, which is not the image's fault.
             logger.warning("photo.not_received", extra={"run_id": run_id, "reason": error.strerror})
             raise ServiceUnavailable(_NO_ROOM) from None
 
@@ -119,7 +116,7 @@ class PhotoIntake:
         )
 
     async def discard(self, run_id: str, keys: Collection[str]) -> None:
-        """Delete what the run does not use; what cannot be deleted now is an orphan for the operator."""
+        """Delete unused photos; on failure they are orphans for the operator."""
         try:
             await self._store.delete([each for key in keys for each in (key, thumbnail_key(key))])
         except StoreUnavailable as error:
@@ -127,10 +124,10 @@ class PhotoIntake:
 
     @contextlib.asynccontextmanager
     async def _folder_for(self, run_id: str) -> AsyncIterator[Path]:
-        """A folder of the upload's own, which counts as open as long as it is there."""
+        """Create a temporary folder for the upload and count it as open."""
         self._open[run_id] += 1
         try:
-            # In threads, as all that touches the disk: a file system that is busy lets whoever asks wait.
+            # Disk access runs in threads, since a busy file system blocks.
             folder = await asyncio.to_thread(tempfile.mkdtemp, dir=self._folder)
             try:
                 yield Path(folder)
@@ -143,21 +140,21 @@ class PhotoIntake:
 
 
 async def _receive(upload: Upload, path: Path) -> None:
-    """Raises PayloadTooLarge, MalformedJson, ValidationFailed, ServiceUnavailable when the bytes stop coming."""
+    """Receive the body. Raises PayloadTooLarge, MalformedJson, ValidationFailed, and ServiceUnavailable on timeouts."""
     with await asyncio.to_thread(path.open, "wb", buffering=0) as file:
         try:
-            async with asyncio.timeout(_ALL_BYTES_WITHIN_S):
+            async with asyncio.timeout(_TOTAL_TIMEOUT_S):
                 await _copy(upload, file)
         except TimeoutError:
-            raise ServiceUnavailable("The photo did not arrive in time; please send it again.") from None
+            raise ServiceUnavailable("The photo did not arrive in time. Send it again.") from None
         except web.RequestPayloadError:
-            raise MalformedJson("The body does not fit its Content-Encoding or Transfer-Encoding.") from None
+            raise MalformedJson("The body does not match its Content-Encoding or Transfer-Encoding.") from None
 
 
 async def _copy(upload: Upload, file: BinaryIO) -> None:
     received, waiting, waiting_bytes = 0, [], 0
     while True:
-        async with asyncio.timeout(_NEXT_BYTES_WITHIN_S):
+        async with asyncio.timeout(_READ_TIMEOUT_S):
             chunk = await upload.read()
         received += len(chunk)
         if received > MAX_UPLOAD_BYTES:
@@ -165,7 +162,7 @@ async def _copy(upload: Upload, file: BinaryIO) -> None:
         waiting.append(chunk)
         waiting_bytes += len(chunk)
         if waiting_bytes >= _WRITE_BYTES or not chunk:
-            # In a thread: a disk that is busy must not stop the requests of others.
+            # In a thread, since a busy disk blocks.
             await asyncio.to_thread(_write, file, waiting)
             waiting, waiting_bytes = [], 0
         if not chunk:
@@ -173,7 +170,7 @@ async def _copy(upload: Upload, file: BinaryIO) -> None:
 
 
 def _write(file: BinaryIO, chunks: list[bytes]) -> None:
-    """All of it: a disk that has nearly no room takes a part without a word."""
+    """Write all bytes: an unbuffered write to a nearly full disk may be partial."""
     for chunk in chunks:
         left = memoryview(chunk)
         while left:

@@ -1,7 +1,6 @@
-"""Protocol between the API process and a worker: one JSON line for a job, one for its outcome.
+"""Protocol between the API process and a worker: one JSON line per job and per outcome.
 
-A worker has read a hostile file, so its outcome is read like any other input: nothing in it is taken on trust that
-could be checked.
+A worker may be compromised by a hostile file, so its outcomes are validated like any untrusted input.
 """
 
 import json
@@ -39,14 +38,14 @@ class Job:
         return self.into / THUMBNAIL_NAME
 
     def clear(self) -> None:
-        """Removes what was written so far."""
+        """Remove output files."""
         for path in (self.thumbnail_path, *map(self.image_path, ImageFormat)):
             path.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The image was taken: what was written, and what its metadata said."""
+    """Outcome of a processed image, with its metadata."""
 
     content_type: ImageFormat
     bytes: int
@@ -59,7 +58,7 @@ class Made:
 
 
 class WorkerFailed(Exception):
-    """The image was not judged: the worker broke, or the disk is full. Trying again may help."""
+    """The image was not judged (worker failure, full disk). A retry may succeed."""
 
 
 def line_of_made(made: Made) -> bytes:
@@ -90,7 +89,7 @@ def _line(**document: Any) -> bytes:
 
 
 def outcome_of(line: bytes, job: Job) -> Made:
-    """What became of `job`. Raises ImageRefused, WorkerFailed."""
+    """Parse the outcome of `job`. Raises ImageRefused, WorkerFailed."""
     try:
         document = json.loads(line)
         if "refused" in document:
@@ -100,7 +99,7 @@ def outcome_of(line: bytes, job: Job) -> Made:
         made = _made(document["made"])
         _check(made, job)
     except (LookupError, TypeError, ValueError, AttributeError, OSError, RecursionError) as error:
-        raise WorkerFailed(f"the outcome makes no sense: {type(error).__name__}") from error
+        raise WorkerFailed(f"invalid outcome: {type(error).__name__}") from error
     return made
 
 
@@ -119,7 +118,7 @@ def _made(document: dict[str, Any]) -> Made:
 
 
 def _check(made: Made, job: Job) -> None:
-    """Raises ValueError, or OSError when a file is not there."""
+    """Validate the outcome. Raises ValueError, OSError."""
     image, thumbnail = job.image_path(made.content_type).lstat(), job.thumbnail_path.lstat()
     sound = (
         made.content_type.served_as is made.content_type
@@ -133,4 +132,4 @@ def _check(made: Made, job: Job) -> None:
         and 0 < thumbnail.st_size <= THUMBNAIL_BYTES
     )
     if not sound:
-        raise ValueError("the outcome contradicts itself")
+        raise ValueError("inconsistent outcome")

@@ -1,7 +1,7 @@
 """Encodes decoded pixels for the store: upright, in sRGB, without metadata, with a thumbnail.
 
-Runs in a worker only. An image is large next to everything else in the process, so steps work in place where they can
-and let go of what they replace: no more than two copies of an image exist at any time.
+Runs in a worker only. To limit memory, steps work in place where possible and release their input: at most two copies
+of an image exist at a time.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,35 +27,34 @@ _UPRIGHT: Final = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
-"""What undoes each EXIF orientation."""
+"""The transposition that corrects each EXIF orientation."""
 
 
 def encoding_of(image: Image.Image, format_: ImageFormat) -> dict[str, Any]:
-    """How Pillow shall write the image again; to be asked before the image is changed.
+    """Return Pillow's options to encode the image. Call before the image is changed.
 
-    A JPEG is written with the quantisation that it came with: it neither grows nor loses what a second, different
-    quantisation would take from it.
+    A JPEG keeps its quantization tables, which avoids further loss and growth.
     """
     if format_ is ImageFormat.PNG:
         return {"format": "PNG"}
     if format_ is ImageFormat.WEBP:
         return {"format": "WEBP", "quality": _QUALITY, "method": 2}
-    usual = {"format": "JPEG", "quality": _QUALITY}
+    default = {"format": "JPEG", "quality": _QUALITY}
     if not isinstance(image, JpegImageFile) or image.mode not in {"RGB", "L"}:
-        return usual
+        return default
     tables: Mapping[int, Sequence[int]] = image.quantization
     baseline = all(1 <= step <= 255 for table in tables.values() for step in table)
     if set(tables) not in ({0}, {0, 1}) or not baseline:
-        return usual
+        return default
     kept = {"format": "JPEG", "qtables": [list(tables[number]) for number in sorted(tables)]}
     sampling = get_sampling(image)
     if image.mode == "L":
         return kept
-    return usual if sampling < 0 else kept | {"subsampling": sampling}
+    return default if sampling < 0 else kept | {"subsampling": sampling}
 
 
 def normal_mode(image: Image.Image) -> Image.Image:
-    """The image as L, LA, RGB or RGBA in sRGB, eight bits a channel."""
+    """Convert to L, LA, RGB or RGBA in sRGB with 8 bits per channel."""
     profile = image.info.get("icc_profile")
     if image.mode == "CMYK":
         return _in_srgb(image, profile) or image.convert("RGB")
@@ -63,7 +62,7 @@ def normal_mode(image: Image.Image) -> Image.Image:
     if image.mode == "1":
         image = image.convert("L")
     elif image.mode.startswith("I;16"):
-        # Converted at once, Pillow would clip it at 255.
+        # A direct conversion would clip at 255.
         image = image.convert("I").point([value >> 8 for value in range(65_536)], "L")
     elif image.mode in {"P", "PA"}:
         image = image.convert("RGBA" if transparent or image.mode == "PA" else "RGB")
@@ -75,10 +74,9 @@ def normal_mode(image: Image.Image) -> Image.Image:
 
 
 def _in_srgb(image: Image.Image, profile: object) -> Image.Image | None:
-    """The image with the colours that its profile means, or None when there is nothing to do, or no telling.
+    """Convert from the image's color profile to sRGB; None if not needed or not possible.
 
-    The profile itself does not survive: a browser takes an image without one as sRGB. Phones write Display P3, which
-    would look pale.
+    Browsers assume sRGB for images without a profile. Phones write Display P3, which would look pale.
     """
     if not isinstance(profile, bytes) or image.mode not in {"RGB", "RGBA", "CMYK"}:
         return None
@@ -91,19 +89,19 @@ def _in_srgb(image: Image.Image, profile: object) -> Image.Image | None:
             return ImageCms.profileToProfile(image, source, target, outputMode="RGB")
         ImageCms.profileToProfile(image, source, target, inPlace=True)
     except (ImageCms.PyCMSError, OSError, ValueError, TypeError):
-        # A profile that is broken, or is for another kind of image: the numbers are taken as sRGB.
+        # Broken or unsuitable profile: assume sRGB.
         return None
     return image
 
 
 def upright(image: Image.Image, orientation: int) -> Image.Image:
-    """The image as it was seen by who took it (EXIF orientation 1 to 8)."""
+    """Correct the EXIF orientation (1 to 8)."""
     method = _UPRIGHT.get(orientation)
     return image if method is None else image.transpose(method)
 
 
 def write(image: Image.Image, path: Path, encoding: Mapping[str, Any]) -> None:
-    """Nothing but pixels: Pillow takes metadata over from `info` for some formats, so that is emptied."""
+    """Write pixels only: Pillow copies metadata from `info` for some formats."""
     image.info = {}
     if encoding["format"] == "JPEG" and image.mode not in {"RGB", "L"}:
         image = _on_white(image)
@@ -111,7 +109,7 @@ def write(image: Image.Image, path: Path, encoding: Mapping[str, Any]) -> None:
 
 
 def small_copy(image: Image.Image, orientation: int) -> Image.Image:
-    """An upright copy of at most THUMBNAIL_EDGE on its longer side; never larger than the image."""
+    """Return an upright copy of at most THUMBNAIL_EDGE pixels on its longer side."""
     scale = min(1.0, THUMBNAIL_EDGE / max(image.size))
     size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
     small = image.resize(size, Image.Resampling.LANCZOS, reducing_gap=2.0) if scale < 1 else image.copy()
@@ -119,7 +117,7 @@ def small_copy(image: Image.Image, orientation: int) -> Image.Image:
 
 
 def write_thumbnail(small: Image.Image, path: Path) -> None:
-    """A JPEG of at most THUMBNAIL_BYTES: coarser first, then smaller. The smallest pictures always fit."""
+    """Write a JPEG of at most THUMBNAIL_BYTES, reducing quality first, then size."""
     small.info = {}
     while True:
         for quality in _THUMBNAIL_QUALITIES:

@@ -1,7 +1,6 @@
-"""Processes photos in worker processes; no image is ever in memory of the API process.
+"""Processes photos in worker processes; images are never decoded in the API process.
 
-What is refused is refused for good (422); what could not be judged, because a worker died or all are busy, is worth
-another try (503).
+Refusals are permanent (422). Failures (worker crashed, all busy) are temporary (503).
 """
 
 import asyncio
@@ -26,28 +25,28 @@ _BUSY_RETRY_AFTER_S: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class ProcessedPhoto:
-    """An image that can be served, and a thumbnail of it, as files in the folder that was named for them."""
+    """A processed image and its thumbnail, as files."""
 
     image: Path
-    """Encoded anew, upright, without metadata. JPEG stays JPEG, PNG PNG, WebP WebP; HEIC becomes JPEG."""
+    """Re-encoded, upright, without metadata. JPEG, PNG and WebP keep their format; HEIC becomes JPEG."""
     thumbnail: Path
     """A JPEG of at most 320 pixels on its longer side and THUMBNAIL_BYTES."""
     content_type: str
     bytes: int
     sha256: str
-    """Of `image`, in hex."""
+    """SHA-256 of `image`, in hex."""
     width: int
     height: int
     captured_at: datetime | None
-    """In UTC, from the image's own metadata; None when that does not say."""
+    """In UTC, from the metadata; None if unknown."""
     zone_assumed: bool
-    """Nothing in the metadata tells the zone of the camera's clock: `captured_at` takes it for UTC."""
+    """The time zone is unknown: `captured_at` is the camera's local time as UTC."""
     taken_at_place: tuple[float, float] | None
-    """Latitude and longitude, from the image's own metadata."""
+    """Latitude and longitude from the metadata."""
 
 
 class PhotoRefused(AnswerInvalid):
-    """422 `answer_invalid`; the only problem in `details` has one of the codes of `RefusalCode`."""
+    """422 `answer_invalid`; `details` has one problem with a `RefusalCode`."""
 
     def __init__(self, code: str, message: str) -> None:
         self.refusal = code
@@ -55,11 +54,10 @@ class PhotoRefused(AnswerInvalid):
 
 
 class ImageWorkers:
-    """`processes` workers, a bounded line before them, and at most `memory_mib` of address space for each image.
+    """A pool of `processes` workers with a bounded queue.
 
-    `seconds` is the processor time that one image may take, `wall_seconds` the time until it is given up because others
-    have the processors; `WALL_CLOCK_FACTOR` times as much unless told. `folder` is the working directory of the
-    workers; it is made when it is not there.
+    Limits per image: `memory_mib` of address space, `seconds` of CPU time, `wall_seconds` of real time (default:
+    `WALL_CLOCK_FACTOR` times `seconds`). `folder`: working directory of the workers, created if needed.
     """
 
     def __init__(
@@ -88,28 +86,28 @@ class ImageWorkers:
 
     @property
     def pids(self) -> list[int]:
-        """Of the workers that run now."""
+        """Process ids of running workers."""
         return [worker.pid for worker in self._workers if worker.pid is not None]
 
     @property
     def waiting(self) -> int:
-        """Images that wait for a worker."""
+        """Number of queued images."""
         return self._waiting
 
     @property
     def full(self) -> bool:
-        """Whether the next image would be turned away: to be asked before its bytes are read."""
+        """Whether the queue is full. Checked before an upload's bytes are read."""
         return self._waiting >= self._max_waiting
 
     async def start(self) -> None:
-        """The workers start in the background; an image that comes earlier waits for them."""
+        """Start the workers in the background; images wait for them."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._closed = False
         for worker in self._workers:
             self._release(worker)
 
     async def close(self) -> None:
-        """Kills all workers; images under way and images that wait fail with ServiceUnavailable."""
+        """Kill all workers; images in progress and queued ones fail with ServiceUnavailable."""
         self._closed = True
         for task in self._starting:
             task.cancel()
@@ -117,10 +115,9 @@ class ImageWorkers:
         await asyncio.gather(*(worker.end() for worker in self._workers))
 
     async def process(self, upload: Path, into: Path) -> ProcessedPhoto:
-        """The photo that the file `upload` becomes, written into the folder `into`; `upload` stays as it is.
+        """Process the file `upload` into the folder `into`, which must be used for one image only.
 
-        Raises PhotoRefused, and ServiceUnavailable when no worker could judge the image; then nothing is left in
-        `into`. Two images must not be written into one folder.
+        Raises PhotoRefused, and ServiceUnavailable if the image could not be judged; `into` is then cleared.
         """
         job = _job(upload, into)
         worker = await self._next_worker()
@@ -132,7 +129,7 @@ class ImageWorkers:
                 raise _refused(error) from None
             if isinstance(error, WorkerFailed):
                 logger.warning("photo.worker_failed", extra={"reason": str(error)})
-                raise ServiceUnavailable("The photo could not be processed; please send it again.") from None
+                raise ServiceUnavailable("The photo could not be processed. Send it again.") from None
             raise
         finally:
             self._release(worker)
@@ -142,7 +139,7 @@ class ImageWorkers:
             raise ServiceUnavailable
         if self._idle.empty() and self.full:
             raise ServiceUnavailable(
-                "Too many photos are being processed; please try again.", retry_after_s=_BUSY_RETRY_AFTER_S
+                "Too many photos are being processed. Try again.", retry_after_s=_BUSY_RETRY_AFTER_S
             )
         self._waiting += 1
         try:
@@ -166,7 +163,7 @@ class ImageWorkers:
         try:
             await worker.start()
         except WorkerFailed as error:
-            # The next image tries again.
+            # Retried with the next image.
             logger.error("photo.worker_not_started", extra={"reason": str(error)})
         finally:
             self._idle.put_nowait(worker)

@@ -1,4 +1,4 @@
-"""Reasons to refuse an image: codes for callers, and a sentence for each."""
+"""Reasons to refuse an image."""
 
 from enum import StrEnum
 from typing import Final
@@ -18,21 +18,21 @@ class RefusalCode(StrEnum):
 
 
 MESSAGES: Final = {
-    RefusalCode.NOT_AN_IMAGE: "The file is not an image. Photos are taken as JPEG, PNG, WebP or HEIC.",
-    RefusalCode.UNSUPPORTED_FORMAT: "This kind of file is not taken. Photos are taken as JPEG, PNG, WebP or HEIC.",
-    RefusalCode.TRUNCATED: "The image ends before all of it is there. Please send it again.",
+    RefusalCode.NOT_AN_IMAGE: "The file is not an image. Use JPEG, PNG, WebP or HEIC.",
+    RefusalCode.UNSUPPORTED_FORMAT: "This file format is not supported. Use JPEG, PNG, WebP or HEIC.",
+    RefusalCode.TRUNCATED: "The image is truncated. Send it again.",
     RefusalCode.DAMAGED: "The image is damaged and cannot be read.",
     RefusalCode.TOO_MANY_PIXELS: (
         f"The image has too many pixels: at most {MAX_PIXELS // 1_000_000} million, and {MAX_SIDE:,} on one side."
     ),
     RefusalCode.TOO_LARGE: f"The image is too large: at most {MAX_UPLOAD_BYTES // 1024 // 1024} MiB.",
     RefusalCode.TOO_SLOW: "The image takes too long to read.",
-    RefusalCode.TOO_MUCH_MEMORY: "The image needs more memory to be read than a photo may use.",
+    RefusalCode.TOO_MUCH_MEMORY: "The image needs too much memory.",
 }
 
 
 class ImageRefused(Exception):
-    """The image will not be taken, however often it is sent. `message` is for a person."""
+    """The image is permanently refused. `message` is for users."""
 
     def __init__(self, code: RefusalCode, message: str | None = None) -> None:
         self.code = code

@@ -1,7 +1,7 @@
-"""/v1/photos: serves photos at signed addresses (contract section 4).
+"""/v1/photos: serves photos at signed URLs (contract section 4).
 
-The signature is all that is asked for, so no run is read and the cluster may be down. What is served was written by
-our own workers; the headers see to it that even so a browser never takes it for anything but an image.
+Only the signature is checked, so this works while the cluster is down. Images were written by our workers; the headers
+additionally ensure that browsers treat them as images only.
 """
 
 from typing import Final
@@ -17,7 +17,7 @@ from ..auth.gate import Gate
 from ..http.middleware import frame_headers
 
 PHOTO: Final = "/v1/photos/{run_id}/{photo_id}"
-_NOT_FOUND: Final = "There is no such photo, or its address has expired."
+_NOT_FOUND: Final = "Photo not found, or its URL has expired."
 _KINDS: Final = (
     (b"\xff\xd8\xff", "image/jpeg", ".jpg"),
     (b"\x89PNG\r\n\x1a\n", "image/png", ".png"),
@@ -27,7 +27,7 @@ _HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "Referrer-Policy": "no-referrer",
-    # The address is the permission: whoever was given it may show the photo in a page of their own.
+    # The URL is the permission, so other sites may embed the photo.
     "Cross-Origin-Resource-Policy": "cross-origin",
 }
 
@@ -57,7 +57,7 @@ class PhotoServing:
         left = self._urls.seconds_left(folder, photo_id, expires, signature, thumbnail=thumbnail)
         if left is None:
             raise NotFound(_NOT_FOUND)
-        # The same key never has other bytes.
+        # Content never changes under a key.
         tag = f'"{photo_id}"'
         headers = {**_HEADERS, "Cache-Control": f"private, max-age={left}, immutable", "ETag": tag}
         if tag in (part.strip() for part in request.headers.get("If-None-Match", "").split(",")):
@@ -66,7 +66,7 @@ class PhotoServing:
         try:
             photo = await self._store.get(thumbnail_key(key) if thumbnail else key)
         except StoreUnavailable:
-            raise ServiceUnavailable("Photos cannot be read at the moment; please try again.") from None
+            raise ServiceUnavailable("Photos are temporarily unavailable. Try again.") from None
         if photo is None:
             raise NotFound(_NOT_FOUND)
         return await _send(request, photo, photo_id, headers)
@@ -93,7 +93,7 @@ async def _send(request: web.Request, photo: StoredPhoto, name: str, headers: di
             async for chunk in photo.chunks():
                 await response.write(chunk)
         except StoreUnavailable:
-            # The head has promised more bytes: only a broken connection tells that they are not coming.
+            # Content-Length was sent, so abort the connection to signal the truncation.
             if request.transport is not None:
                 request.transport.abort()
             return response

@@ -1,7 +1,7 @@
-"""Deletes stored photos that no run refers to: replaced drawings and refused uploads.
+"""Deletes unreferenced photos at once: replaced drawings and refused uploads.
 
-The operator deletes such orphans only when they are a day old; until then, whoever has a link could fill the store.
-Photos of steps that are taken back are left to it, since events that were sent refer to them.
+The operator collects orphans after a day only, which would let the bearer of a link fill the store. Removed photos of
+steps are left to it, since sent events refer to them.
 """
 
 import logging
@@ -20,23 +20,22 @@ logger = logging.getLogger(__name__)
 
 
 class UnusedPhotos:
-    """Never raises: what is left is collected by the operator."""
+    """Never raises: the operator collects what remains."""
 
     def __init__(self, intake: PhotoIntake, runs: RunAccess) -> None:
         self._intake = intake
         self._runs = runs
 
     async def discard_replaced(self, change: Change) -> None:
-        """The drawing that a change of the run has replaced or taken back."""
+        """Delete a drawing that a change has replaced or removed."""
         before = change.decision.before.drawing
         if before is not None and before.key not in keys_in_use(change.run.status):
             await self._intake.discard(change.run.name, [before.key])
 
     async def discard_refused(self, run_id: str, organization: Organization, photo: PhotoRef) -> None:
-        """What was stored for an upload that was refused, or was there already.
+        """Delete the photo of a refused or repeated upload.
 
-        The same operation may have been accepted meanwhile, with the same bytes in the same place, so the run is read
-        again first.
+        The run is read again, because the same operation may have been accepted concurrently with the same key.
         """
         try:
             run = await self._runs.of_organization(run_id, organization)

@@ -1,7 +1,7 @@
-"""Streams the body of an upload: an image, or the one file of a form (RFC 7578).
+"""Streams the body of an upload: an image, or a form with one file (RFC 7578).
 
-The fields before the file of a form are read at once: whether the upload was kept before is asked before its bytes are
-read, and the op_id may be one of them.
+Form fields before the file are read first: they may contain the op_id, which identifies repeated uploads before their
+bytes are read.
 """
 
 import asyncio
@@ -20,29 +20,29 @@ from ..http.request_body import missing_fields, require_known_encoding
 
 FORM: Final = "multipart/form-data"
 ANY_BYTES: Final = "application/octet-stream"
-_AROUND: Final = 64 * 1024
-"""What a form may have besides the image: boundaries, headers, fields."""
+_FORM_OVERHEAD: Final = 64 * 1024
+"""Limit of a form's boundaries, headers and fields."""
 _CHUNK_BYTES: Final = 64 * 1024
-_FIELDS_WITHIN_S: Final = 30.0
+_FIELDS_TIMEOUT_S: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """An image that is about to come."""
+    """An image to be read."""
 
     media_type: str
     at_least: int
-    """So many bytes it has, if the head of the request is right; 1 where that does not say."""
+    """Minimum size in bytes by Content-Length; 1 if unknown."""
     op_id: str | None
     read: Callable[[], Awaitable[bytes]]
-    """The next bytes; none at the end. Raises MalformedJson, PayloadTooLarge, ValidationFailed."""
+    """Returns the next bytes; empty at the end. Raises MalformedJson, PayloadTooLarge, ValidationFailed."""
 
 
 async def upload_of(request: web.Request, op_id: str | None) -> Upload:
-    """`op_id` is that of the query or the header.
+    """Begin to read an upload. `op_id`: from query or header.
 
-    Raises UnsupportedMediaType for an encoding that is not decoded here and, for a form, MissingField, MalformedJson,
-    PayloadTooLarge, ValidationFailed, ServiceUnavailable.
+    Raises UnsupportedMediaType (Content-Encoding) and, for a form, MissingField, MalformedJson, PayloadTooLarge,
+    ValidationFailed, ServiceUnavailable.
     """
     require_known_encoding(request)
     size = request.content_length or 1
@@ -51,26 +51,26 @@ async def upload_of(request: web.Request, op_id: str | None) -> Upload:
     with _readable():
         form = _Form(await request.multipart())
     try:
-        async with asyncio.timeout(_FIELDS_WITHIN_S):
+        async with asyncio.timeout(_FIELDS_TIMEOUT_S):
             file = await form.until_file()
     except TimeoutError:
-        raise ServiceUnavailable("The form did not arrive in time; please send it again.") from None
+        raise ServiceUnavailable("The form did not arrive in time. Send it again.") from None
     kind = file.headers.get("Content-Type", ANY_BYTES).partition(";")[0].strip().lower()
-    return Upload(kind, max(1, size - _AROUND), only_op_id(form.op_id, op_id), form.read)
+    return Upload(kind, max(1, size - _FORM_OVERHEAD), only_op_id(form.op_id, op_id), form.read)
 
 
 class _Form:
-    """A form with one file, read once from its beginning to its end."""
+    """Reader of a form with one file."""
 
     def __init__(self, parts: MultipartReader) -> None:
         self._parts = parts
         self._file: BodyPartReader | None = None
-        self._around = 0
+        self._overhead = 0
         self.op_id: str | None = None
-        """As the fields before the file name it."""
+        """From the fields before the file."""
 
     async def until_file(self) -> BodyPartReader:
-        """Reads on to the file."""
+        """Read up to the file."""
         while (part := await self._next()) is not None:
             if _is_file(part):
                 self._file = part
@@ -81,7 +81,7 @@ class _Form:
         raise missing_fields(["photo"])
 
     async def read(self) -> bytes:
-        """The next bytes of the file."""
+        """Return the next bytes of the file."""
         chunk = b""
         with _readable():
             while self._file is not None and not chunk and not self._file.at_eof():
@@ -91,10 +91,10 @@ class _Form:
         return chunk
 
     async def _read_rest(self) -> None:
-        """What follows the file may be ignored, but not what the person meant by it."""
+        """Read the rest of the form, which must not have another file or an op_id."""
         while (part := await self._next()) is not None:
             if _is_file(part):
-                raise _wrong("photo", "too_many", "A request takes one photo.")
+                raise _wrong("photo", "too_many", "A request can have one photo only.")
             if part.name == "op_id":
                 raise _wrong("op_id", "too_late", "In a form, the op_id must come before the file.")
             await self._field(part)
@@ -103,7 +103,7 @@ class _Form:
         with _readable():
             part = await self._parts.next()
             if isinstance(part, MultipartReader):
-                raise ValueError("a form within a form")
+                raise ValueError("nested form")
             return part
 
     async def _field(self, part: BodyPartReader) -> str:
@@ -112,10 +112,10 @@ class _Form:
             while not part.at_eof():
                 chunk = await part.read_chunk()
                 raw += chunk
-                self._around += len(chunk)
-                if self._around > _AROUND:
+                self._overhead += len(chunk)
+                if self._overhead > _FORM_OVERHEAD:
                     raise PayloadTooLarge(
-                        f"The form fields besides the photo are too large (limit {_AROUND // 1024} KiB)."
+                        f"The form fields besides the photo are too large (limit {_FORM_OVERHEAD // 1024} KiB)."
                     )
             return raw.decode()
 
@@ -130,8 +130,8 @@ def _wrong(path: str, code: str, text: str) -> ValidationFailed:
 
 @contextmanager
 def _readable() -> Iterator[None]:
-    """Whatever the reader of forms does not understand is one refusal."""
+    """Map all errors of the form parser to one refusal."""
     try:
         yield
     except (ValueError, RuntimeError, AssertionError, HttpProcessingError, web.RequestPayloadError):
-        raise MalformedJson("The body is not a form that can be read.") from None
+        raise MalformedJson("The body is not a valid form.") from None

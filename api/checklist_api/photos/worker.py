@@ -1,9 +1,7 @@
-"""`python -m checklist_api.photos.worker <memory MiB> <seconds> <parent>`: processes uploaded images.
+"""`python -m checklist_api.photos.worker <memory MiB> <seconds> <wall seconds> <parent>`: processes uploaded images.
 
-Reads jobs from its standard input and writes outcomes to its standard output. The worker itself opens no image: for
-each job it forks a process, which has its decoders loaded already, works under the limits of `confinement` and ends
-with the job. So no image meets what another one left behind, what a decoder leaks is gone, and memory that one large
-photo needed is given back.
+Reads jobs from standard input and writes outcomes to standard output. For each job it forks a process with preloaded
+decoders, confined by `confinement`. So images cannot affect each other, and leaked memory is freed.
 """
 
 import gc
@@ -12,7 +10,7 @@ import signal
 import sys
 from typing import Final
 
-from .confinement import confine, die_with, step_back
+from .confinement import confine, die_with, lower_priority
 from .image_work import outcome_line, warm_up
 from .jobs import READY, Job, line_of_failure, line_of_refusal
 from .refusals import ImageRefused, RefusalCode
@@ -25,7 +23,7 @@ def main() -> None:
     memory_mib, parent = int(sys.argv[1]), int(sys.argv[4])
     seconds, wall_seconds = float(sys.argv[2]), float(sys.argv[3])
     die_with(parent)
-    step_back()
+    lower_priority()
     warm_up()
     gc.freeze()
     jobs, outcomes = sys.stdin.buffer, sys.stdout.buffer
@@ -39,7 +37,7 @@ def main() -> None:
 
 
 def in_its_own_process(job: Job, *, memory_mib: int, seconds: float, wall_seconds: float) -> bytes:
-    """The outcome's line."""
+    """Run a job in a forked process and return its outcome's line."""
     reading, writing = os.pipe()
     worker = os.getpid()
     child = os.fork()
@@ -55,7 +53,7 @@ def in_its_own_process(job: Job, *, memory_mib: int, seconds: float, wall_second
 
 
 def _work(job: Job, writing: int, worker: int, *, memory_mib: int, seconds: float, wall_seconds: float) -> None:
-    """In the forked process, which does not return."""
+    """Body of the forked process; does not return."""
     try:
         nowhere = os.open(os.devnull, os.O_RDWR)
         os.dup2(nowhere, sys.stdin.fileno())
@@ -64,7 +62,7 @@ def _work(job: Job, writing: int, worker: int, *, memory_mib: int, seconds: floa
         confine(memory_mib=memory_mib, seconds=seconds, wall_seconds=wall_seconds)
         os.write(writing, outcome_line(job))
     finally:
-        # Neither the worker's buffers nor its exit handlers are this process's to run.
+        # Skip the worker's buffers and exit handlers.
         os._exit(0)
 
 
@@ -72,9 +70,9 @@ def _outcome_of_death(number: int) -> bytes:
     if number in _OUT_OF_TIME:
         return line_of_refusal(ImageRefused(RefusalCode.TOO_SLOW))
     if number in {signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP}:
-        # A decoder met its end in this image, and would again.
+        # The image crashed a decoder, and would again.
         return line_of_refusal(ImageRefused(RefusalCode.DAMAGED))
-    # By the wall clock, or by whoever is short of memory: not the image's doing.
+    # Wall clock limit or OOM killer: not caused by the image.
     return line_of_failure(f"ended by signal {number}")
 
 

@@ -1,4 +1,4 @@
-"""Starts a worker process when it is needed, and kills it when it misbehaves."""
+"""A worker process, started on demand and killed when it misbehaves."""
 
 import asyncio
 import contextlib
@@ -14,14 +14,14 @@ from .jobs import READY, Job, Made, WorkerFailed, outcome_of
 
 logger = logging.getLogger(__name__)
 
-_STARTS_WITHIN_S: Final = 30.0
+_START_TIMEOUT_S: Final = 30.0
 _GRACE_S: Final = 2.0
-"""The process of a job has its own timer; only one that does not heed it lets the API process wait so much longer."""
-_PASSED_ON: Final = ("PYTHONPATH", "LD_LIBRARY_PATH", "TZ")
+"""Added to the job's own time limit, for jobs that ignore it."""
+_PASSED_ENV: Final = ("PYTHONPATH", "LD_LIBRARY_PATH", "TZ")
 
 
 class WorkerProcess:
-    """Does one job at a time. Between jobs it may be dead; the next job starts it again."""
+    """Runs one job at a time; restarted by the next job after it ended."""
 
     def __init__(self, *, memory_mib: int, seconds: float, wall_seconds: float, folder: Path) -> None:
         self._memory_mib = memory_mib
@@ -33,30 +33,32 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int | None:
-        """The process id while it runs."""
+        """Process id; None if it does not run."""
         return self._process.pid if self._process is not None and self._process.returncode is None else None
 
     async def start(self) -> None:
-        """Does nothing when it runs. Raises WorkerFailed when it cannot be started."""
+        """Start the process if it does not run. Raises WorkerFailed."""
         if self.pid is not None:
             return
         if self._ended:
-            raise WorkerFailed("it was ended")
+            raise WorkerFailed("ended")
         try:
             limits = (str(self._memory_mib), str(self._seconds), str(self._wall_seconds))
-            self._process = await started("checklist_api.photos.worker", *limits, str(os.getpid()), folder=self._folder)
-            if self._ended or await self._answer(_STARTS_WITHIN_S) != READY:
-                raise WorkerFailed("it did not start")
+            self._process = await start_worker(
+                "checklist_api.photos.worker", *limits, str(os.getpid()), folder=self._folder
+            )
+            if self._ended or await self._answer(_START_TIMEOUT_S) != READY:
+                raise WorkerFailed("did not start")
         except OSError as error:
-            raise WorkerFailed(f"it could not be started: {error.strerror}") from error
+            raise WorkerFailed(f"could not be started: {error.strerror}") from error
         except BaseException:
             await self.kill()
             raise
 
     async def do(self, job: Job) -> Made:
-        """Raises ImageRefused; WorkerFailed when it died, hung or could not be started.
+        """Run a job. Raises ImageRefused; WorkerFailed if the worker crashed, hung or could not be started.
 
-        A job that is cancelled takes the worker with it: its outcome would be read as that of the next one.
+        A cancelled job kills the worker, whose outcome would be read as that of the next job.
         """
         await self.start()
         try:
@@ -67,51 +69,51 @@ class WorkerProcess:
         return outcome_of(line, job)
 
     async def end(self) -> None:
-        """As `kill`, and it will not be started again."""
+        """Kill the process and prevent restarts."""
         self._ended = True
         await self.kill()
 
     async def kill(self) -> None:
-        """The worker and what it forked. May be called at any time, and again."""
+        """Kill the process and its children. Idempotent."""
         process, self._process = self._process, None
         if process is not None:
-            await killed(process)
+            await kill_worker(process)
 
     async def _ask(self, line: bytes) -> bytes:
         process = self._process
         if process is None or process.stdin is None:
-            raise WorkerFailed("it is gone")
+            raise WorkerFailed("not running")
         try:
             process.stdin.write(line)
             await process.stdin.drain()
         except (ConnectionError, RuntimeError):
-            raise WorkerFailed("it died") from None
+            raise WorkerFailed("crashed") from None
         return await self._answer(self._wall_seconds + _GRACE_S)
 
     async def _answer(self, within_s: float) -> bytes:
         process = self._process
         if process is None or process.stdout is None:
-            raise WorkerFailed("it is gone")
+            raise WorkerFailed("not running")
         try:
             async with asyncio.timeout(within_s):
                 line = await process.stdout.readline()
         except TimeoutError:
-            raise WorkerFailed("it hung") from None
+            raise WorkerFailed("timeout") from None
         except ValueError:
-            raise WorkerFailed("it says too much") from None
+            raise WorkerFailed("response too long") from None
         if not line.endswith(b"\n"):
-            raise WorkerFailed("it died")
+            raise WorkerFailed("crashed")
         return line
 
 
-async def started(module: str, *arguments: str, folder: Path, stderr: int | None = DEVNULL) -> Process:
-    """A worker in `folder`, in a session of its own. Raises OSError.
+async def start_worker(module: str, *arguments: str, folder: Path, stderr: int | None = DEVNULL) -> Process:
+    """Start a worker in `folder`, in a new session. Raises OSError.
 
-    `stderr`: by default none, since decoders print what files make them print.
+    `stderr`: discarded by default, since decoders print file content.
     """
-    # Nothing of the service's: a worker has no business with its keys.
-    environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-    # Every further arena of the allocator would reserve 64 MiB of the address space that a worker may have.
+    # A minimal environment, without the service's keys.
+    environment = {name: os.environ[name] for name in _PASSED_ENV if name in os.environ}
+    # Each further malloc arena would reserve 64 MiB of the limited address space.
     environment |= {"TMPDIR": str(folder), "LC_ALL": "C.UTF-8", "MALLOC_ARENA_MAX": "1"}
     return await asyncio.create_subprocess_exec(
         sys.executable,
@@ -125,8 +127,8 @@ async def started(module: str, *arguments: str, folder: Path, stderr: int | None
     )
 
 
-async def killed(process: Process) -> None:
-    """The process and what it forked."""
+async def kill_worker(process: Process) -> None:
+    """Kill a process and its children."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     if process.stdin is not None:

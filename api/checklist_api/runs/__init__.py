@@ -1,1 +1,1 @@
-"""Runs for their owners: dispatch, reading, cancellation, preview (`/v1/runs`)."""
+"""Runs for owners: dispatch, reading, cancellation, preview (`/v1/runs`)."""

@@ -1,6 +1,6 @@
-"""Finds runs by their public id, in the right namespace and admitted, and changes them.
+"""Reads and changes runs by public id, checking namespace and admission.
 
-What the cluster has no longer is looked for in the archive: such a run reads as it did, and takes no more changes.
+Runs that have left the cluster are read from the archive and are immutable.
 """
 
 import contextlib
@@ -34,12 +34,12 @@ from .recent import RecentRuns
 logger = logging.getLogger(__name__)
 
 Who = Callable[[Run], Awaitable[str | None]]
-"""Returns the id of the member who acts on a run; None where no sign-in is required. Raises refusals."""
+"""Returns the id of the member who acts on a run; None if the run requires no member. Raises refusals."""
 
 
 class RunAccess:
-    """Reads and changes single runs, always in the cluster itself, or else in the archive. All methods raise
-    RunNotFound, KubeError and ServiceUnavailable (the archive, or a restore that is under way)."""
+    """Reads single runs from the cluster, else from the archive, and changes them. All methods raise RunNotFound,
+    KubeError and ServiceUnavailable (archive unavailable, or restore in progress)."""
 
     def __init__(
         self,
@@ -57,37 +57,37 @@ class RunAccess:
         self._absences = expiring_keys()
         self._recent = RecentRuns()
         self._locks = KeyedLocks()
-        index.also_tell(self._recent.learn)
+        index.add_handler(self._recent.apply)
         self._runs = runs
         self._index = index
         self._organizations = organizations
 
     async def of_organization(self, run_id: str, organization: Organization) -> Run:
-        """The run as it is now, if it belongs to `organization`."""
+        """Return the run of `organization`."""
         run = None
         if not self._is_only_archived(run_id, organization):
             run = await self._read(run_id, organization.namespaces, lambda run: _is_of(run, organization))
         if run is None:
-            # A foreign one takes the same way as one that is nowhere.
+            # Runs of other organizations take the same path as missing ones.
             run = await self._archived.find(run_id, organization)
         if run is None:
             raise RunNotFound()
         return run
 
-    async def require_none_waits_for_admission(self, run_id: str, organization: Organization) -> None:
-        """Raises RunNotAdmitted for a run of kubectl that is to belong to `organization` and is not admitted."""
+    async def require_none_awaits_admission(self, run_id: str, organization: Organization) -> None:
+        """Raises RunNotAdmitted for a run made with kubectl that names `organization` and is not admitted."""
         run = None
         if is_id("r", run_id):
             run = await self._read(run_id, organization.namespaces, lambda run: run.resolved is None)
         if run is None or await self._organization_named_by(run) != organization.name:
             return
-        verdict = next((each for each in run.status.conditions if each.type == "Admitted"), None)
-        if verdict is None:
+        admitted = next((condition for condition in run.status.conditions if condition.type == "Admitted"), None)
+        if admitted is None:
             raise RunNotAdmitted()
-        raise RunNotAdmitted(f"The run is not admitted ({verdict.reason}): {verdict.message}")
+        raise RunNotAdmitted(f"The run is not admitted ({admitted.reason}): {admitted.message}")
 
     async def _organization_named_by(self, run: Run) -> str | None:
-        """What the operator goes by: the run's own word, else that of its template."""
+        """Return the organization by the rule of the operator: the run's own reference, else that of its template."""
         spec = run.spec
         if spec.organization_ref is not None:
             return spec.organization_ref.name
@@ -97,60 +97,55 @@ class RunAccess:
         except (KubeNotFound, ValueError, KeyError, TypeError):
             return None
 
-    async def of_anybody(self, run_id: str) -> Run:
-        """The run as it is now, for whoever knows its id: the preview. Of several with one id, the oldest."""
+    async def by_id(self, run_id: str) -> Run:
+        """Return the run by its id only, for the preview; the oldest one if the id is ambiguous."""
         if not self._is_only_archived(run_id):
             for namespace in await self._namespaces_of(run_id):
                 run = await self._read(run_id, (namespace,))
-                if run is not None and await self._is_anybodys(run):
+                if run is not None and await self._is_valid(run):
                     return run
         archived = await self._archived.find(run_id)
-        if archived is None or not await self._is_anybodys(archived):
-            self._organizations.require_all_whole()
+        if archived is None or not await self._is_valid(archived):
+            self._organizations.require_none_restoring()
             raise RunNotFound()
         return archived
 
     async def change(self, run: Run, command: Command) -> Change:
-        """Apply `command` to a run that one of the other methods gave just now. Raises what `decide` raises.
-
-        The list shows the change at once.
-        """
+        """Apply `command` to a run that was just read, and update lists. Raises the errors of `decide`."""
         return (await self._change(run, [command])).single()
 
     async def change_by_link(self, run_id: str, organization: Organization, command: Command, who: Who) -> Change:
-        """As `change_in_turn_by_link` with one command. Raises what `decide` and `who` raise."""
-        return (await self.change_in_turn_by_link(run_id, organization, [command], who)).single()
+        """Apply one command like `change_batch_by_link`. Raises the errors of `decide` and `who`."""
+        return (await self.change_batch_by_link(run_id, organization, [command], who)).single()
 
-    async def change_in_turn_by_link(
+    async def change_batch_by_link(
         self, run_id: str, organization: Organization, commands: Sequence[Command], who: Who
     ) -> BatchChange:
-        """Apply `commands` (at least one) in order to the run of `organization`, for the bearer of its link. Raises
-        what `who` raises.
+        """Apply `commands` (at least one) in order, for the bearer of the run's link. Raises the errors of `who`.
 
-        Changes of one run wait for each other here. A run that this process had in hands a moment ago is changed
-        without being read again.
+        Changes of one run are serialized. A recently used run is changed without reading it again.
         """
         async with self._client.turn(self._locks.of(run_id)):
-            remembered = (self._recent.get((namespace, run_id)) for namespace in organization.namespaces)
-            run = next((run for run in remembered if run is not None and _is_of(run, organization)), None)
+            cached = (self._recent.get((namespace, run_id)) for namespace in organization.namespaces)
+            run = next((run for run in cached if run is not None and _is_of(run, organization)), None)
             if run is not None:
                 batch = None
-                with contextlib.suppress(KubeNotFound):  # it is in the archive, or gone
+                with contextlib.suppress(KubeNotFound):  # archived or deleted
                     batch = await self._runs.change_remembered(run, await _by(commands, who, run))
                 if batch is not None:
-                    self._tell(batch.change)
+                    self._publish(batch.change)
                     return batch
             run = await self.of_organization(run_id, organization)
             return await self._change(run, await _by(commands, who, run))
 
     async def definition(self, run: Run) -> Definition:
-        """The snapshot of an admitted run."""
+        """Return the definition of an admitted run."""
         archived: Run | None = run
         if not isinstance(run, ArchivedRun):
             try:
                 return await self._runs.definition(run)
             except KubeNotFound:
-                # It is kept for as long as the run is, so the run may have gone to the archive a moment ago.
+                # Revisions live as long as their runs, so the run may just have been archived.
                 archived = await self._archived.find(run.name)
         found = self._archived.definition(archived) if isinstance(archived, ArchivedRun) else None
         if found is None:
@@ -159,23 +154,23 @@ class RunAccess:
 
     async def _change(self, run: Run, commands: Sequence[Command]) -> BatchChange:
         if isinstance(run, ArchivedRun):
-            return await self._change_nothing(run, commands)
+            return await self._decide_archived(run, commands)
         try:
             batch = await self._runs.change_in_turn(run, commands)
         except KubeNotFound:
             raise RunNotFound() from None
-        self._tell(batch.change)
+        self._publish(batch.change)
         return batch
 
-    async def _change_nothing(self, run: ArchivedRun, commands: Sequence[Command]) -> BatchChange:
-        """What a run that is over says to commands: refusals, or that they were done before."""
+    async def _decide_archived(self, run: ArchivedRun, commands: Sequence[Command]) -> BatchChange:
+        """Decide commands on an immutable run: refusals, or repetitions of applied ones."""
         definition = await self.definition(run)
         batch = decide_in_turn(run, definition, commands, self._clock())
         if batch.decision.patch():
             raise RunClosed()
         return BatchChange(Change(run, batch.decision, definition, None), batch.outcomes)
 
-    def _tell(self, change: Change) -> None:
+    def _publish(self, change: Change) -> None:
         if change.body is not None:
             self._index.observe(change.body)
         self._recent.put(change.run)
@@ -183,19 +178,19 @@ class RunAccess:
         if before is not after:
             logger.info("run.phase_changed", extra={"run_id": change.run.name, "from": before.value, "to": after.value})
 
-    async def _is_anybodys(self, run: Run) -> bool:
-        """Whether the run is admitted, and of an organization that exists and may have it where it is."""
+    async def _is_valid(self, run: Run) -> bool:
+        """Whether the run is admitted and in a namespace of its organization."""
         organization = await self._organizations.get(run.resolved.organization) if run.resolved else None
         return organization is not None and organization.has(run.namespace)
 
     async def _namespaces_of(self, run_id: str) -> Sequence[str]:
-        """Where to look for a run that is known by its id alone: hardly ever more than one place."""
+        """Return the namespaces of runs with this id, usually one."""
         if not is_id("r", run_id) or run_id in self._absences:
             return ()
         known = self._index.owners_of(run_id)
         if known:
             return tuple(known)
-        # Another process may have made it just now. One call finds it, however many namespaces there are.
+        # Another process may have created it just now. One call covers all namespaces.
         first, *others = self._organizations.namespaces()
         if not others:
             return (first,)
@@ -205,16 +200,15 @@ class RunAccess:
         return tuple(body["metadata"]["namespace"] for body in found)
 
     def _is_only_archived(self, run_id: str, organization: Organization | None = None) -> bool:
-        """Whether the cluster need not be read: the archive has the run (of that organization), and no list of the
-        cluster's runs does."""
+        """Whether only the archive has the run (of that organization), so that the cluster need not be read."""
         owners = self._index.owners_of(run_id).values()
         is_live = bool(owners) if organization is None else organization.name in owners
-        return self._archived.knows(run_id, organization) and not is_live and self._index.informer.connected
+        return self._archived.has(run_id, organization) and not is_live and self._index.informer.connected
 
     async def _read(
         self, run_id: str, namespaces: Sequence[str], fits: Callable[[Run], bool] = lambda _: True
     ) -> Run | None:
-        """The run as the cluster has it, if it `fits`; None when it has none such there."""
+        """Read the run from the cluster, if it `fits`; None if there is none."""
         if not is_id("r", run_id):
             raise RunNotFound()
         for namespace in namespaces:
@@ -222,7 +216,7 @@ class RunAccess:
                 run = await self._runs.get(namespace, run_id)
             except KubeNotFound:
                 continue
-            except ValidationError as error:  # of what was admitted all can be read
+            except ValidationError as error:  # never an admitted run
                 logger.warning("run.unreadable", extra={"run_id": run_id, "reason": error.errors()[0]["msg"]})
                 continue
             if fits(run):

@@ -1,9 +1,9 @@
 """Dispatches a run of a template (specification, "POST /v1/runs"; architecture section 3).
 
-The run is counted first and created then, and the count remembers its id until the run was seen. So whatever fails in
-between, the count is right in the end: what was certainly not created is released here, what may have been created is
-left to the operator, which looks after it. However slow the machine is, a count that another request has taken over is
-not released twice, and no run is made after the operator may have given its count up.
+The run is counted before it is created, and the count stores its id until the run was observed. So the count is correct
+after any failure: it is released here if the run was certainly not created, and by the operator's check otherwise. A
+count that another request has taken over is not released twice, and no run is created after the operator may have
+released its count, however slow the process is.
 """
 
 import asyncio
@@ -43,13 +43,13 @@ from .models import DispatchRequest
 
 logger = logging.getLogger(__name__)
 
-_MADE_WITHIN_S: Final = 25.0
-"""A run is made by then after it was counted, or not at all: a little later the operator takes the count back."""
+_CREATE_TIMEOUT_S: Final = 25.0
+"""Deadline to create a run after it was counted; shortly later the operator releases the count."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dispatched:
-    """The run as the cluster has it. `replayed`: an earlier request with the same Idempotency-Key made it."""
+    """A created run. `replayed`: by an earlier request with the same Idempotency-Key."""
 
     body: JsonObject
     replayed: bool
@@ -57,8 +57,6 @@ class Dispatched:
 
 @define(kw_only=True, eq=False, repr=False, slots=False)
 class Dispatcher:
-    """Dispatches runs of one API process."""
-
     _client: GuardedKubeClient
     _templates: TemplateCatalogue
     _revisions: RevisionStore
@@ -73,8 +71,8 @@ class Dispatcher:
     _clock: Clock
 
     async def dispatch(self, caller: Caller, wanted: DispatchRequest, claim: Claim | None) -> Dispatched:
-        """Raises TemplateNotFound, TemplateNotRunnable, QuotaExceeded, IdempotencyKeyReused, IdempotencyInProgress,
-        ResourceDeleted, ServiceUnavailable (the archive), InternalError, KubeError."""
+        """Dispatch a run. Raises TemplateNotFound, TemplateNotRunnable, QuotaExceeded, IdempotencyKeyReused,
+        IdempotencyInProgress, ResourceDeleted, ServiceUnavailable (the archive), InternalError, KubeError."""
         organization = caller.organization
         if claim is not None:
             first = await self._first(claim, organization)
@@ -83,7 +81,7 @@ class Dispatcher:
         template = await self._templates.get(organization, wanted.template_id)
         snapshot = template.snapshot_in(organization.home)
         sender = await self._members.sender(caller)
-        # The quota is written for many dispatches at once, so none of them would wait for its own turn there.
+        # The quota is written once for many dispatches, which must not wait for separate slots.
         async with self._client.slot():
             return await self._count_and_create(caller, wanted, claim, snapshot, sender)
 
@@ -98,7 +96,7 @@ class Dispatcher:
         if reservation.verdict is Verdict.OVER_QUOTA:
             raise self._over_quota(reservation)
         if reservation.verdict is Verdict.ALREADY_PENDING and claim is not None:
-            # Another process is at it. It may have got as far as the run by now.
+            # Another process is creating the run and may have succeeded by now.
             first = await self._first(claim, organization)
             if first is None:
                 raise IdempotencyInProgress()
@@ -108,7 +106,7 @@ class Dispatcher:
         body = self._object(caller, wanted, run_id=run_id, snapshot=snapshot, sender=sender, claim=claim, now=now)
         made = await self._create(caller, body, snapshot, reservation)
         if made is None:
-            made = await self._idempotency.made_before(RUN, (run_id, organization.home))
+            made = await self._idempotency.get_existing(RUN, (run_id, organization.home))
             if claim is not None:
                 require_same_payload(made, claim)
             return self._replayed(made)
@@ -129,54 +127,53 @@ class Dispatcher:
         return await self._idempotency.first(RUN, claim, organization, archived)
 
     def _replayed(self, run: JsonObject) -> Dispatched:
-        """The run is in the next list of this replica, also when another replica created it."""
-        if not self._archived.knows(run["metadata"]["name"]):
+        """Add the run to lists of this replica, since another one may have created it."""
+        if not self._archived.has(run["metadata"]["name"]):
             self._index.observe(run)
         return Dispatched(run, replayed=True)
 
     async def _create(
         self, caller: Caller, body: JsonObject, snapshot: Snapshot, reservation: Reservation
     ) -> JsonObject | None:
-        """The run, or None when it is there already. Sees to it that the count stays right."""
+        """Create the run; None if it exists. Releases or confirms the count."""
         organization, run_id = caller.organization, body["metadata"]["name"]
 
-        def take_back() -> None:
-            # Only what was counted for this request. Whether a request that was presumed dead goes on to
-            # make the run: its count is left to the operator, which looks for the run later.
+        def release() -> None:
+            # Only this request's own count. A count of an earlier request is left to the operator, since that request
+            # may still create the run.
             if reservation.verdict is Verdict.RESERVED:
                 self._quota.release(organization.name, run_id, reservation.since)
 
         try:
             await self._revisions.ensure(snapshot.revision, snapshot.definition)
         except KubeError as error:
-            take_back()
+            release()
             raise _fatal(error, "revision.refused", run_id) from None
-        left_s = _MADE_WITHIN_S - (self._clock() - reservation.since).total_seconds()
+        left_s = _CREATE_TIMEOUT_S - (self._clock() - reservation.since).total_seconds()
         if left_s <= 0:
-            take_back()
-            raise KubeUnavailable("counting the run and making it took too long")
+            release()
+            raise KubeUnavailable("timeout between counting and creating the run")
         try:
             async with asyncio.timeout(left_s):
                 made = await self._client.create(RUN, body, organization.home)
         except TimeoutError:
-            raise KubeOutcomeUnknown("making the run took too long") from None
+            raise KubeOutcomeUnknown("timeout while creating the run") from None
         except KubeAlreadyExists:
-            # Made since it was looked for, by another request with the same key. Once that one has confirmed its count,
-            # ours is a second one for the same run; one that was taken over is the run's own.
+            # Created by another request with the same key since the check. If that one has confirmed its count, ours is
+            # a second one for the same run; a count that was taken over is the run's own.
             if reservation.verdict is Verdict.RESERVED:
-                take_back()
+                release()
                 return None
             made = None
         except KubeError as error:
             if not isinstance(error, KubeUnavailable) or error.status == 429:
-                take_back()
+                release()
             raise _fatal(error, "run.refused", run_id) from None
         self._quota.confirm(organization.name, run_id)
-        return made if made is None or made["spec"].get("resolved") else await self._kept_admitted(made, snapshot)
+        return made if made is None or made["spec"].get("resolved") else await self._admit_by_status(made, snapshot)
 
-    async def _kept_admitted(self, made: JsonObject, snapshot: Snapshot) -> JsonObject:
-        """The run whose seal nobody believes, since this clock is far behind the API server's: with what its status
-        says of its admission, which is believed without a seal."""
+    async def _admit_by_status(self, made: JsonObject, snapshot: Snapshot) -> JsonObject:
+        """Admit by status a run whose seal is invalid, because this clock is far behind the API server's."""
         namespace, run_id = key_of(made)
         logger.error("run.clocks_differ", extra={"run_id": run_id, "created_at": made["metadata"]["creationTimestamp"]})
         resolved = {**snapshot.resolved.to_kube(), "bound": True}
@@ -193,7 +190,7 @@ class Dispatcher:
         claim: Claim | None,
         now: datetime,
     ) -> JsonObject:
-        """The Run, admitted already: it carries what the operator would have to resolve."""
+        """Build the Run, already admitted with its resolved snapshot."""
         name = caller.organization.name
         webhook = wanted.webhook and Webhook(
             url=wanted.webhook.url,
@@ -225,7 +222,7 @@ class Dispatcher:
 
 
 def _fatal(error: KubeError, event: str, run_id: str) -> Exception:
-    """KubeUnavailable as it is; any other refusal is our mistake and no caller's."""
+    """Return KubeUnavailable unchanged; other errors are ours and become InternalError."""
     if isinstance(error, KubeUnavailable):
         return error
     logger.error(event, extra={"run_id": run_id, "reason": error.message})

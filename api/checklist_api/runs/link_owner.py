@@ -1,8 +1,7 @@
-"""Finds the organization of a link, whose token was made for one run of one organization.
+"""Finds the organization of a run's link by its token.
 
-A run of another organization may bear the same id (a namespace's editors choose the names of what they apply), and its
-link has another token. Links of versions before 0.1.0 were made for the id alone: they open a run of then, of which
-there was one, and no run that was made since.
+Runs of several organizations may have the same id (names of applied objects are free), but their tokens differ. Tokens
+of versions before 0.1.0 are bound to the run id only and open only runs of that time.
 """
 
 from checklist_crds.errors import RunNotFound
@@ -15,8 +14,6 @@ from .access import RunAccess
 
 
 class LinkOwners:
-    """Finds the organization of a link."""
-
     def __init__(
         self, keys: ServerKeys, organizations: OrganizationDirectory, index: RunIndex, runs: RunAccess
     ) -> None:
@@ -26,13 +23,13 @@ class LinkOwners:
         self._runs = runs
 
     async def of(self, run_id: str, token: str) -> Organization | None:
-        """None when the token opens no run with that id. Raises RunNotFound, KubeError and ServiceUnavailable.
+        """Return the organization; None for an invalid token. Raises RunNotFound, KubeError and ServiceUnavailable.
 
-        The run itself need not be there: who has its link learns that it is gone.
+        Works for a deleted run, too, so that the bearer of its link learns that it is gone.
         """
         owners = set(self._index.owners_of(run_id).values())
         others = [organization.name for organization in self._organizations.all() if organization.name not in owners]
-        # The organization itself may not be read yet, or only now: its id is made of its name.
+        # Organizations that are not cached yet are checked by their id, which is derived from the name.
         for name in (*owners, *others):
             if is_executor_token(self._keys, object_id("org", name), run_id, token):
                 return await self._organizations.get(name)
@@ -41,13 +38,13 @@ class LinkOwners:
         return None if owners else await self._of_unknown(run_id, token)
 
     async def _of_unbound(self, run_id: str) -> Organization | None:
-        run = await self._runs.of_anybody(run_id)
+        run = await self._runs.by_id(run_id)
         return None if run.admitted_as.bound else await self._organizations.get(run.admitted_as.organization)
 
     async def _of_unknown(self, run_id: str, token: str) -> Organization | None:
-        """Another process may have made the organization and the run just now."""
+        """Look the run up, in case another process has just created it or its organization."""
         try:
-            run = await self._runs.of_anybody(run_id)
+            run = await self._runs.by_id(run_id)
         except RunNotFound:
             return None
         organization = await self._organizations.get(run.admitted_as.organization)

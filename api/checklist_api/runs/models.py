@@ -1,4 +1,4 @@
-"""Requests and answers of runs (specification, "Run"; contract section 5)."""
+"""Requests and responses of runs (specification, "Run"; contract section 5)."""
 
 from datetime import datetime
 from functools import lru_cache
@@ -29,7 +29,7 @@ MIN_SECRET: Final = 16
 MAX_SECRET: Final = 256
 _EventName = Annotated[str, Field(json_schema_extra={"enum": [*EVENT_NAMES, "*"]})]
 
-# A caller has few receivers and many runs.
+# Cached, because callers have few receivers and many runs.
 _canonical_url: Final = lru_cache(maxsize=1024)(canonical_url)
 
 
@@ -37,7 +37,7 @@ def _canonical(url: str, info: ValidationInfo) -> str:
     try:
         return _canonical_url(url, allow_insecure=info.context["allow_insecure"] if info.context else False)
     except InvalidTarget as error:
-        # Neither this message nor any other repeats the address: its path may be a secret.
+        # Errors never contain the URL, since its path may be secret.
         raise wrong(error.code, error.message) from None
 
 
@@ -49,44 +49,44 @@ def _known_events(events: object) -> object:
 
 
 class WebhookConfiguration(RequestModel):
-    """Where the events of a run go. Can only be given at dispatch."""
+    """The receiver of a run's events. Can only be set at dispatch."""
 
     url: Annotated[str, AfterValidator(_canonical)] = Field(
         description="HTTPS endpoint that receives POST deliveries.", json_schema_extra={"maxLength": MAX_URL_LENGTH}
     )
-    """In canonical form."""
+    """Canonical."""
     secret: Annotated[str, Field(min_length=MIN_SECRET, max_length=MAX_SECRET), STORABLE] = Field(
-        repr=False, description="Signs the deliveries; never given back."
+        repr=False, description="Secret to sign deliveries; never returned."
     )
     events: Annotated[list[_EventName], Field(min_length=1), BeforeValidator(_known_events)] = Field(
-        description='Event names, or exactly `["*"]` for all of them.'
+        description='Event names, or `["*"]` for all of them.'
     )
 
 
 class DispatchRequest(RequestModel):
-    """A run to be made of a template."""
+    """A run to dispatch."""
 
     refused: ClassVar = "The dispatch is not valid."
 
-    template_id: TemplateId = Field(description="The template to execute.")
-    webhook: WebhookConfiguration | None = Field(default=None, description="Where events go; absent: nowhere.")
+    template_id: TemplateId = Field(description="The template.")
+    webhook: WebhookConfiguration | None = Field(default=None, description="Receiver of events, if any.")
     expires_in_hours: Annotated[float, Field(gt=0, le=MAX_EXPIRY_HOURS), AS_NUMBER] | None = Field(
-        default=None, description="Hours until the link expires, fractions allowed; absent: never."
+        default=None, description="Hours until the link expires, may be fractional; never if absent."
     )
     executor_ref: Annotated[str, Field(max_length=MAX_EXECUTOR_REF), STORABLE] | None = Field(
-        default=None, description="Your own reference, echoed in reads and events."
+        default=None, description="Your reference, returned in reads and events."
     )
 
 
 class CancellationRequest(BaseModel):
-    """Takes no fields; the reason is always `cancelled_by_owner`."""
+    """Has no fields; the reason is always `cancelled_by_owner`."""
 
 
 class Dispatched(Shape):
     run_id: RunId
-    link: str = Field(description="The address to send to the executor. Whoever has it can answer.")
-    expires_at: Moment | None = Field(description="Expiry of the link; null without one.")
-    assigned_to: None = Field(description="Always null on creation.")
+    link: str = Field(description="Link for the executor. Anyone who has it can answer.")
+    expires_at: Moment | None = Field(description="Expiry of the link; null if it never expires.")
+    assigned_to: None = Field(description="Always null.")
 
 
 class ExecutorLink(Shape):
@@ -101,43 +101,41 @@ class Geo(Shape):
 
     lat: float = Field(ge=-90, le=90, description="Degrees north.")
     lng: float = Field(ge=-180, le=180, description="Degrees east.")
-    accuracy_m: float | None = Field(default=None, ge=0, description="Radius in metres, if the device said so.")
+    accuracy_m: float | None = Field(default=None, ge=0, description="Radius in metres, if known.")
 
 
 class Photo(Shape):
-    """A photo of an answer. Its metadata is not served; time and place that it had are told here."""
+    """A photo of an answer. Its metadata is removed from the file; time and location are fields."""
 
-    photo_index: Count = Field(
-        description="Starts at 0. Given once: when a photo is taken back, the others keep theirs, and it is not reused."
-    )
-    url: str = Field(description="Signed address of the image, valid for an hour; made anew at each read.")
-    thumbnail_url: str = Field(description="The same of a JPEG of at most 320 px.")
+    photo_index: Count = Field(description="Starts at 0. Never reused: if a photo is removed, the others keep theirs.")
+    url: str = Field(description="Signed URL of the image, valid for an hour; renewed at each read.")
+    thumbnail_url: str = Field(description="Signed URL of a JPEG of at most 320 px.")
     content_type: str = Field(description="image/jpeg, image/png or image/webp.")
-    bytes: Count = Field(description="Size of what `url` serves.")
-    sha256: str = Field(description="Of what `url` serves, in hex.")
-    width: Count = Field(description="Pixels.")
-    height: Count = Field(description="Pixels.")
-    captured_at: Moment | None = Field(description="When it was taken; null when the file does not say.")
+    bytes: Count = Field(description="Size of the image.")
+    sha256: str = Field(description="SHA-256 of the image, in hex.")
+    width: Count = Field(description="Width in pixels.")
+    height: Count = Field(description="Height in pixels.")
+    captured_at: Moment | None = Field(description="When it was taken; null if unknown.")
     captured_at_zone: Literal["stated", "assumed"] | None = Field(
-        description="`assumed`: the file names no time zone, and the camera's clock was taken for UTC."
+        description="`assumed`: the file has no time zone, so UTC was assumed."
     )
     distance_m: Count | None = Field(
-        description="Metres from where it was taken to the answer's `geo`; null when either is not known."
+        description="Distance in metres between the photo's location and the answer's `geo`; null if unknown."
     )
 
 
 class Answer(Shape):
-    """What was answered to one step. The shape of `value` depends on the step's type."""
+    """The answer to a step. The type of `value` depends on the step's type."""
 
     value: JsonValue = Field(
         description="boolean: true or false. number, rating: a number. choice: an option id. multi_choice: a list of "
         "option ids. text, scan: text. date `2026-11-21`, time `13:50`, datetime RFC 3339 in UTC. "
-        "signature: `{url, name, signed_at}`. photo: null, the photos being the answer."
+        "signature: `{url, name, signed_at}`. photo: null (the answer is in `photos`)."
     )
-    photos: list[Photo] = Field(description="Empty when none.")
-    geo: Geo | None = Field(description="Where it was answered.")
-    at: Moment = Field(description="When it was answered.")
-    by: UserId | None = Field(description="The answering member; null for anybody else.")
+    photos: list[Photo] = Field(description="May be empty.")
+    geo: Geo | None = Field(description="Location of the answer.")
+    at: Moment = Field(description="Time of the answer.")
+    by: UserId | None = Field(description="The answering member; null for others.")
 
     @classmethod
     def of(cls, answer: run_types.Answer, photo_url: PhotoUrl) -> Self:
@@ -152,13 +150,13 @@ class AnonymousIdentity(Shape):
 
 class ExternalIdentity(Shape):
     mode: Literal["external"]
-    name: str | None = Field(description="null before the executor gave it.")
-    email: str | None = Field(description="null before the executor gave it.")
+    name: str | None = Field(description="null until the executor enters it.")
+    email: str | None = Field(description="null until the executor enters it.")
 
 
 class MemberIdentity(Shape):
     mode: Literal["member"]
-    user_id: UserId | None = Field(description="null before a member opened the run.")
+    user_id: UserId | None = Field(description="null until a member opens the run.")
 
 
 Identity = Annotated[AnonymousIdentity | ExternalIdentity | MemberIdentity, Field(discriminator="mode")]
@@ -176,7 +174,7 @@ def identity_of(run: run_types.Run) -> AnonymousIdentity | ExternalIdentity | Me
 
 
 class RunProgress(Shape):
-    """Counts over the steps that apply now and can be answered."""
+    """Counts of steps that apply and can be answered."""
 
     total: Count
     answered: Count
@@ -188,16 +186,16 @@ class RunProgress(Shape):
 
 
 class Receipt(Shape):
-    """What the service has of a completed run."""
+    """Summary of what was stored of a completed run."""
 
     run_id: RunId
     completed_at: Moment
-    answers: Count = Field(description="How many answers.")
-    photos: Count = Field(description="How many photos.")
+    answers: Count = Field(description="Number of answers.")
+    photos: Count = Field(description="Number of photos.")
     digest: str = Field(
         pattern=r"^sha-256=[A-Za-z0-9_-]{43}$",
         description="`sha-256=` and the base64url digest of the run's answers, photos and signature as a canonical "
-        "JSON document (RFC 8785), which docs/rest.md describes: whoever reads the run can compute it again.",
+        "JSON document (RFC 8785). docs/rest.md describes how to compute it.",
     )
 
     @classmethod
@@ -209,8 +207,8 @@ class Receipt(Shape):
 class Signature(Shape):
     """The signature on completion."""
 
-    url: str | None = Field(description="The drawn signature, if there is one.")
-    name: str = Field(description="The typed name.")
+    url: str | None = Field(description="URL of the drawn signature, if any.")
+    name: str = Field(description="Typed name.")
     signed_at: Moment
 
     @classmethod
@@ -220,36 +218,36 @@ class Signature(Shape):
 
 
 class RunSummary(Shape):
-    """A run in a list: everything but its answers."""
+    """A run in a list, without its answers."""
 
     run_id: RunId
     status: RunStatusName
     template_id: TemplateId
     template_v: Version = Field(description="Version captured at dispatch.")
     template_name: str = Field(description="The template's name at dispatch.")
-    executor_ref: ExecutorRef = Field(description="The caller's own reference.")
+    executor_ref: ExecutorRef = Field(description="The caller's reference.")
     created_at: Moment
     started_at: Moment | None = Field(description="First answer or skip.")
     completed_at: Moment | None = Field(description="Set when the run is completed.")
     cancelled_at: Moment | None = Field(description="Set when the run is cancelled.")
-    expires_at: Moment | None = Field(description="null when no expiry was set.")
-    assigned_to: UserId | None = Field(description="The executing member; null for anybody else.")
+    expires_at: Moment | None = Field(description="null if it never expires.")
+    assigned_to: UserId | None = Field(description="The executing member; null for others.")
     executor_identity: Identity
     progress: RunProgress
 
 
 class Run(RunSummary):
-    """A run with all its answers."""
+    """A run with its answers."""
 
-    cancel_reason: str | None = Field(description="`cancelled_by_owner`, or the executor's own words.")
+    cancel_reason: str | None = Field(description="`cancelled_by_owner`, or the executor's text.")
     answers: dict[str, Answer] = Field(description="By step id.")
     skipped_steps: list[StepId]
     signature: Signature | None
-    receipt: Receipt | None = Field(description="null before the run is completed.")
+    receipt: Receipt | None = Field(description="null until the run is completed.")
 
     @classmethod
     def of(cls, run: run_types.Run, now: datetime, photo_url: PhotoUrl) -> Self:
-        """An admitted run."""
+        """Render an admitted run."""
         status, resolved = run.status, run.admitted_as
         return cls(
             run_id=run.name,
@@ -275,12 +273,11 @@ class Run(RunSummary):
 
 
 class ArchiveInList(Shape):
-    """Only there while it is so: live runs are all listed, archived ones perhaps not."""
+    """Present if archived runs may be missing from the list."""
 
-    complete: bool = Field(description="false.")
+    complete: bool = Field(description="Always false.")
     reason: Annotated[str, Field(json_schema_extra={"enum": [reason.value for reason in Incomplete]})] = Field(
-        description="`loading` (after a start, until the archive is read), `unavailable` (its store does not answer), "
-        "`damaged` (a part of it cannot be read)."
+        description="`loading` (after a start), `unavailable` (the object store), or `damaged` (a part of the archive)."
     )
     message: str
 
@@ -288,22 +285,22 @@ class ArchiveInList(Shape):
 class RunList(Shape):
     data: list[RunSummary]
     pagination: Pagination
-    archive: Absentable[ArchiveInList] = optional("Archived runs may be missing; left out when none are.")
+    archive: Absentable[ArchiveInList] = optional("Present if archived runs may be missing.")
 
 
 class RunPreview(Shape):
-    """What anybody who knows the run id may see."""
+    """The public data of a run."""
 
     run_id: RunId
     status: RunStatusName
     template_name: str
-    step_count: Count = Field(description="All steps of the snapshot.")
+    step_count: Count = Field(description="Number of steps.")
     created_by_name: str
     expires_at: Moment | None
 
     @classmethod
     def of(cls, run: run_types.Run, organization: Organization, now: datetime) -> Self:
-        """These six fields and no other, since anybody who knows the id may read them."""
+        """Render the six public fields, which anyone who knows the id may read."""
         resolved = run.admitted_as
         return cls(
             run_id=run.name,

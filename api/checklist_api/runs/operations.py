@@ -37,8 +37,8 @@ RUN_FILTERS: Final = (
     query("status", {"type": "string", "enum": list(REST_STATUSES)}, "Only runs with this status."),
     query("template_id", {"type": "string"}, "Only runs of this template.", TEMPLATE_ID),
     query("executor_ref", {"type": "string"}, "Only runs with this reference."),
-    query("created_after", DATE_TIME, "Only runs made after this instant.", CREATED_AT),
-    query("created_before", DATE_TIME, "Only runs made before this instant.", EXPIRES_AT),
+    query("created_after", DATE_TIME, "Only runs created after this time.", CREATED_AT),
+    query("created_before", DATE_TIME, "Only runs created before this time.", EXPIRES_AT),
 )
 RUN_OPERATIONS: Final = tagged(
     _RUNS,
@@ -122,7 +122,7 @@ RUN_OPERATIONS: Final = tagged(
         "get /v1/runs/{run_id}/preview",
         "previewRun",
         "Preview a run",
-        Reply(200, "What the run's link shows before it is opened.", models.RunPreview, {"pending": examples.PREVIEW}),
+        Reply(200, "The public data of a run.", models.RunPreview, {"pending": examples.PREVIEW}),
         "The run id is the credential.",
         errors=(RunNotFound(), RunExpired()),
         access=Access.NOTHING,

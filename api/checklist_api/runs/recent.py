@@ -1,7 +1,6 @@
-"""Cache of runs that this process read or wrote a moment ago, kept fresh by the watch.
+"""Cache of runs that this process recently read or wrote, updated by the watch.
 
-What is remembered may be older than the cluster's state, so it only serves to decide a write that the cluster takes on
-condition that the run has not changed in between. Nothing is ever answered from here.
+Cached runs may be stale, so they are used for compare-and-swap writes only, never for reads.
 """
 
 from collections import OrderedDict
@@ -11,13 +10,13 @@ from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.informer import Key, key_of, version_of
 from checklist_crds.resources.run import Run
 
-_REMEMBERED: Final = 1_000
+_SIZE: Final = 1_000
 
 
 class RecentRuns:
-    """By namespace and name, the newest state known; those that were not used for longest go first."""
+    """LRU cache of the newest known states by namespace and name."""
 
-    def __init__(self, remembered: int = _REMEMBERED) -> None:
+    def __init__(self, remembered: int = _SIZE) -> None:
         self._remembered = remembered
         self._runs: OrderedDict[Key, JsonObject | Run] = OrderedDict()
 
@@ -34,7 +33,7 @@ class RecentRuns:
         return run
 
     def put(self, run: Run) -> None:
-        """After reading or writing it."""
+        """Add a run that was read or written."""
         key = (run.namespace, run.name)
         known = self._runs.get(key)
         if known is None or _version(known) <= int(run.resource_version):
@@ -43,8 +42,8 @@ class RecentRuns:
         while len(self._runs) > self._remembered:
             self._runs.popitem(last=False)
 
-    def learn(self, change: str, body: JsonObject) -> None:
-        """What the watch brought ("UPSERT" or "DELETE"); of no interest for a run that is not remembered."""
+    def apply(self, change: str, body: JsonObject) -> None:
+        """Apply a watch event ("UPSERT" or "DELETE") to a cached run."""
         key = key_of(body)
         known = self._runs.get(key)
         if known is None:

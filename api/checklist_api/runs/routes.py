@@ -28,7 +28,7 @@ from .dispatch import Dispatcher
 from .models import Dispatched, DispatchRequest, ExecutorLink, RunPreview
 
 RunLink = Callable[[str, str], str]
-"""Makes the executor's link of an organization's public id and a run's id."""
+"""Returns the executor's link from the organization's public id and the run id."""
 
 
 @define(kw_only=True, eq=False, repr=False, slots=False)
@@ -93,7 +93,7 @@ class RunRoutes:
         return json_response(self.shown(run, caller))
 
     def shown(self, run: Run, _: Caller) -> models.Run:
-        """The run as `caller` sees it."""
+        """Render the run for `caller`."""
         return models.Run.of(run, self._clock(), self._photo_url)
 
     async def link(self, request: web.Request, caller: Caller) -> web.Response:
@@ -102,7 +102,7 @@ class RunRoutes:
         try:
             run = await self._runs.of_organization(run_id, caller.organization)
         except RunNotFound:
-            await self._runs.require_none_waits_for_admission(run_id, caller.organization)
+            await self._runs.require_none_awaits_admission(run_id, caller.organization)
             raise
         match run.phase_at(self._clock()):
             case RunPhase.EXPIRED:
@@ -115,7 +115,7 @@ class RunRoutes:
         return json_response(answer)
 
     async def preview(self, request: web.Request) -> web.Response:
-        run = await self._runs.of_anybody(request.match_info["run_id"])
+        run = await self._runs.by_id(request.match_info["run_id"])
         now = self._clock()
         if run.phase_at(now) is RunPhase.EXPIRED:
             raise RunExpired()
@@ -128,7 +128,7 @@ class RunRoutes:
         await read_optional_json_object(request)
         run = await self._runs.of_organization(request.match_info["run_id"], caller.organization)
         command = Cancel(reason=CANCELLED_BY_OWNER)
-        # Refused before it is announced, if it has to be.
+        # Refused runs are not recorded.
         decide(run, await self._runs.definition(run), command, self._clock())
         name = None if run.resolved is None else run.resolved.template_name
         async with self._audit.act(request, caller) as act:
@@ -138,7 +138,7 @@ class RunRoutes:
 
 
 def requested_filter(request: web.Request) -> RunFilter:
-    """From the query. Raises InvalidParameter."""
+    """Parse the query. Raises InvalidParameter."""
     return RunFilter(
         status=one_of(request, "status", REST_STATUSES),
         template_id=parameter(request, "template_id"),

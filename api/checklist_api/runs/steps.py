@@ -1,7 +1,4 @@
-"""The steps of a run's checklist with their results, for pages and exports.
-
-Whatever shows a run need not evaluate conditions or format values again.
-"""
+"""The steps of a run with their states and formatted answers, for pages and exports."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,8 +11,6 @@ from checklist_crds.templates.conditions import applicable_step_ids
 
 
 class StepState(StrEnum):
-    """What became of a step."""
-
     ANSWERED = "answered"
     SKIPPED = "skipped"
     OPEN = "open"
@@ -25,7 +20,7 @@ class StepState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """A step, its state, and its answer. An answer of a step that does not apply (any more) comes with it."""
+    """A step with its state and answer (also that of a step that does not apply)."""
 
     section: Section
     step: Step
@@ -34,12 +29,12 @@ class StepResult:
 
     @property
     def display(self) -> str | None:
-        """The answer as a person would read it; None without one."""
+        """The formatted answer; None without one."""
         return None if self.answer is None else display_value(self.step, self.answer.value)
 
 
 def step_results(run: Run, definition: Definition) -> Iterator[StepResult]:
-    """All steps of the run's snapshot, in their order."""
+    """Yield all steps of the run's definition in order."""
     status = run.status
     applicable = applicable_step_ids(definition, status.answers, status.skipped_steps)
     for section, step in definition.steps():
@@ -56,7 +51,7 @@ def step_results(run: Run, definition: Definition) -> Iterator[StepResult]:
 
 
 def people_of(run: Run) -> set[str]:
-    """The ids of all members who occur in the run."""
+    """Return the ids of all members in the run."""
     status = run.status
     members = {status.assigned_to, status.identity.user_id if status.identity else None}
     return {person for person in members | {answer.by for answer in status.answers.values()} if person is not None}

@@ -1,4 +1,4 @@
-"""/v1/usage: the usage of the current month, from the cluster (contract section 5)."""
+"""/v1/usage: usage of the current month, read from the cluster (contract section 5)."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,7 +22,7 @@ from . import models
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The count of one organization at `now`."""
+    """The usage of an organization at `now`."""
 
     quota: Quota
     plan: Plan
@@ -35,7 +35,7 @@ class Usage:
         return days(self.quota, now=self.now)
 
     def limit_reached(self) -> dict[str, Any] | None:
-        """What a dispatch would be refused with now; None: it would not be."""
+        """Return the error that a dispatch would get; None below the limit."""
         limit = self.plan.runs_per_month
         if limit is None or self.quota.at(self.now).used < limit:
             return None
@@ -46,7 +46,7 @@ class Usage:
 
 
 class UsageReader:
-    """Reads the count of an organization, after what is still to be written of it."""
+    """Reads the usage of an organization, after flushing pending counts."""
 
     def __init__(self, client: KubeClient, ledger: QuotaLedger, clock: Clock) -> None:
         self._client = client
@@ -54,7 +54,7 @@ class UsageReader:
         self._clock = clock
 
     async def of(self, organization: Organization) -> Usage:
-        """Raises KubeError."""
+        """Return the usage. Raises KubeError."""
         await self._ledger.settle(organization.name)
         body = await self._client.get(ORGANIZATION, organization.name)
         plan = OrganizationSpec.model_validate(body["spec"]).plan

@@ -1,7 +1,6 @@
 """Native apps that may open a run's link instead of the page (contract section 6).
 
-Apple and Google ask the service itself, at fixed addresses, which apps may take its links; the page offers the store
-when an app is named.
+Apple and Google request the association from the service; the page offers the app store.
 """
 
 import re
@@ -23,7 +22,7 @@ _LINKS: Final = "/r/r-*"
 
 @dataclass(frozen=True, slots=True)
 class AndroidApp:
-    """A package and the SHA-256 of the certificate that it is signed with, as `AA:BB:...`."""
+    """A package and the SHA-256 of its signing certificate, as `AA:BB:...`."""
 
     package: str
     fingerprint: str
@@ -52,7 +51,7 @@ def _android_app(app: str) -> AndroidApp:
 
 
 class AppLinks(Group):
-    """What the settings name; empty by default, and then the browser is all there is."""
+    """Configured apps; empty by default."""
 
     title = "Native apps"
 
@@ -78,29 +77,29 @@ class AppLinks(Group):
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> "AppLinks":
-        """Raises InvalidSetting."""
+        """Read the settings. Raises InvalidSetting."""
         found: AppLinks = read_group(cls, environment)
         return found
 
     @property
     def apple_store(self) -> str | None:
-        """The address of the app in Apple's store."""
+        """URL of the app in Apple's store."""
         return f"https://apps.apple.com/app/id{self.apple_store_id}" if self.apple_store_id else None
 
     @property
     def google_store(self) -> str | None:
-        """The address of the (first) app in Google's store."""
+        """URL of the (first) app in Google's store."""
         if not self.android_apps:
             return None
         return f"https://play.google.com/store/apps/details?id={self.android_apps[0].package}"
 
     def apple_association(self) -> dict[str, Any]:
-        """`apple-app-site-association`: run links, and nothing else of the service, belong to the apps."""
-        component = {"/": _LINKS, "comment": "A checklist that was sent to somebody"}
+        """Return `apple-app-site-association`, which assigns run links only to the apps."""
+        component = {"/": _LINKS, "comment": "Link to a checklist"}
         return {"applinks": {"details": [{"appIDs": list(self.apple_apps), "components": [component]}]}}
 
     def android_association(self) -> list[dict[str, Any]]:
-        """`assetlinks.json`."""
+        """Return `assetlinks.json`."""
         return [
             {
                 "relation": ["delegate_permission/common.handle_all_urls"],

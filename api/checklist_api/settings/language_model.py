@@ -1,4 +1,4 @@
-"""Settings of the language model and its budgets. Without a URL the composer alone makes templates."""
+"""Settings of the language model and its budgets. Without a URL only the composer generates templates."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping
@@ -20,21 +20,21 @@ _TOKENS: Final = re.compile(r"[1-9][0-9]{0,11}|[0-9](?:\.[0-9]+)?e\+[0-9]{2}")
 
 
 class Fallback(StrEnum):
-    """What answers when the model does not."""
+    """What to do if the model fails."""
 
     COMPOSER = "composer"
     ERROR = "error"
 
 
 class PromptLimit(NamedTuple):
-    """Prompts of one organization. None: there is no such bound."""
+    """Rate limit of prompts per organization; None: unlimited."""
 
     per_hour: int | None
     per_day: int | None
 
 
 class Prices(NamedTuple):
-    """Of a million tokens."""
+    """Prices per million tokens."""
 
     sent: float
     written: float
@@ -76,7 +76,7 @@ def _money(text: str) -> float | None:
 
 
 def _url(text: str) -> str:
-    """Raises ValueError, which does not repeat an address: it may hold a password where none belongs."""
+    """Validate a URL. Errors do not repeat it, because it may contain a password."""
     try:
         parts = urlsplit(text)
         usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
@@ -85,7 +85,7 @@ def _url(text: str) -> str:
     if not usable or not text.isascii() or any(character <= " " for character in text):
         raise ValueError("must be an absolute http(s) URL")
     if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
-        raise ValueError("must hold no user, query or fragment; a key belongs into its own setting")
+        raise ValueError("must have no user, query or fragment; set the key in its own setting")
     return text.rstrip("/")
 
 
@@ -94,7 +94,7 @@ _URL_SCHEMA: Final = {"type": "string", "pattern": "^https?://[^@?# ]+$"}
 
 
 class ModelSettings(Group):
-    """How to reach the model, and its bounds. None of a bound: there is none."""
+    """Address and limits of the model; None: unlimited."""
 
     prefix = f"{PREFIX}MODEL_"
     title = "Language model"
@@ -106,7 +106,7 @@ class ModelSettings(Group):
         default_text="none: the built-in composer does",
         schema=_URL_SCHEMA,
     )
-    """Without a slash at the end; `/chat/completions` comes behind it."""
+    """Without a trailing slash; `/chat/completions` is appended."""
     name: str = setting(..., "name of the model on that server", default_text="required with a URL")
     key: Annotated[SecretText, Text(SecretText.ascii)] | None = setting(None, "API key for that server", secret=True)
     timeout_s: Number = setting(
@@ -157,7 +157,7 @@ class ModelSettings(Group):
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> "ModelSettings | None":
-        """None when no model is set up. Raises InvalidSetting."""
+        """None if no model is configured. Raises InvalidSetting."""
         found: ModelSettings | None = read_group(cls, environment)
         return found
 
@@ -179,12 +179,12 @@ class ModelSettings(Group):
 
     @property
     def is_overheard(self) -> bool:
-        """Whether a key and prompts cross a network in the clear."""
+        """Whether key and prompts are sent unencrypted over a network."""
         parts = urlsplit(self.url)
         return parts.scheme == "http" and parts.hostname not in LOOPBACK
 
     def current_key(self) -> str | None:
-        """The key that is in use now: ask at each request."""
+        """Return the current key. Call for each request, since it may rotate."""
         return None if self.key is None else self.key.current
 
     def contradictions(self, given: Collection[str]) -> Iterable[str]:

@@ -1,4 +1,4 @@
-"""Rates of requests, as settings and organizations write them (contract section 8)."""
+"""Rates of requests, for settings and organizations (contract section 8)."""
 
 import math
 import re
@@ -11,14 +11,14 @@ _UNITS: Final = {"s": 1, "min": 60, "h": 3600}
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """`per_second` sustained, `burst` at once."""
+    """Sustained rate and burst."""
 
     per_second: float
     burst: int
 
     @classmethod
     def parse(cls, text: str) -> "Rate | None":
-        """From `100/s burst 200`, `30/min`, or `off` (None). Raises ValueError."""
+        """Parse `100/s burst 200`, `30/min`, or `off` (None). Raises ValueError."""
         text = text.strip().lower()
         if text == "off":
             return None
@@ -38,7 +38,7 @@ DEFAULT_RUN_RATE: Final = Rate(50, 300)
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Of an API key, a client address and a run's executor routes; None: not limited."""
+    """Rates per API key, client address and run; None: unlimited."""
 
     key: Rate | None
     address: Rate | None

@@ -1,7 +1,7 @@
 """Settings of the API process, read from the environment (docs/settings.md); `--help` prints the same.
 
-Everything is read and validated once, at start; secrets and certificates that come from files are read again when these
-change (`checklist_crds.settings.rotation`).
+Read and validated at start. Secrets and certificates in files are reloaded when they change
+(`checklist_crds.settings.rotation`).
 """
 
 import tempfile
@@ -31,8 +31,6 @@ _EVERYWHERE: Final = ("0.0.0.0", "::")  # noqa: S104 - named, not listened on
 
 
 class Settings(SharedSettings):
-    """The settings of one API process."""
-
     title = "API"
 
     namespace: str = setting(..., NAMESPACE)
@@ -52,7 +50,7 @@ class Settings(SharedSettings):
         default_text="100/s burst 200",
         schema=RATE_SCHEMA,
     )
-    """None: requests are not limited."""
+    """None: unlimited."""
     address_rate: Limit = setting(
         None,
         'rate limit per client address where no key is needed: preview, executor routes, pages; or "off"',
@@ -82,7 +80,7 @@ class Settings(SharedSettings):
     access_log: Switch = setting(False, "1 logs every request")
     app_links: AppLinks = Field(default_factory=AppLinks)
     model: ModelSettings | None = None
-    """None: the built-in composer alone makes templates from prompts."""
+    """None: only the built-in composer generates templates."""
     sign_in: SignInSettings = Field(default_factory=SignInSettings)
 
     @property
@@ -91,31 +89,32 @@ class Settings(SharedSettings):
 
     @property
     def path_prefix(self) -> str:
-        """What callers write before `/v1`: `/checklists` behind a proxy that takes it off, else nothing."""
+        """External path prefix before `/v1`: `/checklists` behind a proxy that strips it, else empty."""
         return urlsplit(self.base_url).path
 
     def run_link(self, organization: str, run_id: str) -> str:
-        """The link of a run. `organization`: the public id of the one that the run belongs to."""
+        """Return the link for the executor, which allows answering the run (contract section 6). `organization`: public
+        id of the run's organization."""
         return executor_link(self.base_url, self.server_key, organization, run_id)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> "Settings":
-        """Raises InvalidSetting."""
+        """Read the settings. Raises InvalidSetting."""
         return read(cls, environment)
 
     def contradictions(self, given: Collection[str]) -> Iterable[str]:
         yield from super().contradictions(given)
         if "CHECKLISTS_BASE_URL" not in given and self.host in _EVERYWHERE:
-            yield f"CHECKLISTS_BASE_URL is not set, but CHECKLISTS_HOST is {self.host}: links would lead nowhere"
+            yield f"CHECKLISTS_BASE_URL is not set, but CHECKLISTS_HOST is {self.host}: links would not work"
         if self.base_url.startswith("http:") and not is_loopback(self.base_url):
             wanted = [name for name in ("CHECKLISTS_OIDC_ISSUER", "CHECKLISTS_LOCAL_ACCOUNTS") if name in given]
             if wanted and (self.sign_in.oidc is not None or self.sign_in.local_accounts):
-                # Browsers keep no Secure cookie of such an address. (Whoever asks for no sign-in is only warned.)
-                yield f"{wanted[0]} is set, but CHECKLISTS_BASE_URL is not https://: nobody could stay signed in"
+                # Browsers reject Secure cookies of such a URL. (A warning suffices without sign-in settings.)
+                yield f"{wanted[0]} is set, but CHECKLISTS_BASE_URL is not https://: sessions would not work"
 
 
 def help_text() -> str:
-    """The table for `--help`."""
+    """Return the table for `--help`."""
     return table(Settings, _CLUSTER)
 
 

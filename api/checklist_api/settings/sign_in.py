@@ -1,4 +1,4 @@
-"""Settings of signing in: identity provider, local accounts, sessions."""
+"""Settings of sign-in: identity provider, local accounts, sessions."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping
@@ -31,7 +31,7 @@ Authorities = Annotated[Certificates, Text(Certificates)]
 def _issuer(text: str) -> str:
     parts = urlsplit(text)
     if parts.query or parts.fragment or parts.username or not parts.hostname:
-        raise ValueError("must be https://host, perhaps with a path")
+        raise ValueError("must be https://host, optionally with a path")
     if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(text)):
         raise ValueError("must begin with https:// (http:// only on this machine)")
     return text
@@ -40,12 +40,12 @@ def _issuer(text: str) -> str:
 def _scopes(text: str) -> str:
     scopes = " ".join(text.split())
     if "openid" not in scopes.split() or _SCOPE_FORM.fullmatch(scopes) is None:
-        raise ValueError("must be words with a space between, openid among them")
+        raise ValueError("must be words separated by spaces, including openid")
     return scopes
 
 
 def _redis_url(text: str) -> str:
-    """Says nothing of the text: it may hold a password."""
+    """Validate a URL. Errors do not repeat it, because it may contain a password."""
     try:
         parts = urlsplit(text)
         usable = parts.scheme in ("redis", "rediss") and parts.hostname and parts.port != 0
@@ -59,7 +59,7 @@ def _redis_url(text: str) -> str:
 
 
 class OidcSettings(Group):
-    """The provider, and what this service is to it."""
+    """The OpenID provider and this service's registration there."""
 
     prefix = f"{PREFIX}OIDC_"
     title = "Signing in with an OpenID provider"
@@ -89,7 +89,7 @@ class OidcSettings(Group):
 
 
 class RedisSettings(Group):
-    """Where replicas share what is not worth a write to the cluster."""
+    """The Redis for shared rate limits and sessions."""
 
     prefix = f"{PREFIX}REDIS_"
     title = "Redis"
@@ -124,7 +124,7 @@ class RedisSettings(Group):
         return urlsplit(self.url).username or None
 
     def current_password(self) -> str | None:
-        """The one in use now: ask for each connection."""
+        """Return the current password. Call for each connection, since it may rotate."""
         return self.password.current if self.password is not None else self._without_password()[1]
 
     def _without_password(self) -> tuple[Any, str | None]:
@@ -148,7 +148,7 @@ class RedisSettings(Group):
 
 
 class SignInSettings(Group):
-    """`rate`: None does not throttle attempts. `redis`: None keeps sessions in the cluster."""
+    """`rate`: None disables throttling. `redis`: None stores sessions in the cluster."""
 
     title = "Sign-in and sessions"
 
@@ -183,18 +183,18 @@ class SignInSettings(Group):
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> "SignInSettings":
-        """Raises InvalidSetting."""
+        """Read the settings. Raises InvalidSetting."""
         found: SignInSettings = read_group(cls, environment)
         return found
 
     def contradictions(self, given: Collection[str]) -> Iterable[str]:
         if self.oidc is None and not self.local_accounts:
-            yield f"{PREFIX}LOCAL_ACCOUNTS is 0 and {PREFIX}OIDC_ISSUER is not set: nobody could sign in"
+            yield f"{PREFIX}LOCAL_ACCOUNTS is 0 and {PREFIX}OIDC_ISSUER is not set: sign-in would be impossible"
         both = {f"{PREFIX}SESSION_HOURS", f"{PREFIX}SESSION_IDLE_MINUTES"} <= set(given)
         if both and self.session_idle > self.session_lifetime:
             yield f"{PREFIX}SESSION_IDLE_MINUTES is longer than {PREFIX}SESSION_HOURS"
 
 
 def keeps_secure_cookies(base_url: str) -> bool:
-    """Whether browsers keep a Secure cookie of that address: https, or this very machine."""
+    """Whether browsers accept Secure cookies of this URL: https or localhost."""
     return base_url.startswith("https:") or is_loopback(base_url)

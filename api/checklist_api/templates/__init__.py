@@ -1,1 +1,1 @@
-"""Templates and their versions: `/v1/templates`."""
+"""Templates and their versions (`/v1/templates`)."""

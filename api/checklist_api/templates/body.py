@@ -1,4 +1,4 @@
-"""Reads a template of a request, and reports all problems together."""
+"""Parses templates of requests, reporting all problems together."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from checklist_crds.templates.validation import parse_definition
 
 
 def parse_with(document: Mapping[str, Any], problems: list[Problem], *, strict: bool) -> Definition:
-    """The definition; its own problems and those that were found before are raised together."""
+    """Parse the definition; its problems are raised together with `problems`."""
     try:
         definition = parse_definition(document, strict=strict)
     except ValidationFailed as error:

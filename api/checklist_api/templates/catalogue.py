@@ -1,10 +1,10 @@
-"""Templates of all organizations by public id, kept fresh by a watch, own writes applied at once.
+"""Templates of all organizations by public id, updated by a watch and by own writes.
 
-What is held of every template is what lists show of it. Bodies are in an LRU cache of bounded size and are otherwise
-read from the cluster when they are needed: one tenant's templates would fill the memory of every replica otherwise.
+Only list rows are kept for all templates. Bodies are in a bounded LRU cache and read from the cluster on a miss, so
+that one tenant's templates cannot fill the memory of all replicas.
 
-A template that somebody named by hand (GitOps) is found by the id that is derived from its name, which only a full
-copy can tell; one that the API named is looked up in the cluster when the copy does not have it.
+Templates named with kubectl (GitOps) have ids derived from their names and are found in the cache only; those named by
+the API are looked up in the cluster on a miss.
 """
 
 import asyncio
@@ -32,17 +32,17 @@ from ..organizations.directory import Organization
 logger = logging.getLogger(__name__)
 
 _FIRST_LIST_WITHIN_S: Final = 1.0
-_LOADED_AT_ONCE: Final = 8
+_CONCURRENT_LOADS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class ListedTemplate:
-    """What lists show of a template."""
+    """A template in lists."""
 
     meta: TemplateMeta
     resource_version: int
     manager: Manager | None
-    """Who manages it besides the service (GitOps), if anything."""
+    """External manager (GitOps), if any."""
     display_name: str
     description: str
     tags: tuple[str, ...]
@@ -50,8 +50,8 @@ class ListedTemplate:
 
     @classmethod
     def of(cls, body: JsonObject) -> "ListedTemplate":
-        """From the plain object: an invalid template is listed too. Raises ValueError, KeyError or TypeError for an
-        object whose metadata cannot be read."""
+        """Parse an object without validation, so that invalid templates are listed, too. Raises ValueError, KeyError or
+        TypeError for invalid metadata."""
         spec = body["spec"]
         return cls(
             meta=TemplateMeta.of(body),
@@ -65,12 +65,12 @@ class ListedTemplate:
 
 
 class StoredTemplate:
-    """A version of a template as the cluster has it; what is made of it is made once."""
+    """A stored version of a template, with lazily derived data."""
 
     __slots__ = ("_snapshot", "_tdl", "body", "listed")
 
     def __init__(self, body: JsonObject, listed: ListedTemplate | None = None) -> None:
-        """Raises ValueError, KeyError or TypeError for an object whose metadata cannot be read."""
+        """Raises ValueError, KeyError or TypeError for invalid metadata."""
         self.listed = listed or ListedTemplate.of(body)
         self.body = _without_managed_fields(body)
         self._tdl: dict[str, Any] | None = None
@@ -85,7 +85,7 @@ class StoredTemplate:
         return self.listed.manager
 
     def tdl(self) -> dict[str, Any]:
-        """The complete TDL, or, where somebody brought an invalid one into the cluster, just what is there."""
+        """Return the complete TDL, or the definition as is if it is invalid (made with kubectl)."""
         if self._tdl is None:
             written = definition_of(self.body["spec"])
             try:
@@ -95,27 +95,25 @@ class StoredTemplate:
         return self._tdl
 
     def snapshot_in(self, namespace: str) -> Snapshot:
-        """What a run in `namespace` takes from this version. Raises TemplateNotRunnable."""
+        """Return the snapshot for a run in `namespace`. Raises TemplateNotRunnable."""
         if self._snapshot is None or self._snapshot.revision["metadata"]["namespace"] != namespace:
             self._snapshot = snapshot({**self.body, "metadata": {**self.body["metadata"], "namespace": namespace}})
         return self._snapshot
 
 
 class TemplateCatalogue:
-    """All templates of the cluster."""
-
     def __init__(self, client: KubeClient, watcher: KubeClient) -> None:
         self._client = client
         self._templates: dict[Key, ListedTemplate] = {}
         self._by_organization: dict[str, dict[str, list[ListedTemplate]]] = {}
         self._bodies: WeightedLru[Key, StoredTemplate] = WeightedLru()
         self._locks = KeyedLocks()
-        self._loading = asyncio.Semaphore(_LOADED_AT_ONCE)
+        self._loading = asyncio.Semaphore(_CONCURRENT_LOADS)
         self._absences = expiring_keys()
         self.informer = Informer(watcher, TEMPLATE, self._apply)
 
     async def get(self, organization: Organization, template_id: str) -> StoredTemplate:
-        """Raises TemplateNotFound, KubeError."""
+        """Return the template with its body. Raises TemplateNotFound, KubeError."""
         if not is_id("t", template_id):
             raise TemplateNotFound()
         found = self._find(organization, template_id)
@@ -130,14 +128,14 @@ class TemplateCatalogue:
         return loaded
 
     async def all_of(self, organization: Organization) -> list[ListedTemplate]:
-        """The newest first, the id breaks ties. Raises KubeUnavailable before the first list."""
+        """Return the templates, newest first, ties by id. Raises KubeUnavailable before the first list."""
         await self._wait_for_first_list()
         groups = self._by_organization.get(organization.name, {}).values()
         templates = [found for group in groups if (found := _at_home(organization, group)) is not None]
         return sorted(templates, key=lambda template: (template.meta.created_at, template.meta.id), reverse=True)
 
     def observe(self, body: JsonObject) -> None:
-        """Apply an own write at once. What was written is likely to be read, so its body is kept."""
+        """Apply an own write and cache its body, which is likely to be read."""
         self.informer.observe(body)
         where = key_of(body)
         listed = self._templates.get(where)
@@ -145,22 +143,22 @@ class TemplateCatalogue:
             self._keep(where, StoredTemplate(body, listed))
 
     def forget(self, template: StoredTemplate) -> None:
-        """Apply an own deletion at once."""
+        """Apply an own deletion."""
         self.informer.forget({"metadata": {"namespace": template.meta.namespace, "name": template.meta.name}})
 
     async def _load(self, listed: ListedTemplate) -> StoredTemplate | None:
-        """With its body; None: it is gone."""
+        """Load the body; None if the template is deleted."""
         where = listed.meta.namespace, listed.meta.name
         kept = self._bodies.get(where)
         if kept is not None:
             return kept
-        # One at a time for each organization: reading many large ones must not delay other organizations.
+        # One at a time per organization, so that one's large templates do not delay others.
         async with self._locks.of(listed.meta.organization), self._loading:
             kept = self._bodies.get(where)
             if kept is not None:
                 return kept
             body = await self._refresh(*where, not_older_than=listed.resource_version)
-        # The watch may have shown a newer version meanwhile, whose body is not kept; this one was the newest when read.
+        # The watch may have brought a newer version, whose body is not cached; this one was the newest when read.
         return self._bodies.get(where) or (None if body is None else StoredTemplate(body))
 
     def _keep(self, where: Key, template: StoredTemplate) -> None:
@@ -181,8 +179,8 @@ class TemplateCatalogue:
         return found
 
     async def _refresh(self, namespace: str, name: str, *, not_older_than: int | None = None) -> JsonObject | None:
-        """As etcd has it; with a version, as the API server remembers it: a large template, which it would have to
-        decode and to compare with the schema, costs it a sixth then."""
+        """Read the template from etcd or, with `not_older_than`, from the API server's watch cache, which costs it a
+        sixth for large templates."""
         version = None if not_older_than is None else str(not_older_than)
         try:
             body = await self._client.get(TEMPLATE, name, namespace, not_older_than=version)
@@ -213,7 +211,7 @@ class TemplateCatalogue:
             self._bodies.discard(where)
             logger.warning("template.unreadable", extra={"template": where[1], "reason": repr(error)})
             return
-        if where in self._bodies:  # it is in use, and most changes are those of a status
+        if where in self._bodies:  # in use; most changes are of the status
             self._keep(where, StoredTemplate(body, template))
         meta = template.meta
         self._templates[where] = template
@@ -222,7 +220,7 @@ class TemplateCatalogue:
 
 
 def _at_home(organization: Organization, group: list[ListedTemplate]) -> ListedTemplate | None:
-    """The one that belongs to the organization; its own namespace comes before the installation's."""
+    """Return the organization's template, preferring its own namespace to the installation's."""
     for namespace in organization.namespaces:
         for template in group:
             if template.meta.namespace == namespace:

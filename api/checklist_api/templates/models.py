@@ -1,4 +1,4 @@
-"""Answers of templates. The TDL itself is `checklist_crds.resources.template_definition`."""
+"""Responses of templates. The TDL is `checklist_crds.resources.template_definition`."""
 
 from typing import Literal, Self
 
@@ -13,13 +13,13 @@ from .versions import ListedVersion
 
 
 class Template(Definition):
-    """A stored template: the TDL with what the service adds."""
+    """A stored template: the TDL with the fields of the service."""
 
     id: TemplateId = Field(description="Assigned by the service.")
-    v: Version = Field(description="1 on create, one more with every PATCH.")
-    org_id: OrganizationId = Field(description="The organization that owns it.")
-    created_at: Moment = Field(description="When it was made.")
-    updated_at: Moment = Field(description="When it was last changed.")
+    v: Version = Field(description="1 on create, incremented by every PATCH.")
+    org_id: OrganizationId = Field(description="The owning organization.")
+    created_at: Moment = Field(description="Time of creation.")
+    updated_at: Moment = Field(description="Time of the last change.")
 
 
 class TemplateSummary(Shape):
@@ -53,22 +53,22 @@ class TemplateList(Shape):
 
 
 class ChangedBy(Shape):
-    """Who made a version."""
+    """The author of a version."""
 
     kind: Literal["member", "api_key", "system"]
-    id: str | None = Field(description="u-<uuid> of the member, or the name of the key's object.")
-    name: str = Field(description="The member's name, or what the key is for, at that time.")
+    id: str | None = Field(description="Id of the member (u-<uuid>), or name of the key's object.")
+    name: str = Field(description="Name of the member or key at that time.")
 
 
 class TemplateVersion(Shape):
-    """A version of a template: the current one, or an earlier one that is kept."""
+    """A version of a template."""
 
     v: Version
     name: str
     step_count: Count
     created_at: Moment
     current: bool
-    changed_by: ChangedBy | None = Field(description="Who made it, where that is known: `kubectl` leaves no name.")
+    changed_by: ChangedBy | None = Field(description="Author of the version; null if unknown (kubectl).")
 
     @classmethod
     def of(cls, version: ListedVersion) -> Self:

@@ -35,9 +35,9 @@ from ..http.request_body import missing_fields
 from . import examples, models
 
 _TEMPLATES: Final = "Templates"
-_STRICT: Final = query("strict", {"type": "boolean", "default": False}, "true refuses fields that TDL does not know.")
+_STRICT: Final = query("strict", {"type": "boolean", "default": False}, "true: refuse unknown fields.")
 _IF_MATCH: Final = header(
-    "If-Match", {"type": "string"}, "The version that may be changed, in quotes; another one is refused.", '"1"'
+    "If-Match", {"type": "string"}, "Expected version in quotes; the request is refused for another one.", '"1"'
 )
 _BAD_STRICT: Final = invalid_parameter("strict", "must be true or false")
 _BAD_TDL: Final = ValidationFailed(
@@ -53,13 +53,13 @@ _TOO_LARGE: Final = limit_reached(LimitName.TEMPLATE_BYTES, limit=67_108_864, us
 _LOCALE: Final = query(
     "locale",
     {"type": "string", "enum": list(LOCALES)},
-    "Language of the template where the prompt does not tell it better. The writer's own words are never translated.",
+    "Default language, if the prompt does not determine it. The prompt's words are never translated.",
     "en",
 )
 _EXPLAIN: Final = query(
     "explain",
     {"type": "boolean", "default": False},
-    "true answers with the template and, for each step, the part of the prompt that it came from.",
+    "true: return the template and, for each step, its source in the prompt.",
 )
 _BAD_LOCALE: Final = invalid_parameter("locale", f"must be one of {', '.join(LOCALES)}")
 GENERATE_TEMPLATE: Final = Operation(
@@ -68,15 +68,15 @@ GENERATE_TEMPLATE: Final = Operation(
     "Generate a template from a prompt",
     Reply(
         200,
-        "A TDL object that POST /v1/templates takes unchanged. It is not stored. With `explain=true` it is in "
-        "`template`, beside what it was made of.",
+        "A TDL object that POST /v1/templates accepts unchanged. It is not stored. With `explain=true` it is in "
+        "`template`, with the sources of its steps.",
         GeneratedTemplate,
         {"kitchen": examples.TDL, "explained": examples.EXPLAINED},
         {"X-Generated-By": "composer"},
     ),
-    "The built-in composer makes it, without any account elsewhere: the same prompt, the same template. Where the "
-    "service is set up with a language model, that makes it, and the composer when the model does not. Nothing is "
-    "stored or logged of the prompt and of the template.",
+    "The built-in composer generates it without external services; the same prompt gives the same template. If the "
+    "service is configured with a language model, the model generates it, with the composer as a fallback. Neither "
+    "prompt nor template is stored or logged.",
     parameters=(_LOCALE, _EXPLAIN),
     body=Body(GenerateRequest, examples.PROMPTS),
     errors=(
@@ -93,7 +93,7 @@ GENERATE_TEMPLATE: Final = Operation(
             "The library has no checklist for this job. List what is to be checked, or name another job.",
             details=[problem("prompt", "closest_job", "Forklift pre-use check")],
         ),
-        ModelFailed(details=[problem("", "model_timeout", "It was not done in time.")]),
+        ModelFailed(details=[problem("", "model_timeout", "The model timed out.")]),
     ),
 )
 TEMPLATE_OPERATIONS: Final = tagged(
@@ -110,7 +110,7 @@ TEMPLATE_OPERATIONS: Final = tagged(
             {"created": examples.TEMPLATE},
             {"ETag": '"1"', "Location": f"/v1/templates/{TEMPLATE_ID}", "Idempotency-Replayed": "true"},
         ),
-        "The service assigns `id`, `v` and `org_id`; they must not be sent. Fields left out get their defaults.",
+        "The service assigns `id`, `v` and `org_id`; they must not be sent. Absent fields get their defaults.",
         parameters=(_STRICT, IDEMPOTENCY_KEY),
         body=Body(Definition, {"kitchen": examples.TEMPLATE_REQUEST}),
         errors=(_MISSING_SECTIONS, _BAD_STRICT, _BAD_TDL, _TOO_MANY, *COUNTED_KEY_ERRORS),
@@ -147,8 +147,8 @@ TEMPLATE_OPERATIONS: Final = tagged(
             {"ETag": '"2"'},
         ),
         "A merge patch (RFC 7396): only included fields change, null restores a default, `settings` and `execution` "
-        "merge, arrays are replaced whole. Every accepted patch adds 1 to `v`, an empty one too. Runs that were "
-        "dispatched keep their snapshot.",
+        "are merged, arrays are replaced. Every accepted patch, even an empty one, increments `v`. Dispatched runs "
+        "keep their snapshot.",
         parameters=(_STRICT, _IF_MATCH),
         body=Body(Definition, {"rename": examples.PATCH_REQUEST}, partial=True),
         errors=(TemplateNotFound(), _BAD_STRICT, _BAD_TDL, _TOO_LARGE, VersionConflict()),
@@ -157,7 +157,7 @@ TEMPLATE_OPERATIONS: Final = tagged(
         "delete /v1/templates/{template_id}",
         "deleteTemplate",
         "Delete a template",
-        Reply(204, "Deleted. Runs that were dispatched keep their snapshot."),
+        Reply(204, "Deleted. Dispatched runs keep their snapshot."),
         errors=(TemplateNotFound(),),
     ),
     Operation(
@@ -166,11 +166,11 @@ TEMPLATE_OPERATIONS: Final = tagged(
         "List versions of a template",
         Reply(
             200,
-            "The current version and the earlier ones that are kept, newest first.",
+            "The current version and kept earlier ones, newest first.",
             models.TemplateVersionList,
             {"one version": {"data": [examples.TEMPLATE_VERSION], "pagination": PAGINATION}},
         ),
-        "The newest 50 versions are kept, and all that runs were made of.",
+        "The newest 50 versions are kept, and all versions that runs use.",
         parameters=PAGES,
         errors=(TemplateNotFound(), BAD_PAGE),
     ),
@@ -180,7 +180,7 @@ TEMPLATE_OPERATIONS: Final = tagged(
         "Read a version of a template",
         Reply(
             200,
-            "The complete TDL object as it was in that version; `updated_at` is when that was made.",
+            "The complete TDL object of that version; `updated_at` is its time.",
             models.Template,
             {"kitchen": examples.TEMPLATE},
             {"ETag": '"1"'},

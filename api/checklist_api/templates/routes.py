@@ -56,11 +56,11 @@ class TemplateRoutes:
         router.add_get("/v1/templates/{template_id}/versions/{version}", owner(self.version))
 
     def view(self, template: StoredTemplate, organization: Organization) -> dict[str, Any]:
-        """The template as answers show it."""
+        """Render a template."""
         return _view(template, organization, template.meta.version, template.tdl(), template.meta.updated_at)
 
     def summary(self, template: ListedTemplate) -> dict[str, Any]:
-        """The template as the list shows it."""
+        """Render a template in a list."""
         return TemplateSummary.of(template).model_dump()
 
     def answer(
@@ -121,7 +121,7 @@ class TemplateRoutes:
         return web.Response(status=204)
 
     async def versions(self, request: web.Request, caller: Caller) -> web.Response:
-        """The version that is current, and the earlier ones that are kept."""
+        """Return the current version and kept earlier ones."""
         page, organization = requested_page(request), caller.organization
         template = await self._catalogue.get(organization, request.match_info["template_id"])
         versions = await self._versions.all_of(template, organization)
@@ -129,7 +129,7 @@ class TemplateRoutes:
         return json_response(TemplateVersionList(data=shown, pagination=page.of(len(versions))))
 
     async def version(self, request: web.Request, caller: Caller) -> web.Response:
-        """The template as it was in that version."""
+        """Return a version of the template."""
         organization = caller.organization
         template = await self._catalogue.get(organization, request.match_info["template_id"])
         version = await self._versions.get(template, organization, request.match_info["version"])
@@ -137,8 +137,8 @@ class TemplateRoutes:
         return json_response(shown, headers={"ETag": f'"{version.number}"'})
 
     async def generate(self, request: web.Request, caller: Caller) -> web.Response:
-        """Answers with a definition that create takes unchanged; it is stored nowhere."""
-        # `Accept-Language` is about the caller's program: the prompt says better which language its writer reads.
+        """Generate a definition that create accepts unchanged; it is not stored."""
+        # `Accept-Language` describes the calling program, not the author of the prompt.
         body, locale = await read_json_object(request), one_of(request, "locale", LOCALES)
         explain = one_of(request, "explain", ("true", "false")) == "true"
         wanted = GenerateRequest.read(body)
@@ -150,7 +150,7 @@ class TemplateRoutes:
 
 
 def _require_whole(written: Mapping[str, Any], problems: Sequence[Problem], *, strict: bool) -> None:
-    """Raises MissingField, with all else that is wrong."""
+    """Raises MissingField with all other problems."""
     missing = [name for name in ("name", "sections") if name not in written]
     if missing:
         others = [each for each in definition_problems(written, strict=strict) if each.path not in missing]
@@ -165,7 +165,7 @@ def _is_strict(request: web.Request) -> bool:
 
 
 def requested_versions(request: web.Request) -> frozenset[int] | None:
-    """The versions of If-Match (RFC 9110, section 13.1.1: strong comparison); None is any. Raises InvalidParameter."""
+    """Parse If-Match (RFC 9110 section 13.1.1, strong comparison); None accepts any. Raises InvalidParameter."""
     text = ", ".join(request.headers.getall("If-Match", []))
     if not text or text.strip() == "*":
         return None
@@ -177,7 +177,7 @@ def requested_versions(request: web.Request) -> frozenset[int] | None:
 def _view(
     template: StoredTemplate, organization: Organization, version: int, tdl: Mapping[str, Any], made_at: datetime
 ) -> dict[str, Any]:
-    """The complete TDL object (specification, "Template") as it is, or was, in `version`."""
+    """Render the complete TDL object (specification, "Template") of `version`."""
     return {
         "id": template.meta.id,
         "v": version,

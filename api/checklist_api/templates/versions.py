@@ -1,7 +1,7 @@
-"""Versions of a template: the current one in the Template itself, earlier ones as TemplateRevisions.
+"""Versions of a template: the current one in the Template, earlier ones as TemplateRevisions.
 
-A revision is written before its version is replaced, by whoever replaces it: the API before a PATCH, the operator when
-it sees what kubectl made. The newest are kept, and all that runs were made of.
+A revision is written before its version is replaced: by the API before a PATCH, by the operator after a kubectl change.
+The newest ones are kept, and all that runs use.
 """
 
 import contextlib
@@ -33,25 +33,25 @@ _LONGEST_NUMBER: Final = 9
 
 @dataclass(frozen=True, slots=True)
 class ListedVersion:
-    """One version of a template, as the list shows it."""
+    """A version in lists."""
 
     number: int
     name: str
     step_count: int
     made_at: datetime
     change: TemplateChange | None
-    """Who made it, where that is known."""
+    """Author, if known."""
     is_current: bool
 
 
 @dataclass(frozen=True, slots=True)
 class TemplateVersion:
-    """One version of a template, with its content."""
+    """A version with its content."""
 
     number: int
     made_at: datetime
     definition: Mapping[str, Any]
-    """As it is stored: the complete TDL, unless somebody brought an invalid one into the cluster."""
+    """As stored: the complete TDL, unless it is invalid (made with kubectl)."""
 
     def tdl(self) -> dict[str, Any]:
         try:
@@ -61,14 +61,14 @@ class TemplateVersion:
 
 
 class TemplateVersions:
-    """Reads and keeps versions. All methods raise KubeError."""
+    """Reads and writes versions. All methods raise KubeError."""
 
     def __init__(self, client: KubeClient, limits: Limits) -> None:
         self._client = client
         self._limits = limits
 
     async def all_of(self, template: StoredTemplate, organization: Organization) -> list[ListedVersion]:
-        """The newest first."""
+        """Return all versions, newest first."""
         found: dict[int, ListedVersion] = {}
         async for body in self._earlier(template, organization):
             metadata, spec = body["metadata"], body["spec"]
@@ -82,7 +82,7 @@ class TemplateVersions:
         return [current, *(found[number] for number in sorted(found, reverse=True))]
 
     async def get(self, template: StoredTemplate, organization: Organization, number: str) -> TemplateVersion:
-        """Raises TemplateVersionNotFound."""
+        """Return a version. Raises TemplateVersionNotFound."""
         if not (number.isascii() and number.isdigit() and len(number) <= _LONGEST_NUMBER):
             raise TemplateVersionNotFound()
         meta = template.meta
@@ -98,11 +98,10 @@ class TemplateVersions:
         return found
 
     async def require_room(self, template: JsonObject, organization: Organization) -> None:
-        """Raises LimitReached when one version more than the cap would be kept if this one were replaced.
+        """Check the limit of kept versions before a replacement. Raises LimitReached.
 
-        It is exact without a reservation: a revision is kept before its version is replaced, under a name that is that
-        of this version and content, and the replacement is conditional on what was read. So of all who replace this
-        version at once one succeeds, and all of them keep the same revision.
+        It is exact without a reservation: the revision's name is derived from version and content, and the replacement
+        is a compare-and-swap. Of concurrent replacements one succeeds, and all write the same revision.
         """
         meta, own = TemplateMeta.of(template), revision_of(template)["metadata"]["name"]
         selector, kept = f"spec.templateId={meta.id}", set[str]()
@@ -114,13 +113,13 @@ class TemplateVersions:
             raise limit_reached(LimitName.VERSIONS, limit=limit, used=len(kept))
 
     async def keep(self, template: JsonObject) -> None:
-        """Sees to it that the version that a Template object holds outlives its replacement."""
+        """Write the revision of the current version, before it is replaced."""
         revision = revision_of(template)
         try:
             with contextlib.suppress(KubeAlreadyExists):
                 await self._client.create(TEMPLATE_REVISION, revision, revision["metadata"]["namespace"])
         except KubeInvalid as error:
-            # Brought into the cluster before its rules were; it cannot be kept, and must not stand in the way.
+            # Applied before the current validation rules; it cannot be kept but may be replaced.
             logger.warning(
                 "template.version_not_kept", extra={"revision": revision["metadata"]["name"], "reason": error.message}
             )
@@ -128,8 +127,8 @@ class TemplateVersions:
     async def _earlier(
         self, template: StoredTemplate, organization: Organization, also: str = ""
     ) -> AsyncIterator[JsonObject]:
-        """Revisions of earlier versions, a page at a time, because each may be large. Where a template was re-created
-        under its name there may be two of a number, of which the later one counts."""
+        """Yield revisions of earlier versions, page by page since they may be large. A recreated template may have two
+        of a number; the later one counts."""
         selector = f"spec.templateId={template.meta.id}{also}"
         for namespace in organization.namespaces:
             async for page, _ in self._client.pages(TEMPLATE_REVISION, namespace, field_selector=selector):

@@ -1,4 +1,4 @@
-"""Creates, patches, restores and deletes templates; every accepted write is a version."""
+"""Creates, patches, restores and deletes templates. Every accepted write creates a version."""
 
 import contextlib
 import logging
@@ -47,7 +47,7 @@ ASSIGNED: Final = (*ASSIGNED_ON_CREATE, "created_at", "updated_at")
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """A template as its first answer shows it."""
+    """A template as in the first response."""
 
     template: StoredTemplate
     replayed: bool
@@ -68,7 +68,7 @@ class TemplateWriter:
     async def create(
         self, organization: Organization, definition: Definition, claim: Claim | None, act: Act
     ) -> Created:
-        """Raises ValidationFailed, IdempotencyKeyReused, LimitReached, ResourceDeleted."""
+        """Create a template. Raises ValidationFailed, IdempotencyKeyReused, LimitReached, ResourceDeleted."""
         if claim is not None:
             first = await self._idempotency.first(TEMPLATE, claim, organization)
             if first is not None:
@@ -100,7 +100,7 @@ class TemplateWriter:
             if claim is None:
                 raise
             await act.failed("created_before")
-            first = await self._idempotency.made_before(TEMPLATE, (name, organization.home))
+            first = await self._idempotency.get_existing(TEMPLATE, (name, organization.home))
             require_same_payload(first, claim)
             return self._replayed(first, definition)
         self._catalogue.observe(stored)
@@ -109,7 +109,7 @@ class TemplateWriter:
         return Created(StoredTemplate(stored), replayed=False)
 
     def _replayed(self, first: JsonObject, definition: Definition) -> Created:
-        """The template is in the next list of this replica, also when another replica created it."""
+        """Add the template to lists of this replica, since another one may have created it."""
         self._catalogue.observe(first)
         return Created(_first_answer(first, definition), replayed=True)
 
@@ -123,9 +123,9 @@ class TemplateWriter:
         strict: bool,
         act: Act,
     ) -> StoredTemplate:
-        """RFC 7396 on the newest version. Raises TemplateNotFound, VersionConflict, ValidationFailed, TemplateManaged.
+        """Apply a merge patch (RFC 7396). Raises TemplateNotFound, VersionConflict, ValidationFailed, TemplateManaged.
 
-        `versions`: the only ones that may be changed (If-Match); None is any.
+        `versions`: the expected versions (If-Match); None accepts any.
         """
         wanted = {name: value for name, value in patch.items() if name not in ASSIGNED}
         problems = [
@@ -137,7 +137,7 @@ class TemplateWriter:
         def merged(current: Mapping[str, Any]) -> Definition:
             return parse_with(merge_patch.apply(current, wanted), problems, strict=strict)
 
-        # What else a body holds is ignored, and nothing that anybody writes gets into the trail.
+        # Only known field names are recorded in the audit trail.
         fields = ", ".join(sorted(wanted.keys() & Definition.model_fields.keys()))
         return await self._replace(
             organization, template_id, merged, "template.updated", {"fields": fields}, versions=versions, act=act
@@ -152,7 +152,7 @@ class TemplateWriter:
         versions: frozenset[int] | None,
         act: Act,
     ) -> StoredTemplate:
-        """A new version with the content of version `number`.
+        """Create a version with the content of version `number`.
 
         Raises TemplateNotFound, TemplateVersionNotFound, VersionConflict, ValidationFailed, TemplateManaged.
         """
@@ -171,7 +171,7 @@ class TemplateWriter:
         )
 
     async def delete(self, organization: Organization, template_id: str, act: Act) -> None:
-        """Raises TemplateNotFound, TemplateManaged."""
+        """Delete a template. Raises TemplateNotFound, TemplateManaged."""
         template = await self._catalogue.get(organization, template_id)
         meta = template.meta
         _require_unmanaged(await self._read(organization, template), act)
@@ -195,16 +195,16 @@ class TemplateWriter:
         versions: frozenset[int] | None,
         act: Act,
     ) -> StoredTemplate:
-        """The newest version is kept, then replaced by what `change` makes of its definition."""
+        """Keep the current version, then replace it by `change` of its definition."""
         known = await self._catalogue.get(organization, template_id)
 
         async def attempt() -> JsonObject:
             current = await self._read(organization, known)
             meta = TemplateMeta.of(current)
             if versions is not None and meta.version not in versions:
-                # The answer to a conflict shows the current version.
+                # Lists then show the current version.
                 self._catalogue.observe(current)
-                raise VersionConflict(f"The template has version {meta.version}, which If-Match does not name.")
+                raise VersionConflict(f"If-Match does not match the current version {meta.version}.")
             _require_unmanaged(current, act)
             definition = change(definition_of(current["spec"]))
             revised = self._revised(current, definition, TemplateChange.by(act.actor, meta.version + 1))
@@ -230,14 +230,14 @@ class TemplateWriter:
     def _room_to_replace(
         self, current: JsonObject, revised: JsonObject, organization: Organization
     ) -> contextlib.AbstractAsyncContextManager[None]:
-        """None is needed where the template does not grow: it is replaced only if it is as it was read."""
+        """Reserve room if the template grows; otherwise none is needed, because the write is conditional."""
         meta, size = TemplateMeta.of(current), counted_size(revised["metadata"])
         if size <= counted_size(current["metadata"]):
             return contextlib.nullcontext()
         return self._limits.room(organization.name, Counted.TEMPLATE, meta.name, meta.namespace, size=size)
 
     async def _read(self, organization: Organization, template: StoredTemplate) -> JsonObject:
-        """As it is in the cluster now. Raises TemplateNotFound."""
+        """Read the template from the cluster. Raises TemplateNotFound."""
         try:
             current = await self._client.get(TEMPLATE, template.meta.name, template.meta.namespace)
         except KubeNotFound:
@@ -249,7 +249,7 @@ class TemplateWriter:
 
     def _revised(self, current: JsonObject, definition: Definition, change: TemplateChange) -> JsonObject:
         spec, metadata = current["spec"], current["metadata"]
-        # Kubernetes counts a generation only where the spec changes, so this changes whatever else does.
+        # The generation must increase, but Kubernetes increments it for changes of the spec only.
         now, before = self._clock(), spec.get("revisedAt")
         if before is not None:
             now = max(now, parse_timestamp(before) + timedelta(milliseconds=1))
@@ -268,7 +268,7 @@ class TemplateWriter:
 
 
 def _first_answer(body: JsonObject, definition: Definition) -> StoredTemplate:
-    """The template as it was when it was made, whatever was done to it since: the payload is the same one."""
+    """Reconstruct the template as of its creation, from the same payload."""
     metadata = {**body["metadata"], "generation": 1}
     spec = {**definition.to_tdl(), "organizationRef": body["spec"]["organizationRef"]}
     return StoredTemplate({**body, "metadata": metadata, "spec": spec})
@@ -279,7 +279,7 @@ def _refused(error: KubeInvalid) -> ValidationFailed:
 
 
 def _require_unmanaged(template: JsonObject, act: Act) -> None:
-    """Refuses changes by people to what GitOps manages; a program with an API key may be GitOps itself."""
+    """Refuse changes by members to a template managed by GitOps; an API key may be used by GitOps itself."""
     if act.actor.kind is not ActorKind.MEMBER:
         return
     manager = manager_of(template["metadata"])

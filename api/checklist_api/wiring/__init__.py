@@ -1,1 +1,1 @@
-"""Builds everything and hands it to its users. Only `app` imports it."""
+"""Creates and connects all objects. Only `app` imports it."""

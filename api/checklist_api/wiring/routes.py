@@ -1,4 +1,4 @@
-"""Builds every route with exactly what it uses."""
+"""Creates all routes with their dependencies."""
 
 from typing import TypeVar
 
@@ -45,7 +45,7 @@ from ..runs.usage import UsageRoutes
 from ..templates.routes import TemplateRoutes
 from .services import Services
 
-# The dashboard's handlers of these subjects are those of the REST API, with some answers extended.
+# The dashboard's handlers extend those of the REST API.
 _Templates = TypeVar("_Templates", bound=TemplateRoutes)
 _Runs = TypeVar("_Runs", bound=RunRoutes)
 _Exports = TypeVar("_Exports", bound=ExportRoutes)
@@ -53,7 +53,6 @@ _Deliveries = TypeVar("_Deliveries", bound=DeliveryRoutes)
 
 
 def add_routes(router: web.UrlDispatcher, services: Services) -> None:
-    """All of them."""
     health.add_routes(router, checks=services.checks, notes=services.notes, metrics=services.metrics)
     _add_owner_routes(router, services)
     _add_executor_routes(router, services)
@@ -127,7 +126,7 @@ def _add_sign_in_routes(router: web.UrlDispatcher, services: Services) -> None:
 
 
 def dashboard_table(services: Services) -> list[Route]:
-    """All routes below an organization, each with the role that it needs."""
+    """Return all routes below an organization with their roles."""
     settings, runs, clock = services.settings, services.run_access, services.clock
     parts = (
         _templates(DashboardTemplateRoutes, services),

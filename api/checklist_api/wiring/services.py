@@ -1,4 +1,4 @@
-"""Builds, starts and closes the parts of one API process."""
+"""Creates, starts and closes the objects of one API process."""
 
 import asyncio
 import contextlib
@@ -76,13 +76,13 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _PHOTO_S = 10.0
-"""Processor time that one photo may take."""
-_CANCELLED_AGAIN_AFTER_S = 1.0
-_CLOSED_WITHIN_S = 10.0
+"""CPU time limit of one photo."""
+_CANCEL_RETRY_S = 1.0
+_CLOSE_TIMEOUT_S = 10.0
 
 
 class Services:
-    """Handle for the life of the parts. `routes` hands each route what it uses; nothing else gets the whole."""
+    """Owns all objects of the process. `routes` passes each route only what it uses."""
 
     def __init__(
         self,
@@ -92,17 +92,17 @@ class Services:
         clock: Clock = utc_now,
         limiter: RateLimiter | None = None,
     ) -> None:
-        """Builds the parts; nothing runs yet. To be called in the event loop that will serve. Raises InvalidSetting."""
+        """Create the objects without starting them, in the serving event loop. Raises InvalidSetting."""
         self.settings = settings
         self.clock = clock
         self._tasks: list[asyncio.Task[None]] = []
-        # First, since they may refuse, and nothing is open yet.
+        # First, because they may raise, before anything is opened.
         self.photo_store, archive_store = _photo_store(settings), _archive_store(settings)
         self.metrics = Metrics()
         self.seals = RunSeals(settings.server_key)
         spaces = settings.watch_namespaces
         self.client = GuardedKubeClient(connection, self.metrics, namespaces=spaces, check=self.seals.check)
-        # For lists and watches: they may take longer than a request can wait.
+        # For lists and watches, which may take longer than requests.
         self.watcher = KubeClient(connection, namespaces=spaces, check=self.seals.check)
         self.tracing = tracing_to(settings.otlp_endpoint, service="checklist-dispatch-api")
         self.rotation = Rotation(settings.files, self.metrics.setting_is_stale)
@@ -113,7 +113,7 @@ class Services:
         self._build_dashboard()
 
     def _build_callers(self, limiter: RateLimiter | None) -> None:
-        """Who may call, and how often. `shared_limits` is None where rate limits are this process's own."""
+        """Authentication and rate limits. `shared_limits`: None if rate limits are local."""
         settings, client, watcher, clock = self.settings, self.client, self.watcher, self.clock
         self.organizations = OrganizationDirectory(client, watcher, settings.namespace)
         self.keys = KeyDirectory(client, watcher, settings.namespace)
@@ -134,13 +134,13 @@ class Services:
         self.audit = AuditTrail(client, self.audit_index, clock, trusted_proxies=settings.trusted_proxies)
 
     def _build_reading(self, parts: ArchiveParts) -> None:
-        """Runs, templates and deliveries as they are in the cluster and the archive."""
+        """Indexes and readers of runs, templates and deliveries."""
         client, watcher, clock = self.client, self.watcher, self.clock
         self.index = RunIndex(watcher)
         self.archive = ArchiveIndex(parts, self.index, self.metrics)
         self.archived = ArchivedRuns(self.archive, parts, self.index, self.metrics)
         self.deliveries = DeliveryIndex(watcher, clock)
-        self.index.also_tell(self.deliveries.learn_run)
+        self.index.add_handler(self.deliveries.apply_run)
         self.replays = ReplayDirectory(client, watcher)
         self.templates = TemplateCatalogue(client, watcher)
         self.template_versions = TemplateVersions(client, self.settings.caps.limits)
@@ -214,7 +214,7 @@ class Services:
         self.press = PdfPress(self.photo_store, self.uploads.path)
 
     def _build_dashboard(self) -> None:
-        """`oidc` is None where no provider is set up."""
+        """The dashboard. `oidc`: None without a provider."""
         settings, client, watcher, clock = self.settings, self.client, self.watcher, self.clock
         self.sessions = _sessions(settings, client, watcher)
         passwords = Passwords()
@@ -294,7 +294,7 @@ class Services:
         return informers
 
     def checks(self) -> list[Check]:
-        """Readiness: everything is read, and the cluster answers."""
+        """Return the readiness checks: everything is listed, and the cluster is up."""
         return [
             *(
                 Check(name, None if informer.synced.is_set() else f"{name} are not read yet")
@@ -305,7 +305,7 @@ class Services:
         ]
 
     def notes(self) -> list[str]:
-        """Warnings that do not affect readiness."""
+        """Return warnings that do not affect readiness."""
         note = self.shared_limits.note if self.shared_limits is not None else None
         found = (note, self.archive.note)
         return [*(note for note in found if note is not None), *self.rotation.notes]
@@ -314,22 +314,22 @@ class Services:
         if self.shared_limits is not None:
             self.shared_limits.start()
         await self.photo_intake.start()
-        self.index.archive.keep_below(self.uploads.path)
+        self.index.archive.store_in(self.uploads.path)
         for name, informer in self.informers.items():
             watching = self._watch_runs() if informer is self.index.informer else informer.run()
             self._tasks.append(asyncio.create_task(watching, name=f"watch {name}"))
-        self._tasks.append(asyncio.create_task(self.archive.run(), name="follow the archive"))
-        self._tasks.append(asyncio.create_task(self.client.watch_over(), name="watch over the cluster"))
+        self._tasks.append(asyncio.create_task(self.archive.run(), name="refresh the archive"))
+        self._tasks.append(asyncio.create_task(self.client.keep_probing(), name="probe the cluster"))
         self._tasks.append(asyncio.create_task(self.rotation.run(), name="read changed files of settings"))
-        self._tasks.append(asyncio.create_task(self.generator.warm_up(), name="warm the composer up"))
+        self._tasks.append(asyncio.create_task(self.generator.warm_up(), name="warm up the composer"))
         if not isinstance(self.sessions, ClusterSessions):
-            asking = revalidate_by_polling(self.live, self.sessions.are_there)
-            self._tasks.append(asyncio.create_task(asking, name="ask for the sessions of open streams"))
+            polling = revalidate_by_polling(self.live, self.sessions.all_exist)
+            self._tasks.append(asyncio.create_task(polling, name="poll the sessions of event streams"))
         for task in self._tasks:
             task.add_done_callback(_log_task_failure)
 
     async def _watch_runs(self) -> None:
-        """Until cancelled. They are shown when it is known which of them have to be sealed."""
+        """Watch runs after the seal records are known, which decide whether a run is valid."""
         await wait_for_records(self.watcher, self.settings.namespace, self.seals)
         await self.index.informer.run()
 
@@ -349,7 +349,7 @@ class Services:
         self._tasks.clear()
         for connections in (self.client, self.watcher):
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_CLOSED_WITHIN_S):
+                async with asyncio.timeout(_CLOSE_TIMEOUT_S):
                     await connections.close()
         self.index.close()
         self.deliveries.close()
@@ -391,19 +391,19 @@ def _shared_limits(settings: Settings, metrics: Metrics) -> "RedisRateLimiter | 
 def _oidc(settings: Settings, clock: Clock) -> "Oidc | None":
     if settings.sign_in.oidc is None:
         return None
-    # What knows the protocol takes a tenth of a second and some megabytes, and most installations have no need of it.
+    # Imported only if needed: it takes 0.1 s and some megabytes.
     from ..dashboard.oidc.flow import Oidc
 
     return Oidc(settings.sign_in.oidc, settings.base_url, clock)
 
 
 async def _end(tasks: Collection[asyncio.Task[None]]) -> None:
-    """Cancel tasks until they have ended: a cancellation is lost when the awaited operation ends at that moment."""
+    """Cancel tasks repeatedly: a cancellation is lost if the awaited operation completes at the same time."""
     pending = set(tasks)
     while pending:
         for task in pending:
             task.cancel()
-        _, pending = await asyncio.wait(pending, timeout=_CANCELLED_AGAIN_AFTER_S)
+        _, pending = await asyncio.wait(pending, timeout=_CANCEL_RETRY_S)
 
 
 def _log_task_failure(task: asyncio.Task[None]) -> None:

@@ -1,4 +1,4 @@
-/** Most characters of what people say of themselves. */
+/** Maximum lengths of personal data, in characters. */
 
 export const MAX_NAME = 200;
 export const MAX_EMAIL = 254;

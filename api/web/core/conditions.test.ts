@@ -1,9 +1,9 @@
-/** What the vectors cannot say: what is told to the person, and what a run of any size costs. */
+/** Cases outside the test vectors: messages, and the cost of large runs. */
 
 import { describe, expect, it } from "vitest";
 
 import vectors from "../../../tests/vectors/executor.json";
-import { gapOf, photoBounds, standing, stepsOf, type AnswerLike, type Step, type Template } from ".";
+import { gapOf, photoBounds, evaluate, stepsOf, type AnswerLike, type Step, type Template } from ".";
 
 const checklists = vectors.checklists as unknown as Readonly<Record<string, Template>>;
 
@@ -17,19 +17,19 @@ function answer(value: AnswerLike["value"], photos = 0, geo: unknown = null): An
   return { value, photos: { length: photos }, geo };
 }
 
-describe("what a step lacks", () => {
+describe("what is missing in a step", () => {
   it("is an answer, before there is any", () => {
     expect(gapOf(stepOf("evidence", "s-damage"), undefined)).toEqual({ path: "value", code: "required" });
   });
 
-  it("is so many photos more", () => {
+  it("is a number of photos", () => {
     const damage = stepOf("evidence", "s-damage");
     expect(gapOf(damage, answer("cracked"))).toEqual({ path: "photo", code: "too_few", params: { count: 2 } });
     expect(gapOf(damage, answer("cracked", 1))).toEqual({ path: "photo", code: "too_few", params: { count: 1 } });
     expect(gapOf(damage, answer("cracked", 2))).toBeNull();
   });
 
-  it("is at least one photo where photos are the answer, whatever the minimum says", () => {
+  it("is at least one photo in a photo step, for any minimum", () => {
     const step = stepOf("evidence", "s-photos-from-zero");
     expect(photoBounds(step)).toEqual({ min: 1, max: 1 });
     expect(gapOf(step, undefined)).toEqual({ path: "photo", code: "too_few", params: { count: 1 } });
@@ -43,7 +43,7 @@ describe("what a step lacks", () => {
 });
 
 describe("a checklist of 500 steps", () => {
-  it("is judged by looking at each answer a few times, however the conditions hang together", () => {
+  it("is evaluated with a few reads per answer, for any conditions", () => {
     const first = stepOf("skips", "s-optional");
     const chain = Array.from({ length: 500 }, (_, index): Step => {
       const condition = { when: { step: `s-${index - 1}`, op: "eq", value: true } } as const;
@@ -60,7 +60,7 @@ describe("a checklist of 500 steps", () => {
       geo: null,
     };
     const answers = new Map(chain.map(({ id }) => [id, counted]));
-    expect(standing(template, answers, new Set()).progress).toEqual({ total: 500, answered: 500, skipped: 0 });
+    expect(evaluate(template, answers, new Set()).progress).toEqual({ total: 500, answered: 500, skipped: 0 });
     expect(looks).toBeLessThan(500 * 5);
   });
 });

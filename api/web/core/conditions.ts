@@ -1,13 +1,13 @@
 /**
- * Which steps apply, which of them are answered, and what is missing: what the service decides, decided without it.
+ * Evaluates which steps apply, which are answered and which are missing, with the same results as the service.
  *
- * - A step *has a value* when something was given that can be compared: a value, for a photo step at least one photo,
- *   for text and scan something visible.
- * - A step *is answered* when it has a value, as many photos as it needs, and its location where that is required.
- * - A step *applies* when its condition holds. Conditions look at values, so that a follow-up question appears at once
- *   and does not wait for the photos of the step that asked for it.
+ * - A step *has a value* if its answer can be compared: a value, at least one photo for a photo step, visible text for
+ *   text and scan.
+ * - A step *is answered* if it has a value, the required number of photos, and a location where that is required.
+ * - A step *applies* if its condition holds. Conditions compare values only, so that a follow-up question appears at
+ *   once and does not wait for photos.
  *
- * Sources are earlier steps only, so one pass in order decides everything.
+ * Conditions refer to earlier steps only, so one pass in order is enough.
  */
 
 import { kindOf, photoBounds, takesAnswer } from "./step_types";
@@ -15,17 +15,17 @@ import type { AnswerLike, Comparison, JsonValue, Problem, Progress, Scalar, Step
 
 export type Answers = ReadonlyMap<string, AnswerLike>;
 
-export interface Standing {
-  /** Ids of the steps whose condition holds now, instructions included. */
+export interface Evaluation {
+  /** Ids of the steps whose condition holds now, including instructions. */
   readonly applicable: ReadonlySet<string>;
-  /** Counts over the steps that apply now and take an answer; a skipped step does not count as answered. */
+  /** Counts of the steps that apply now and take an answer; a skipped step is not answered. */
   readonly progress: Progress;
-  /** Ids of the steps without which the run cannot be completed, in order. */
+  /** Ids of the steps that block completion, in order. */
   readonly missing: readonly string[];
 }
 
-/** How a run stands with these answers. */
-export function standing(template: Template, answers: Answers, skipped: ReadonlySet<string>): Standing {
+/** Evaluates a run with these answers. */
+export function evaluate(template: Template, answers: Answers, skipped: ReadonlySet<string>): Evaluation {
   const applicable = new Map<string, Step>();
   const missing: string[] = [];
   const progress = { total: 0, answered: 0, skipped: 0 };
@@ -59,17 +59,17 @@ export function standing(template: Template, answers: Answers, skipped: Readonly
   return { applicable: new Set(applicable.keys()), progress, missing };
 }
 
-/** Whether the answer says something that conditions can look at. */
+/** Whether conditions can compare the answer. */
 export function hasValue(step: Step, answer: AnswerLike): boolean {
   return kindOf(step).hasValue?.(answer) ?? answer.value !== null;
 }
 
-/** Whether the answer suffices: a value, the photos that the step needs, and its location where required. */
+/** Whether the answer is complete: a value, the required photos, and a location where required. */
 export function isAnswered(step: Step, answer: AnswerLike | undefined): boolean {
   return gapOf(step, answer) === null;
 }
 
-/** What a step still lacks to count as answered, the first of it; null when it lacks nothing. */
+/** The first part that an answer lacks; null if it is complete. */
 export function gapOf(step: Step, answer: AnswerLike | undefined): Problem | null {
   const photos = answer?.photos.length ?? 0;
   const lacking = (photoBounds(step)?.min ?? 0) - photos;
@@ -81,12 +81,12 @@ export function gapOf(step: Step, answer: AnswerLike | undefined): Problem | nul
   return step.geo_required && answer.geo == null ? { path: "geo", code: "geo_required" } : null;
 }
 
-/** Whether the person may pass the step over: only where the checklist allows it and the step is not required. */
-export function maySkip(template: Template, step: Step): boolean {
+/** Whether the step can be skipped: the checklist allows it and the step is not required. */
+export function canSkip(template: Template, step: Step): boolean {
   return template.settings.allow_skip && !step.required && takesAnswer(step);
 }
 
-/** All steps, in the order in which they are done. */
+/** All steps, in order. */
 export function stepsOf(template: Template): Step[] {
   return template.sections.flatMap((section) => section.steps);
 }
@@ -98,7 +98,7 @@ function satisfies(source: Step, { op, value: wanted }: Comparison, given: JsonV
       return Array.isArray(wanted) && wanted.some((item) => order(source, given, item) === 0) === (op === "in");
     case "contains":
     case "not_contains": {
-      // Membership for options, substring (case matters) for text.
+      // Membership for options, substring (case-sensitive) for text.
       if (typeof wanted !== "string" || !(typeof given === "string" || Array.isArray(given))) return false;
       return given.includes(wanted) === (op === "contains");
     }
@@ -118,7 +118,7 @@ const ORDERS: Readonly<Record<string, (order: number) => boolean>> = {
   lte: (order) => order <= 0,
 };
 
-/** -1, 0 or 1 as `given` is before, equal to or after `wanted`; null if they cannot be compared. */
+/** -1, 0 or 1 as `given` is less than, equal to or greater than `wanted`; null if they cannot be compared. */
 function order(source: Step, given: unknown, wanted: unknown): number | null {
   const { sortKey = plainKey } = kindOf(source);
   const [left, right] = [sortKey(given), sortKey(wanted)];

@@ -1,24 +1,24 @@
 /**
- * Dates and times as text, in the forms that answers and conditions take. Each function gives the normal form, which
- * sorts like the moments that it stands for, or null for any other form and for days or hours that do not exist.
+ * Dates and times as text, in the formats of answers and conditions. Each function returns the normal form, which sorts
+ * chronologically, or null for any other format and for dates or times that do not exist.
  */
 
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
 const TIME = /^(\d{2}):(\d{2})(?::(\d{2}))?$/;
 const DATETIME = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2})(?:\.(\d{1,9}))?(?:Z|([+-])(\d{2}):(\d{2}))$/;
 
-/** `2026-11-21`: a day of the calendar. */
+/** `2026-11-21`: a calendar date. */
 export function normalDate(text: string): string | null {
   return dayOf(text) === null ? null : text;
 }
 
-/** `13:50`, or `13:50:30` where seconds were given that are not zero. */
+/** `13:50`, or `13:50:30` if there are non-zero seconds. */
 export function normalTime(text: string): string | null {
   if (secondsOf(text) === null) return null;
   return text.endsWith(":00") && text.length > 5 ? text.slice(0, 5) : text;
 }
 
-/** `2026-11-21T13:50:00.000Z`: a moment given with its offset from UTC, in UTC. */
+/** `2026-11-21T13:50:00.000Z`: a timestamp with an offset, converted to UTC. */
 export function normalDateTime(text: string): string | null {
   const parts = DATETIME.exec(text.toUpperCase());
   if (parts === null) return null;
@@ -28,18 +28,18 @@ export function normalDateTime(text: string): string | null {
   if (day === null || seconds === null || offset === null) return null;
   const milliseconds = seconds * 1000 + Number(fraction.slice(0, 3).padEnd(3, "0"));
   const moment = new Date(day + milliseconds - (sign === "-" ? -offset : offset) * 1000);
-  // An offset may leave the calendar, which goes from year 1 to year 9999.
+  // An offset may lead outside the years 1 to 9999.
   const year = moment.getUTCFullYear();
   return year < 1 || year > 9999 ? null : moment.toISOString();
 }
 
-/** Milliseconds since 1970 of the day's beginning. */
+/** Milliseconds from 1970 to the start of the day. */
 function dayOf(text: string): number | null {
   const [, year, month, day] = (DATE.exec(text) ?? []).map(Number);
   if (year === undefined || month === undefined || day === undefined || year < 1) return null;
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
-  // A day that its month has not is one of another month here.
+  // Date turns a day that does not exist into one of another month.
   return date.getUTCMonth() === month - 1 ? date.getTime() : null;
 }
 

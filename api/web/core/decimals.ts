@@ -1,12 +1,12 @@
 /**
- * Decimal arithmetic on the digits that a number is written with. Binary fractions cannot say how many decimals 0.1
- * has; its shortest text can, and Python and JavaScript write the same one.
+ * Decimal arithmetic on the shortest text of a number, which Python and JavaScript write the same. Binary fractions
+ * cannot tell how many decimals 0.1 has.
  */
 
-// What binary fractions leave behind (0.1 + 0.2 is 0.30000000000000004), relative to the value: 1e-14.
+// Relative rounding error of binary fractions (0.1 + 0.2 is 0.30000000000000004): 1e-14.
 const NOISE = 10n ** 14n;
 
-/** The number without the noise of binary fractions; null when it really has more decimals. */
+/** The number without the rounding error of binary fractions; null if it has more decimals. */
 export function roundedTo(value: number, decimals: number): number | null {
   const [mantissa = "0", exponent = "0"] = String(Math.abs(value)).split("e");
   const [whole = "", fraction = ""] = mantissa.split(".");

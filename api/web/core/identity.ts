@@ -1,6 +1,6 @@
 /**
- * Name and e-mail address of an executor. The rules are the service's; whether a domain's international letters are
- * allowed is left to the browser's own reading of host names, so in rare cases the service has the last word.
+ * Name and email address of an executor, with the service's rules. International domain names are checked by the
+ * browser's URL parser, so in rare cases only the service rejects one.
  */
 
 import { MAX_EMAIL, MAX_NAME } from "./bounds";
@@ -12,7 +12,7 @@ const INVISIBLE = /[\p{C}\p{Z}]/u;
 const ATOM = '[^\\s@.,:;<>()\\[\\]\\\\"]+';
 const LOCAL_PART = new RegExp(`^${ATOM}(?:\\.${ATOM})*$`, "u");
 const LABEL = /^(?!-)(?!..--)[a-z0-9-]{1,63}(?<!-)$|^xn--[a-z0-9-]+$/;
-// What would end the host name in an address, or be decoded in it.
+// Characters that end the host name in a URL, or are decoded in it.
 const NO_HOST = /[/?#:\\%@[\]]/;
 
 export function nameProblem(text: string, path = "name"): Problem | null {

@@ -1,15 +1,15 @@
-/** The core of the web surfaces: pure functions on plain data, the same verdicts as the service's. */
+/** The core of the web apps: pure functions on plain data, with the same results as the service. */
 
 export * from "./types";
 export { geoProblems } from "./location";
 export * from "./bounds";
-export { gapOf, hasValue, isAnswered, maySkip, standing, stepsOf, type Answers, type Standing } from "./conditions";
+export { gapOf, hasValue, isAnswered, canSkip, evaluate, stepsOf, type Answers, type Evaluation } from "./conditions";
 export { normalDate, normalDateTime, normalTime } from "./dates";
 export { emailProblem, nameProblem } from "./identity";
 export { readNumber, type ReadNumber } from "./number_input";
 export { displayValue, kindOf, photoBounds, takesAnswer, takesDrawing, validateValue } from "./step_types";
 export { optionsOf } from "./step_types/choice";
-export type { DisplayWords, Verdict } from "./step_types/kind";
+export type { DisplayText, Verdict } from "./step_types/kind";
 export { ratingBounds } from "./step_types/number";
 export { textLimit } from "./step_types/text";
 export { canBeStored, hasVisibleText, lengthOf, strip } from "./text";

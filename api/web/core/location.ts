@@ -1,6 +1,6 @@
 import type { Geo, JsonValue, Problem } from "./types";
 
-/** What is wrong with a location; an empty list for null, which means that there is none. */
+/** Problems of a location; empty for null, which means no location. */
 export function geoProblems(geo: JsonValue | Geo): Problem[] {
   if (geo === null) return [];
   if (typeof geo !== "object" || Array.isArray(geo)) return [{ path: "geo", code: "wrong_type" }];

@@ -33,14 +33,14 @@ describe("a typed number", () => {
     expect(read(text)).toBe(value);
   });
 
-  it("is asked for again where its comma could mean thousands or tenths", () => {
+  it("is rejected if its comma is ambiguous", () => {
     expect(read("1,234", ",")).toBe("number_ambiguous");
     expect(read("1.234", ".")).toBe("number_ambiguous");
     expect(read("1,234.5", ",")).toBe("number_ambiguous");
     expect(read("1.234.567", ".")).toBe("number_ambiguous");
   });
 
-  it("is taken where the comma can mean one thing only", () => {
+  it("is accepted if its comma is unambiguous", () => {
     expect(read("1,234", ".")).toBe(1.234);
     expect(read("1.234", ",")).toBe(1.234);
     expect(read("0,125", ",")).toBe(0.125);
@@ -54,7 +54,7 @@ describe("a typed number", () => {
 });
 
 describe("rounding", () => {
-  it("takes away what binary fractions left behind, and nothing else", () => {
+  it("removes rounding errors of binary fractions, and nothing else", () => {
     expect(roundedTo(0.1 + 0.2, 1)).toBe(0.3);
     expect(roundedTo(0.3, 1)).toBe(0.3);
     expect(roundedTo(0.31, 1)).toBeNull();

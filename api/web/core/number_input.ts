@@ -1,6 +1,6 @@
 /**
- * Numbers as people type them: `3,5`, `3.5`, `٣٫٥`, `1 234.5`. A comma and a point mean the opposite of each other in
- * half of the world, so where a text could be read both ways it is not guessed but asked for again.
+ * Parses numbers as people type them: `3,5`, `3.5`, `٣٫٥`, `1 234.5`. Comma and point have opposite meanings in
+ * different locales, so an ambiguous text is an error and not guessed.
  */
 
 import type { Problem } from "./types";
@@ -9,13 +9,13 @@ export type ReadNumber =
   | { readonly value: number; readonly problem: null }
   | { readonly value: null; readonly problem: Problem };
 
-// The zeros of the scripts that keyboards of Arabic, Persian and Indic languages type.
+// The zero digits of Arabic, Persian and Indic scripts.
 const ZEROS = [0x0660, 0x06f0, 0x0966];
 const NATIVE_DIGIT = /[\u0660-\u0669\u06f0-\u06f9\u0966-\u096f]/g;
 const NO_MEANING = /[\s'’\u066c\u200e\u200f\u061c]/g;
 const GROUPED = /^\d{1,3}(?:[.,]\d{3})+$/;
 
-/** `group` is what separates thousands in the person's locale (`,` in English, `.` in German). */
+/** `group` is the thousands separator of the locale (`,` in English, `.` in German). */
 export function readNumber(text: string, group: string): ReadNumber {
   const plain = text
     .replace(NATIVE_DIGIT, digitOf)

@@ -16,90 +16,90 @@ export interface components {
              */
             mode: "anonymous";
         };
-        /** @description What was answered to one step. The shape of `value` depends on the step's type. */
+        /** @description The answer to a step. The type of `value` depends on the step's type. */
         Answer: {
-            /** @description boolean: true or false. number, rating: a number. choice: an option id. multi_choice: a list of option ids. text, scan: text. date `2026-11-21`, time `13:50`, datetime RFC 3339 in UTC. signature: `{url, name, signed_at}`. photo: null, the photos being the answer. */
+            /** @description boolean: true or false. number, rating: a number. choice: an option id. multi_choice: a list of option ids. text, scan: text. date `2026-11-21`, time `13:50`, datetime RFC 3339 in UTC. signature: `{url, name, signed_at}`. photo: null (the answer is in `photos`). */
             value: components["schemas"]["JsonValue"];
-            /** @description Empty when none. */
+            /** @description May be empty. */
             photos: components["schemas"]["Photo"][];
-            /** @description Where it was answered. */
+            /** @description Location of the answer. */
             geo: components["schemas"]["Geo"] | null;
             /**
              * Format: date-time
-             * @description When it was answered.
+             * @description Time of the answer.
              */
             at: string;
-            /** @description The answering member; null for anybody else. */
+            /** @description The answering member; null for others. */
             by: string | null;
         };
-        /** @description What became of the run, and the answer as it is kept now. */
+        /** @description A run after a change, with the answer. */
         AnswerChange: {
             run_id: string;
             /** @enum {string} */
             status: "pending" | "in_progress" | "completed" | "cancelled" | "expired";
             progress: components["schemas"]["RunProgress"];
-            /** @description Steps whose condition holds now, in order. */
+            /** @description Steps whose condition is met, in order. */
             applicable_steps: string[];
             skipped_steps: string[];
-            /** @description Signed address of a drawn signature that waits for submit. */
+            /** @description Signed URL of a drawn signature, until submit. */
             signature_drawing: string | null;
             receipt: components["schemas"]["Receipt"] | null;
-            /** @description Whether this op_id was applied before; then nothing was changed. */
+            /** @description Whether this op_id was applied before; nothing was changed then. */
             replayed: boolean;
-            /** @description null when a later operation took it away. */
+            /** @description The stored answer; null if a later operation removed it. */
             answer: components["schemas"]["Answer"] | null;
         };
         AnswerRequest: {
             /**
-             * @description Made by the client, a new one for each wish. Sent again, it answers 200 and changes nothing; with another request it is refused (422 `idempotency_key_reused`). Without it each request is a new operation. May also be given as the query parameter `op_id` or the header `Op-Id`.
+             * @description Unique id of the operation, chosen by the client. A repetition answers 200 and changes nothing; with another request it is refused (422 `idempotency_key_reused`). Without it each request is a new operation. May also be sent as the query parameter `op_id` or the header `Op-Id`.
              * @default null
              */
             op_id?: string | null;
-            /** @description The answer; its shape depends on the step's type, see Answer. */
+            /** @description The answer; its type depends on the step's type, see Answer. */
             value: components["schemas"]["JsonValue"];
             /**
-             * @description Where it is answered; null when denied, which a step with `geo_required` refuses.
+             * @description Location of the answer; null if denied, which a step with `geo_required` refuses.
              * @default null
              */
             geo?: components["schemas"]["GeoInput"] | null;
         };
-        /** @description Only there while it is so: live runs are all listed, archived ones perhaps not. */
+        /** @description Present if archived runs may be missing from the list. */
         ArchiveInList: {
-            /** @description false. */
+            /** @description Always false. */
             complete: boolean;
             /**
-             * @description `loading` (after a start, until the archive is read), `unavailable` (its store does not answer), `damaged` (a part of it cannot be read).
+             * @description `loading` (after a start), `unavailable` (the object store), or `damaged` (a part of the archive).
              * @enum {string}
              */
             reason: "loading" | "unavailable" | "damaged";
             message: string;
         };
         BatchRequest: {
-            /** @description In the order in which they are to be done. */
+            /** @description Applied in this order. */
             operations: (components["schemas"]["BatchedAnswer"] | components["schemas"]["BatchedClear"] | components["schemas"]["BatchedSkip"] | components["schemas"]["BatchedIdentity"] | components["schemas"]["BatchedSubmit"] | components["schemas"]["BatchedCancel"])[];
         };
-        /** @description What became of the run, and of each operation. */
+        /** @description A run after a batch, with the result of each operation. */
         BatchResult: {
             run_id: string;
             /** @enum {string} */
             status: "pending" | "in_progress" | "completed" | "cancelled" | "expired";
             progress: components["schemas"]["RunProgress"];
-            /** @description Steps whose condition holds now, in order. */
+            /** @description Steps whose condition is met, in order. */
             applicable_steps: string[];
             skipped_steps: string[];
-            /** @description Signed address of a drawn signature that waits for submit. */
+            /** @description Signed URL of a drawn signature, until submit. */
             signature_drawing: string | null;
             receipt: components["schemas"]["Receipt"] | null;
-            /** @description One for each operation, in the same order. */
+            /** @description One per operation, in the same order. */
             results: (components["schemas"]["OperationDone"] | components["schemas"]["OperationRefused"])[];
         };
         BatchedAnswer: {
-            /** @description Made by the client, a new one for each wish. Required. */
+            /** @description Unique id of the operation, chosen by the client. */
             op_id: string;
-            /** @description The answer; its shape depends on the step's type, see Answer. */
+            /** @description The answer; its type depends on the step's type, see Answer. */
             value: components["schemas"]["JsonValue"];
             /**
-             * @description Where it is answered; null when denied, which a step with `geo_required` refuses.
+             * @description Location of the answer; null if denied, which a step with `geo_required` refuses.
              * @default null
              */
             geo?: components["schemas"]["GeoInput"] | null;
@@ -111,10 +111,10 @@ export interface components {
             step_id: string;
         };
         BatchedCancel: {
-            /** @description Made by the client, a new one for each wish. Required. */
+            /** @description Unique id of the operation, chosen by the client. */
             op_id: string;
             /**
-             * @description Why, in the person's own words.
+             * @description Reason, as free text.
              * @default null
              */
             reason?: string | null;
@@ -124,9 +124,9 @@ export interface components {
              */
             type: "cancel";
         };
-        /** @description Takes an answer or a skip back. */
+        /** @description Removes an answer or a skip. */
         BatchedClear: {
-            /** @description Made by the client, a new one for each wish. Required. */
+            /** @description Unique id of the operation, chosen by the client. */
             op_id: string;
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -136,7 +136,7 @@ export interface components {
             step_id: string;
         };
         BatchedIdentity: {
-            /** @description Made by the client, a new one for each wish. Required. */
+            /** @description Unique id of the operation, chosen by the client. */
             op_id: string;
             /** @description The person's name. */
             name: string;
@@ -152,7 +152,7 @@ export interface components {
             type: "identity";
         };
         BatchedSkip: {
-            /** @description Made by the client, a new one for each wish. Required. */
+            /** @description Unique id of the operation, chosen by the client. */
             op_id: string;
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -162,10 +162,10 @@ export interface components {
             step_id: string;
         };
         BatchedSubmit: {
-            /** @description Made by the client, a new one for each wish. Required. */
+            /** @description Unique id of the operation, chosen by the client. */
             op_id: string;
             /**
-             * @description Needed when `settings.signature_on_complete` is true.
+             * @description Required if `settings.signature_on_complete` is true.
              * @default null
              */
             signature?: components["schemas"]["SignatureRequest"] | null;
@@ -177,25 +177,25 @@ export interface components {
         };
         CancelRequest: {
             /**
-             * @description Made by the client, a new one for each wish. Sent again, it answers 200 and changes nothing; with another request it is refused (422 `idempotency_key_reused`). Without it each request is a new operation. May also be given as the query parameter `op_id` or the header `Op-Id`.
+             * @description Unique id of the operation, chosen by the client. A repetition answers 200 and changes nothing; with another request it is refused (422 `idempotency_key_reused`). Without it each request is a new operation. May also be sent as the query parameter `op_id` or the header `Op-Id`.
              * @default null
              */
             op_id?: string | null;
             /**
-             * @description Why, in the person's own words.
+             * @description Reason, as free text.
              * @default null
              */
             reason?: string | null;
         };
-        /** @description Takes no fields; the reason is always `cancelled_by_owner`. */
+        /** @description Has no fields; the reason is always `cancelled_by_owner`. */
         CancellationRequest: Record<string, never>;
-        /** @description Who made a version. */
+        /** @description The author of a version. */
         ChangedBy: {
             /** @enum {string} */
             kind: "member" | "api_key" | "system";
-            /** @description u-<uuid> of the member, or the name of the key's object. */
+            /** @description Id of the member (u-<uuid>), or name of the key's object. */
             id: string | null;
-            /** @description The member's name, or what the key is for, at that time. */
+            /** @description Name of the member or key at that time. */
             name: string;
         };
         /** @description A part of a condition: a comparison (`step`, `op`, `value`), or a group of comparisons (`all` or `any`). */
@@ -326,7 +326,7 @@ export interface components {
              */
             execution?: components["schemas"]["ExecutionInput"];
         };
-        /** @description One event of a run, and how its delivery got on. */
+        /** @description An event of a run and its delivery. */
         Delivery: {
             /** @description The same on every attempt. */
             event_id: string;
@@ -335,104 +335,104 @@ export interface components {
             event: "step.completed" | "step.skipped" | "run.completed" | "run.cancelled" | "run.expired";
             /** @description Number of the event in its run. */
             seq: number;
-            /** @description When the event happened; null in very old records. */
+            /** @description Time of the event; null in old records. */
             ts: string | null;
             /**
-             * @description `pending`: an attempt is still to come. `in_flight`: a retry is being made (many at once stay `pending`). `delivered`: answered with 2xx. `failed`: given up after the fifth attempt, and replayable.
+             * @description `pending`: an attempt is due. `in_flight`: a retry is being sent (with many at once, some stay `pending`). `delivered`: answered with 2xx. `failed`: the fifth attempt failed; can be replayed.
              * @enum {string}
              */
             status: "pending" | "in_flight" | "delivered" | "failed";
-            /** @description Of the endpoint. The rest of its address may be secret and is never shown. */
+            /** @description Host of the endpoint. The rest of its URL may be secret and is never shown. */
             host: string;
-            /** @description How many of the five attempts were made. */
+            /** @description Number of attempts made. */
             attempts_made: number;
-            /** @description Oldest first, replays included. Once its organization no longer keeps the delivery, only the last. */
+            /** @description Oldest first, including replays. After the retention of deliveries only the last one. */
             attempts: components["schemas"]["DeliveryAttempt"][];
             /** @description When the next attempt is due. */
             next_attempt_at: string | null;
-            /** @description When it was delivered or given up. */
+            /** @description When it was delivered or failed. */
             finished_at: string | null;
             /** @description Whether it can be replayed now. */
             replayable: boolean;
-            /** @description Why not: `retry_pending` (the schedule is not at its end), `replay_under_way`, `payload_not_kept` (a step's event that was delivered), `run_deleted`, `run_archived`. */
+            /** @description Why not: `retry_pending` (attempts are left), `replay_under_way`, `payload_not_kept` (a delivered event of a step), `run_deleted`, `run_archived`. */
             replay_refusal: ("retry_pending" | "replay_under_way" | "payload_not_kept" | "run_deleted" | "run_archived" | "foreign_target" | "invalid_timestamp") | null;
             last_replay: components["schemas"]["LastReplay"] | null;
         };
         /** @description One attempt to deliver an event. */
         DeliveryAttempt: {
-            /** @description 1 to 5: `delivery_attempt` of the envelope. A replay has the last one. */
+            /** @description 1 to 5: `delivery_attempt` of the envelope. Replays have the last number. */
             number: number;
             /** Format: date-time */
             started_at: string;
-            /** @description From its start to the answer's status, or to its failure. */
+            /** @description Time from the start to the response's status, or to the failure. */
             duration_ms: number;
-            /** @description `success` is a 2xx within 10 seconds; anything else is the class of the failure. null in very old records. */
+            /** @description `success` is a 2xx within 10 seconds; other values are classes of failure. null in old records. */
             outcome: ("success" | "http_3xx" | "http_4xx" | "http_5xx" | "timeout" | "dns" | "connect" | "tls" | "blocked_address" | "protocol") | null;
-            /** @description null when there was no answer. */
+            /** @description null without a response. */
             http_status: number | null;
             /** @description true for a replay. */
             manual: boolean;
-            /** @description When the next one was due then. */
+            /** @description When the next attempt was due. */
             next_attempt_at: string | null;
-            /** @description What went wrong, in a few words, where the status does not say it all. */
+            /** @description Short description of the failure. */
             detail: string | null;
         };
         DeliveryList: {
             data: components["schemas"]["Delivery"][];
             pagination: components["schemas"]["Pagination"];
         };
-        /** @description A run to be made of a template. */
+        /** @description A run to dispatch. */
         DispatchRequest: {
-            /** @description The template to execute. */
+            /** @description The template. */
             template_id: string;
             /**
-             * @description Where events go; absent: nowhere.
+             * @description Receiver of events, if any.
              * @default null
              */
             webhook?: components["schemas"]["WebhookConfiguration"] | null;
             /**
-             * @description Hours until the link expires, fractions allowed; absent: never.
+             * @description Hours until the link expires, may be fractional; never if absent.
              * @default null
              */
             expires_in_hours?: number | null;
             /**
-             * @description Your own reference, echoed in reads and events.
+             * @description Your reference, returned in reads and events.
              * @default null
              */
             executor_ref?: string | null;
         };
         Dispatched: {
             run_id: string;
-            /** @description The address to send to the executor. Whoever has it can answer. */
+            /** @description Link for the executor. Anyone who has it can answer. */
             link: string;
-            /** @description Expiry of the link; null without one. */
+            /** @description Expiry of the link; null if it never expires. */
             expires_at: string | null;
-            /** @description Always null on creation. */
+            /** @description Always null. */
             assigned_to: null;
         };
-        /** @description A host that runs deliver to. */
+        /** @description A host that receives events. */
         Endpoint: {
             host: string;
-            /** @description Events that happened in the window. */
+            /** @description Events in the window. */
             deliveries: number;
-            /** @description Attempts made in the window, replays included. */
+            /** @description Attempts in the window, including replays. */
             attempts: number;
-            /** @description Share of these that succeeded; null without any. */
+            /** @description Share of successful attempts; null without any. */
             success_rate: number | null;
-            /** @description Half of the answers came within this time, to 5 %. */
+            /** @description Median response time, accurate to 5 %. */
             latency_p50_ms: number | null;
-            /** @description 19 of 20 answers came within this time, to 5 %. */
+            /** @description 95th percentile of the response time, accurate to 5 %. */
             latency_p95_ms: number | null;
-            /** @description Whenever it was. */
+            /** @description Not limited to the window. */
             last_success_at: string | null;
-            /** @description Whenever it was. */
+            /** @description Not limited to the window. */
             last_error: components["schemas"]["EndpointError"] | null;
-            /** @description Deliveries that wait for an attempt now. */
+            /** @description Deliveries with an attempt due. */
             pending: number;
-            /** @description Deliveries that are given up now. */
+            /** @description Failed deliveries. */
             failed: number;
         };
-        /** @description The attempt that failed last. */
+        /** @description The last failed attempt. */
         EndpointError: {
             /** Format: date-time */
             at: string;
@@ -443,27 +443,27 @@ export interface components {
             data: components["schemas"]["Endpoint"][];
             /**
              * Format: date-time
-             * @description The start of the window: a full hour.
+             * @description Start of the window, a full hour.
              */
             since: string;
             pagination: components["schemas"]["Pagination"];
         };
-        /** @description Every error looks like this. */
+        /** @description The body of all errors. */
         Error: {
             /** @description Machine-readable code. */
             error: string;
             /** @description Human-readable text. */
             message: string;
-            /** @description All problems at once; for quota_exceeded an object with limit, used and resets_at; for limit_reached one with limit, used and what; for sign_in_required of a run for members an object that tells who asks, and where to sign in. */
+            /** @description All problems at once. For quota_exceeded an object with limit, used and resets_at; for limit_reached with limit, used and what; for sign_in_required of a run for members an object that describes the run and where to sign in. */
             details?: components["schemas"]["Problem"][] | components["schemas"]["QuotaDetails"] | components["schemas"]["LimitDetails"] | components["schemas"]["SignInDetails"];
             /** @description The value of X-Request-Id. */
             request_id: string;
         };
         EventPhoto: {
             photo_index: number;
-            /** @description Signed address, valid for 7 days; made anew at each attempt. */
+            /** @description Signed URL, valid for 7 days; renewed at each attempt. */
             url: string;
-            /** @description Base64 of a JPEG of at most 320 px; null when it was left out. */
+            /** @description Base64 of a JPEG of at most 320 px; null if omitted. */
             thumbnail: string | null;
         };
         /** @description Who executes the checklist. */
@@ -499,7 +499,7 @@ export interface components {
             /** @description Expiry of the link; null without one. */
             expires_at: string | null;
         };
-        /** @description A run as its executor sees it: the verbatim snapshot of the checklist and everything answered so far. */
+        /** @description A run for its executor: the snapshot of the checklist and all answers. */
         ExecutorRun: {
             run_id: string;
             /** @enum {string} */
@@ -507,9 +507,9 @@ export interface components {
             template_id: string;
             /** @description Version captured at dispatch. */
             template_v: number;
-            /** @description The checklist, as it was at dispatch. */
+            /** @description Snapshot of the checklist at dispatch. */
             template: components["schemas"]["Definition"];
-            /** @description Who sends it. */
+            /** @description Name of the sender. */
             created_by_name: string;
             /** Format: date-time */
             created_at: string;
@@ -518,25 +518,25 @@ export interface components {
             completed_at: string | null;
             cancelled_at: string | null;
             cancel_reason: string | null;
-            /** @description From this instant on nothing more is taken; null: never. */
+            /** @description From this time on changes are refused; null: never. */
             expires_at: string | null;
             assigned_to: string | null;
             executor_identity: components["schemas"]["AnonymousIdentity"] | components["schemas"]["ExternalIdentity"] | components["schemas"]["MemberIdentity"];
-            /** @description Whose session the request has, in a run for members; null in all others, whoever is signed in. */
+            /** @description The signed-in member, in a run for members; null in all other runs. */
             signed_in_as: components["schemas"]["SignedInAs"] | null;
-            /** @description By step id; also of steps that do not apply now, until the run is completed. */
+            /** @description By step id. Includes answers of steps that do not apply, until the run is completed. */
             answers: {
                 [key: string]: components["schemas"]["Answer"];
             };
             signature: components["schemas"]["Signature"] | null;
-            /** @description Signed address of a drawn signature that waits for submit. */
+            /** @description Signed URL of a drawn signature, until submit. */
             signature_drawing: string | null;
             receipt: components["schemas"]["Receipt"] | null;
             progress: components["schemas"]["RunProgress"];
-            /** @description Steps whose condition holds now, in order. */
+            /** @description Steps whose condition is met, in order. */
             applicable_steps: string[];
             skipped_steps: string[];
-            /** @description Steps without which the run cannot be submitted, in order. */
+            /** @description Required steps without an answer, in order. */
             missing_steps: string[];
         };
         /** @description A template and what it was made of. */
@@ -554,9 +554,9 @@ export interface components {
              * @enum {string}
              */
             mode: "external";
-            /** @description null before the executor gave it. */
+            /** @description null until the executor enters it. */
             name: string | null;
-            /** @description null before the executor gave it. */
+            /** @description null until the executor enters it. */
             email: string | null;
         };
         GenerateRequest: {
@@ -572,7 +572,7 @@ export interface components {
             /** @description Degrees east. */
             lng: number;
             /**
-             * @description Radius in metres, if the device said so.
+             * @description Radius in metres, if known.
              * @default null
              */
             accuracy_m: number | null;
@@ -584,7 +584,7 @@ export interface components {
             /** @description Degrees east. */
             lng: number;
             /**
-             * @description Radius in metres, if the device said so.
+             * @description Radius in metres, if known.
              * @default null
              */
             accuracy_m?: number | null;
@@ -593,10 +593,10 @@ export interface components {
             /** @description `ok`. */
             status: string;
         };
-        /** @description Who answers: asked for when `execution.identity_required` is external. */
+        /** @description The person who answers, for `execution.identity_required` external. */
         IdentityRequest: {
             /**
-             * @description Made by the client, a new one for each wish. Sent again, it answers 200 and changes nothing; with another request it is refused (422 `idempotency_key_reused`). Without it each request is a new operation. May also be given as the query parameter `op_id` or the header `Op-Id`.
+             * @description Unique id of the operation, chosen by the client. A repetition answers 200 and changes nothing; with another request it is refused (422 `idempotency_key_reused`). Without it each request is a new operation. May also be sent as the query parameter `op_id` or the header `Op-Id`.
              * @default null
              */
             op_id?: string | null;
@@ -614,26 +614,26 @@ export interface components {
          */
         IdentityRequired: "none" | "external" | "member";
         JsonValue: unknown;
-        /** @description The replay that ended last. */
+        /** @description The last finished replay. */
         LastReplay: {
             /** Format: date-time */
             requested_at: string;
-            /** @description The member who made the API key, or a program's name. */
+            /** @description The member who created the API key, or a program's name. */
             requested_by: string | null;
-            /** @description null: it could not be sent. */
+            /** @description null if it could not be sent. */
             attempted_at: string | null;
-            /** @description null: it could not be sent. */
+            /** @description null if it could not be sent. */
             outcome: ("success" | "http_3xx" | "http_4xx" | "http_5xx" | "timeout" | "dns" | "connect" | "tls" | "blocked_address" | "protocol") | null;
-            /** @description null when there was no answer. */
+            /** @description null without a response. */
             http_status: number | null;
         };
-        /** @description A cap of the organization, and how much of it is used. */
+        /** @description A limit of the organization and its use. */
         LimitDetails: {
-            /** @description The cap. */
+            /** @description The limit. */
             limit: number;
-            /** @description What there is without the refused addition. */
+            /** @description Current use, without the refused addition. */
             used: number;
-            /** @description What the cap is on: templates, template_bytes, versions, idempotency_keys or run_bytes. */
+            /** @description What is limited: templates, template_bytes, versions, idempotency_keys or run_bytes. */
             what: string;
         };
         MemberIdentity: {
@@ -642,31 +642,31 @@ export interface components {
              * @enum {string}
              */
             mode: "member";
-            /** @description null before a member opened the run. */
+            /** @description null until a member opens the run. */
             user_id: string | null;
         };
-        /** @description A change that can be sent again without harm. */
+        /** @description An idempotent change. */
         Operation: {
             /**
-             * @description Made by the client, a new one for each wish. Sent again, it answers 200 and changes nothing; with another request it is refused (422 `idempotency_key_reused`). Without it each request is a new operation. May also be given as the query parameter `op_id` or the header `Op-Id`.
+             * @description Unique id of the operation, chosen by the client. A repetition answers 200 and changes nothing; with another request it is refused (422 `idempotency_key_reused`). Without it each request is a new operation. May also be sent as the query parameter `op_id` or the header `Op-Id`.
              * @default null
              */
             op_id?: string | null;
         };
-        /** @description An operation of a batch that is kept. */
+        /** @description A successful operation of a batch. */
         OperationDone: {
             op_id: string;
             /** @constant */
             status: 200;
-            /** @description Whether this op_id was applied before; then nothing was changed. */
+            /** @description Whether this op_id was applied before; nothing was changed then. */
             replayed: boolean;
-            /** @description Of an answer, as it is kept after the batch; null when a later operation took it away, and of all other types. */
+            /** @description For an answer: the stored answer after the batch, null if a later operation removed it. Null for other types. */
             answer: components["schemas"]["Answer"] | null;
         };
-        /** @description An operation of a batch that changed nothing: status and error as the single request would have had. */
+        /** @description A refused operation of a batch, with the status and error of a separate request. */
         OperationRefused: {
             op_id: string;
-            /** @description 503: neither this one nor those after it; send them again later. */
+            /** @description 503: this and all following ones were not applied; retry later. */
             status: number;
             /** @description Machine-readable code. */
             error: string;
@@ -687,40 +687,40 @@ export interface components {
             /** @description What the executor reads. */
             label: string;
         };
-        /** @description Which page of how many entries. */
+        /** @description A page of a list. */
         Pagination: {
-            /** @description Entries on all pages together. */
+            /** @description Number of entries on all pages. */
             total: number;
-            /** @description This page. */
+            /** @description Number of this page. */
             page: number;
-            /** @description Entries on a page, after the limit of 100. */
+            /** @description Entries per page, at most 100. */
             per_page: number;
-            /** @description null when there is no further page. */
+            /** @description null for the last page. */
             next_page: number | null;
         };
-        /** @description A photo of an answer. Its metadata is not served; time and place that it had are told here. */
+        /** @description A photo of an answer. Its metadata is removed from the file; time and location are fields. */
         Photo: {
-            /** @description Starts at 0. Given once: when a photo is taken back, the others keep theirs, and it is not reused. */
+            /** @description Starts at 0. Never reused: if a photo is removed, the others keep theirs. */
             photo_index: number;
-            /** @description Signed address of the image, valid for an hour; made anew at each read. */
+            /** @description Signed URL of the image, valid for an hour; renewed at each read. */
             url: string;
-            /** @description The same of a JPEG of at most 320 px. */
+            /** @description Signed URL of a JPEG of at most 320 px. */
             thumbnail_url: string;
             /** @description image/jpeg, image/png or image/webp. */
             content_type: string;
-            /** @description Size of what `url` serves. */
+            /** @description Size of the image. */
             bytes: number;
-            /** @description Of what `url` serves, in hex. */
+            /** @description SHA-256 of the image, in hex. */
             sha256: string;
-            /** @description Pixels. */
+            /** @description Width in pixels. */
             width: number;
-            /** @description Pixels. */
+            /** @description Height in pixels. */
             height: number;
-            /** @description When it was taken; null when the file does not say. */
+            /** @description When it was taken; null if unknown. */
             captured_at: string | null;
-            /** @description `assumed`: the file names no time zone, and the camera's clock was taken for UTC. */
+            /** @description `assumed`: the file has no time zone, so UTC was assumed. */
             captured_at_zone: ("stated" | "assumed") | null;
-            /** @description Metres from where it was taken to the answer's `geo`; null when either is not known. */
+            /** @description Distance in metres between the photo's location and the answer's `geo`; null if unknown. */
             distance_m: number | null;
         };
         /** @description How many photos are attached to a step. */
@@ -749,32 +749,32 @@ export interface components {
              */
             max?: number;
         };
-        /** @description What became of the run, the answer as it is kept now, and the photo of this upload. */
+        /** @description A run after an upload, with the answer and the photo. */
         PhotoChange: {
             run_id: string;
             /** @enum {string} */
             status: "pending" | "in_progress" | "completed" | "cancelled" | "expired";
             progress: components["schemas"]["RunProgress"];
-            /** @description Steps whose condition holds now, in order. */
+            /** @description Steps whose condition is met, in order. */
             applicable_steps: string[];
             skipped_steps: string[];
-            /** @description Signed address of a drawn signature that waits for submit. */
+            /** @description Signed URL of a drawn signature, until submit. */
             signature_drawing: string | null;
             receipt: components["schemas"]["Receipt"] | null;
-            /** @description Whether this op_id was applied before; then nothing was changed. */
+            /** @description Whether this op_id was applied before; nothing was changed then. */
             replayed: boolean;
-            /** @description null when a later operation took it away. */
+            /** @description The stored answer; null if a later operation removed it. */
             answer: components["schemas"]["Answer"] | null;
-            /** @description null when a later operation took it away. */
+            /** @description The uploaded photo; null if a later operation removed it. */
             photo: components["schemas"]["Photo"] | null;
         };
-        /** @description One thing that is wrong with the request. */
+        /** @description One problem of the request. */
         Problem: {
-            /** @description Where: `sections[0].steps[1].id`, a step id, a header's name. */
+            /** @description Location: `sections[0].steps[1].id`, a step id, a header's name. */
             path: string;
-            /** @description What kind, for programs. */
+            /** @description Machine-readable code. */
             code: string;
-            /** @description What is wrong, for people. */
+            /** @description Human-readable text. */
             message: string;
         };
         /** @description A part of the prompt as it was sent. */
@@ -786,65 +786,65 @@ export interface components {
             /** @description Its words. */
             text: string;
         };
-        /** @description The plan's limit and how much of it is used. */
+        /** @description The plan's limit and its use. */
         QuotaDetails: {
             /** @description Runs per UTC calendar month; null is unlimited. */
             limit: number | null;
-            /** @description Runs dispatched this month, whatever became of them. */
+            /** @description Runs dispatched this month, including cancelled, expired and deleted ones. */
             used: number;
             /**
              * Format: date-time
-             * @description The first instant of the next month.
+             * @description Start of the next month.
              */
             resets_at: string;
         };
         Readiness: {
             /** @description `ok` or `not ready`. */
             status: string;
-            /** @description What is still missing; empty when it can serve. */
+            /** @description Reasons of failed checks; empty when ready. */
             reasons: string[];
-            /** @description What hinders nobody and should be known. */
+            /** @description Messages for the operator that do not affect readiness. */
             notes: string[];
-            /** @description Everything that was looked at. */
+            /** @description All checks. */
             checks: components["schemas"]["ReadinessCheck"][];
         };
         ReadinessCheck: {
-            /** @description What was looked at: a kind of object that is read, or `kubernetes`. */
+            /** @description The kind of object that is watched, or `kubernetes`. */
             name: string;
-            /** @description Whether it is as it must be. */
+            /** @description Whether the check passed. */
             ok: boolean;
-            /** @description Why not; null when it is. */
+            /** @description Why it failed, else null. */
             reason: string | null;
         };
-        /** @description What the service has of a completed run. */
+        /** @description Summary of what was stored of a completed run. */
         Receipt: {
             run_id: string;
             /** Format: date-time */
             completed_at: string;
-            /** @description How many answers. */
+            /** @description Number of answers. */
             answers: number;
-            /** @description How many photos. */
+            /** @description Number of photos. */
             photos: number;
-            /** @description `sha-256=` and the base64url digest of the run's answers, photos and signature as a canonical JSON document (RFC 8785), which docs/rest.md describes: whoever reads the run can compute it again. */
+            /** @description `sha-256=` and the base64url digest of the run's answers, photos and signature as a canonical JSON document (RFC 8785). docs/rest.md describes how to compute it. */
             digest: string;
         };
         RemovePhotosRequest: {
             /**
-             * @description Made by the client, a new one for each wish. Sent again, it answers 200 and changes nothing; with another request it is refused (422 `idempotency_key_reused`). Without it each request is a new operation. May also be given as the query parameter `op_id` or the header `Op-Id`.
+             * @description Unique id of the operation, chosen by the client. A repetition answers 200 and changes nothing; with another request it is refused (422 `idempotency_key_reused`). Without it each request is a new operation. May also be sent as the query parameter `op_id` or the header `Op-Id`.
              * @default null
              */
             op_id?: string | null;
             /**
-             * @description Which one; absent: all of them. May also be given as the query parameter `photo_index`.
+             * @description Index of the photo; all if absent. May also be sent as the query parameter `photo_index`.
              * @default null
              */
             photo_index?: number | null;
         };
-        /** @description A replay of many deliveries, and how far it got. */
+        /** @description A replay of many deliveries with its progress. */
         Replay: {
             replay_id: string;
             /**
-             * @description `pending`, `running`, `completed`; `refused`: it was not begun, and never will be.
+             * @description `pending`, `running`, `completed`, or `refused` (not started).
              * @enum {string}
              */
             status: "pending" | "running" | "completed" | "refused";
@@ -853,24 +853,24 @@ export interface components {
             requested_by: string | null;
             /** Format: date-time */
             requested_at: string;
-            /** @description How many deliveries it chose; null before they are counted. */
+            /** @description Number of selected deliveries; null before they are counted. */
             total: number | null;
-            /** @description `delivered` + `failed` + `refused`; at the end `total`. */
+            /** @description `delivered` + `failed` + `refused`; finally `total`. */
             done: number;
-            /** @description Sent again, and answered with 2xx. */
+            /** @description Answered with 2xx. */
             delivered: number;
-            /** @description Sent again in vain. They stay replayable. */
+            /** @description Failed again; can be replayed. */
             failed: number;
-            /** @description Not sent; `refusals` says why. */
+            /** @description Not sent, for the reasons in `refusals`. */
             refused: number;
             refusals: components["schemas"]["ReplayRefusalCount"][];
             started_at: string | null;
             finished_at: string | null;
         };
-        /** @description Which deliveries are to be sent again: all that is given must hold. A field that is not known is refused. */
+        /** @description Selects deliveries to replay: all given fields must match. Unknown fields are refused. */
         ReplayFilter: {
             /**
-             * @description Absent: the failed ones; with `event_ids`, both.
+             * @description Default: failed ones; with `event_ids`, both.
              * @default null
              */
             status?: ("failed" | "delivered") | null;
@@ -895,22 +895,22 @@ export interface components {
              */
             host?: string | null;
             /**
-             * @description Only where the last attempt ended so.
+             * @description Only with this outcome of the last attempt.
              * @default null
              */
             outcome?: ("success" | "http_3xx" | "http_4xx" | "http_5xx" | "timeout" | "dns" | "connect" | "tls" | "blocked_address" | "protocol") | null;
             /**
-             * @description Only what ended at this instant or later.
+             * @description Only deliveries finished at this time or later.
              * @default null
              */
             finished_after?: string | null;
             /**
-             * @description Only what ended before this instant.
+             * @description Only deliveries finished before this time.
              * @default null
              */
             finished_before?: string | null;
         };
-        /** @description The filter as it was understood. */
+        /** @description The effective filter. */
         ReplayFilterShown: {
             status: ("failed" | "delivered") | null;
             run_id: string | null;
@@ -925,7 +925,7 @@ export interface components {
             data: components["schemas"]["Replay"][];
             pagination: components["schemas"]["Pagination"];
         };
-        /** @description Takes no fields. */
+        /** @description Has no fields. */
         ReplayOneRequest: Record<string, never>;
         ReplayRefusalCount: {
             /** @description As in `replay_refusal` of a delivery. */
@@ -934,15 +934,15 @@ export interface components {
         };
         /** @description A replay of many deliveries. */
         ReplayRequest: {
-            /** @description Which ones; `{}` is every failed delivery of the organization. */
+            /** @description `{}` selects all failed deliveries of the organization. */
             filter: components["schemas"]["ReplayFilter"];
             /**
-             * @description true only counts them.
+             * @description true: only count them.
              * @default null
              */
             dry_run?: boolean | null;
         };
-        /** @description A run with all its answers. */
+        /** @description A run with its answers. */
         Run: {
             run_id: string;
             /** @enum {string} */
@@ -952,7 +952,7 @@ export interface components {
             template_v: number;
             /** @description The template's name at dispatch. */
             template_name: string;
-            /** @description The caller's own reference. */
+            /** @description The caller's reference. */
             executor_ref: string | null;
             /** Format: date-time */
             created_at: string;
@@ -962,13 +962,13 @@ export interface components {
             completed_at: string | null;
             /** @description Set when the run is cancelled. */
             cancelled_at: string | null;
-            /** @description null when no expiry was set. */
+            /** @description null if it never expires. */
             expires_at: string | null;
-            /** @description The executing member; null for anybody else. */
+            /** @description The executing member; null for others. */
             assigned_to: string | null;
             executor_identity: components["schemas"]["AnonymousIdentity"] | components["schemas"]["ExternalIdentity"] | components["schemas"]["MemberIdentity"];
             progress: components["schemas"]["RunProgress"];
-            /** @description `cancelled_by_owner`, or the executor's own words. */
+            /** @description `cancelled_by_owner`, or the executor's text. */
             cancel_reason: string | null;
             /** @description By step id. */
             answers: {
@@ -976,17 +976,17 @@ export interface components {
             };
             skipped_steps: string[];
             signature: components["schemas"]["Signature"] | null;
-            /** @description null before the run is completed. */
+            /** @description null until the run is completed. */
             receipt: components["schemas"]["Receipt"] | null;
         };
-        /** @description The executor left before completion, or the owner cancelled. */
+        /** @description The executor or the owner cancelled the run. */
         RunCancelledData: {
             /** Format: date-time */
             cancelled_at: string;
-            /** @description `cancelled_by_owner` when the owner did it. */
+            /** @description `cancelled_by_owner` if the owner cancelled. */
             reason: string | null;
             last_step_id: string | null;
-            /** @description What was answered so far. */
+            /** @description Answers given so far. */
             answers: {
                 [key: string]: components["schemas"]["Answer"];
             };
@@ -1002,7 +1002,7 @@ export interface components {
             template_v: number;
             /**
              * Format: date-time
-             * @description When it happened, the same on every attempt.
+             * @description Time of the event, the same on every attempt.
              */
             ts: string;
             identity: components["schemas"]["AnonymousIdentity"] | components["schemas"]["ExternalIdentity"] | components["schemas"]["MemberIdentity"];
@@ -1013,22 +1013,22 @@ export interface components {
             event: "run.cancelled";
             data: components["schemas"]["RunCancelledData"];
         };
-        /** @description What became of the run. */
+        /** @description A run after a change. */
         RunChange: {
             run_id: string;
             /** @enum {string} */
             status: "pending" | "in_progress" | "completed" | "cancelled" | "expired";
             progress: components["schemas"]["RunProgress"];
-            /** @description Steps whose condition holds now, in order. */
+            /** @description Steps whose condition is met, in order. */
             applicable_steps: string[];
             skipped_steps: string[];
-            /** @description Signed address of a drawn signature that waits for submit. */
+            /** @description Signed URL of a drawn signature, until submit. */
             signature_drawing: string | null;
             receipt: components["schemas"]["Receipt"] | null;
-            /** @description Whether this op_id was applied before; then nothing was changed. */
+            /** @description Whether this op_id was applied before; nothing was changed then. */
             replayed: boolean;
         };
-        /** @description All required steps are answered and the run was submitted. */
+        /** @description The run was submitted. */
         RunCompletedData: {
             /** Format: date-time */
             completed_at: string;
@@ -1053,7 +1053,7 @@ export interface components {
             template_v: number;
             /**
              * Format: date-time
-             * @description When it happened, the same on every attempt.
+             * @description Time of the event, the same on every attempt.
              */
             ts: string;
             identity: components["schemas"]["AnonymousIdentity"] | components["schemas"]["ExternalIdentity"] | components["schemas"]["MemberIdentity"];
@@ -1080,7 +1080,7 @@ export interface components {
             template_v: number;
             /**
              * Format: date-time
-             * @description When it happened, the same on every attempt.
+             * @description Time of the event, the same on every attempt.
              */
             ts: string;
             identity: components["schemas"]["AnonymousIdentity"] | components["schemas"]["ExternalIdentity"] | components["schemas"]["MemberIdentity"];
@@ -1095,29 +1095,29 @@ export interface components {
             data: components["schemas"]["RunSummary"][];
             pagination: components["schemas"]["Pagination"];
             /**
-             * @description Archived runs may be missing; left out when none are.
+             * @description Present if archived runs may be missing.
              * @default null
              */
             archive?: components["schemas"]["ArchiveInList"];
         };
-        /** @description What anybody who knows the run id may see. */
+        /** @description The public data of a run. */
         RunPreview: {
             run_id: string;
             /** @enum {string} */
             status: "pending" | "in_progress" | "completed" | "cancelled" | "expired";
             template_name: string;
-            /** @description All steps of the snapshot. */
+            /** @description Number of steps. */
             step_count: number;
             created_by_name: string;
             expires_at: string | null;
         };
-        /** @description Counts over the steps that apply now and can be answered. */
+        /** @description Counts of steps that apply and can be answered. */
         RunProgress: {
             total: number;
             answered: number;
             skipped: number;
         };
-        /** @description A run in a list: everything but its answers. */
+        /** @description A run in a list, without its answers. */
         RunSummary: {
             run_id: string;
             /** @enum {string} */
@@ -1127,7 +1127,7 @@ export interface components {
             template_v: number;
             /** @description The template's name at dispatch. */
             template_name: string;
-            /** @description The caller's own reference. */
+            /** @description The caller's reference. */
             executor_ref: string | null;
             /** Format: date-time */
             created_at: string;
@@ -1137,9 +1137,9 @@ export interface components {
             completed_at: string | null;
             /** @description Set when the run is cancelled. */
             cancelled_at: string | null;
-            /** @description null when no expiry was set. */
+            /** @description null if it never expires. */
             expires_at: string | null;
-            /** @description The executing member; null for anybody else. */
+            /** @description The executing member; null for others. */
             assigned_to: string | null;
             executor_identity: components["schemas"]["AnonymousIdentity"] | components["schemas"]["ExternalIdentity"] | components["schemas"]["MemberIdentity"];
             progress: components["schemas"]["RunProgress"];
@@ -1203,30 +1203,30 @@ export interface components {
              */
             est_minutes?: number | null;
         };
-        /** @description Who asks the bearer of the link to a run for members to sign in. */
+        /** @description Describes a run for members to a person who is not signed in. */
         SignInDetails: {
-            /** @description The name of the organization whose members may answer. */
+            /** @description Name of the organization whose members may answer. */
             organization: string;
             template_name: string;
-            /** @description Who sends it. */
+            /** @description Name of the sender. */
             created_by_name: string;
-            /** @description Where a browser signs in. It comes back to the run's page, without the token. */
+            /** @description URL to sign in. It redirects back to the run's page, without the token. */
             sign_in: string;
         };
         /** @description The signature on completion. */
         Signature: {
-            /** @description The drawn signature, if there is one. */
+            /** @description URL of the drawn signature, if any. */
             url: string | null;
-            /** @description The typed name. */
+            /** @description Typed name. */
             name: string;
             /** Format: date-time */
             signed_at: string;
         };
         SignatureRequest: {
-            /** @description The typed name of who signs. */
+            /** @description The signer's typed name. */
             name: string;
         };
-        /** @description The member who looks at a run for members. */
+        /** @description The signed-in member, in a run for members. */
         SignedInAs: {
             user_id: string;
             name: string;
@@ -1273,7 +1273,7 @@ export interface components {
              */
             config: components["schemas"]["StepConfig"];
         };
-        /** @description A step was answered, with the photos that it needs. */
+        /** @description A step was answered, including its required photos. */
         StepCompletedData: {
             step_id: string;
             section_id: string;
@@ -1282,11 +1282,11 @@ export interface components {
             label: string;
             /** @description See Answer. */
             value: components["schemas"]["JsonValue"];
-            /** @description The value in words. */
+            /** @description The formatted value. */
             display: string;
             photos: components["schemas"]["EventPhoto"][];
             /**
-             * @description true when thumbnails were left out: the event would be too large, or they could not be read.
+             * @description true if thumbnails were omitted: the event would be too large, or they could not be read.
              * @default false
              */
             thumbnails_dropped?: boolean;
@@ -1294,7 +1294,7 @@ export interface components {
             /** Format: date-time */
             at: string;
             by: string | null;
-            /** @description 1 at the first answer, one more at each new one. */
+            /** @description 1 for the first answer, incremented by each further one. */
             revision: number;
             progress: components["schemas"]["RunProgress"];
         };
@@ -1308,7 +1308,7 @@ export interface components {
             template_v: number;
             /**
              * Format: date-time
-             * @description When it happened, the same on every attempt.
+             * @description Time of the event, the same on every attempt.
              */
             ts: string;
             identity: components["schemas"]["AnonymousIdentity"] | components["schemas"]["ExternalIdentity"] | components["schemas"]["MemberIdentity"];
@@ -1402,7 +1402,7 @@ export interface components {
             /** @description Whether the confidence is below 0.8: look at such a step first. */
             unsure: boolean;
         };
-        /** @description A step that is not required was skipped. */
+        /** @description An optional step was skipped. */
         StepSkippedData: {
             step_id: string;
             section_id: string;
@@ -1422,7 +1422,7 @@ export interface components {
             template_v: number;
             /**
              * Format: date-time
-             * @description When it happened, the same on every attempt.
+             * @description Time of the event, the same on every attempt.
              */
             ts: string;
             identity: components["schemas"]["AnonymousIdentity"] | components["schemas"]["ExternalIdentity"] | components["schemas"]["MemberIdentity"];
@@ -1440,17 +1440,17 @@ export interface components {
         StepType: "boolean" | "photo" | "number" | "choice" | "text" | "rating" | "multi_choice" | "date" | "time" | "datetime" | "signature" | "scan" | "instruction";
         SubmitRequest: {
             /**
-             * @description Made by the client, a new one for each wish. Sent again, it answers 200 and changes nothing; with another request it is refused (422 `idempotency_key_reused`). Without it each request is a new operation. May also be given as the query parameter `op_id` or the header `Op-Id`.
+             * @description Unique id of the operation, chosen by the client. A repetition answers 200 and changes nothing; with another request it is refused (422 `idempotency_key_reused`). Without it each request is a new operation. May also be sent as the query parameter `op_id` or the header `Op-Id`.
              * @default null
              */
             op_id?: string | null;
             /**
-             * @description Needed when `settings.signature_on_complete` is true.
+             * @description Required if `settings.signature_on_complete` is true.
              * @default null
              */
             signature?: components["schemas"]["SignatureRequest"] | null;
         };
-        /** @description A stored template: the TDL with what the service adds. */
+        /** @description A stored template: the TDL with the fields of the service. */
         Template: {
             /** @description Name of the checklist, as people see it. */
             name: string;
@@ -1483,18 +1483,18 @@ export interface components {
             execution: components["schemas"]["Execution"];
             /** @description Assigned by the service. */
             id: string;
-            /** @description 1 on create, one more with every PATCH. */
+            /** @description 1 on create, incremented by every PATCH. */
             v: number;
-            /** @description The organization that owns it. */
+            /** @description The owning organization. */
             org_id: string;
             /**
              * Format: date-time
-             * @description When it was made.
+             * @description Time of creation.
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When it was last changed.
+             * @description Time of the last change.
              */
             updated_at: string;
         };
@@ -1514,7 +1514,7 @@ export interface components {
             /** Format: date-time */
             updated_at: string;
         };
-        /** @description A version of a template: the current one, or an earlier one that is kept. */
+        /** @description A version of a template. */
         TemplateVersion: {
             v: number;
             name: string;
@@ -1522,7 +1522,7 @@ export interface components {
             /** Format: date-time */
             created_at: string;
             current: boolean;
-            /** @description Who made it, where that is known: `kubectl` leaves no name. */
+            /** @description Author of the version; null if unknown (kubectl). */
             changed_by: components["schemas"]["ChangedBy"] | null;
         };
         TemplateVersionList: {
@@ -1533,11 +1533,11 @@ export interface components {
         Usage: {
             /** @description Runs per UTC calendar month; null is unlimited. */
             limit: number | null;
-            /** @description Runs dispatched this month, whatever became of them. */
+            /** @description Runs dispatched this month, including cancelled, expired and deleted ones. */
             used: number;
             /**
              * Format: date-time
-             * @description The first instant of the next month.
+             * @description Start of the next month.
              */
             resets_at: string;
             /** @description The UTC calendar month, `2026-11`. */
@@ -1545,13 +1545,13 @@ export interface components {
             /** @description Name of the plan. */
             plan: string;
         };
-        /** @description Where the events of a run go. Can only be given at dispatch. */
+        /** @description The receiver of a run's events. Can only be set at dispatch. */
         WebhookConfiguration: {
             /** @description HTTPS endpoint that receives POST deliveries. */
             url: string;
-            /** @description Signs the deliveries; never given back. */
+            /** @description Secret to sign deliveries; never returned. */
             secret: string;
-            /** @description Event names, or exactly `["*"]` for all of them. */
+            /** @description Event names, or `["*"]` for all of them. */
             events: ("step.completed" | "step.skipped" | "run.completed" | "run.cancelled" | "run.expired" | "*")[];
         };
         /** @description Exactly one of: a comparison (`step`, `op`, `value`), `all`, or `any`. At most 10 comparisons in total. */

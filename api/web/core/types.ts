@@ -1,10 +1,9 @@
 /**
- * The shapes that the executor app speaks: the template (TDL), the run as `GET /v1/executor/runs/{run_id}` gives it,
- * and what the core says about them. Plain data, as it comes out of JSON; nothing here has methods.
+ * Data types of the executor app: the template (TDL), the run as returned by `GET /v1/executor/runs/{run_id}`, and the
+ * results of the core. Plain JSON data without methods.
  *
- * The service's shapes are those of its OpenAPI document (`rest.ts`), read-only throughout. The template is the
- * complete TDL that the service writes: defaults are filled in, `condition` and the fields of `config` are left out
- * where there is nothing to say.
+ * The types come from the OpenAPI document (`rest.ts`), read-only throughout. The template is the complete TDL that the
+ * service writes: defaults are filled in; `condition` and the fields of `config` are omitted if empty.
  */
 
 import type { components } from "./rest";
@@ -12,7 +11,7 @@ import type { components } from "./rest";
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | { readonly [name: string]: JsonValue };
 
 type Schemas = components["schemas"];
-/** Fields that came later: a run that an earlier version of the app kept on the device has them not. */
+/** Newer fields: a run that an earlier version of the app stored on the device lacks them. */
 type Added = "signed_in_as" | "thumbnail_url" | "distance_m" | "signature_drawing" | "receipt";
 type ReadOnly<Shape> = unknown extends Shape
   ? JsonValue
@@ -35,7 +34,7 @@ export type When = ReadOnly<Schemas["When"] | Schemas["Clause"] | Schemas["Compa
 export type Condition = ReadOnly<Schemas["Condition"]>;
 export type PhotoBounds = ReadOnly<Schemas["PhotoBounds"]>;
 export type Option = ReadOnly<Schemas["Option"]>;
-/** Which fields mean something depends on the step's type; see `step_types/` for what holds where one is left out. */
+/** Which fields apply depends on the step's type; see `step_types/` for the defaults. */
 export type StepConfig = ReadOnly<Schemas["StepConfig"]>;
 export type Step = ReadOnly<Schemas["Step"]>;
 export type Section = ReadOnly<Schemas["Section"]>;
@@ -43,7 +42,7 @@ export type Settings = ReadOnly<Schemas["Settings"]>;
 export type Execution = ReadOnly<Schemas["Execution"]>;
 export type Template = ReadOnly<Schemas["Definition"]>;
 export type PromptPart = ReadOnly<Schemas["PromptPart"]>;
-/** Where a step of a generated template came from. */
+/** The part of the prompt that a generated step came from. */
 export type StepOrigin = ReadOnly<Schemas["StepOrigin"]>;
 export type ExplainedTemplate = ReadOnly<Schemas["ExplainedTemplate"]>;
 
@@ -53,23 +52,25 @@ export type ExplainedTemplate = ReadOnly<Schemas["ExplainedTemplate"]>;
 export type ServerRun = ReadOnly<Schemas["ExecutorRun"]>;
 export type RunStatus = ServerRun["status"];
 export type ExecutorIdentity = ServerRun["executor_identity"];
-/** Degrees (WGS 84) and metres; the accuracy is null when the device did not say. */
+/** Degrees (WGS 84) and metres; the accuracy is null if the device did not report it. */
 export type Geo = ReadOnly<Schemas["Geo"]>;
-/** A photo that the service has. Its urls are signed anew at each read and expire within the hour. */
+/** A photo that the service stores. Its URLs are signed again at each read and expire within the hour. */
 export type Photo = ReadOnly<Schemas["Photo"]>;
 export type Answer = ReadOnly<Schemas["Answer"]>;
 export type Signature = ReadOnly<Schemas["Signature"]>;
 export type Progress = ReadOnly<Schemas["RunProgress"]>;
-/** What the service has of a completed run. `digest` is `sha-256=` and the base64url of its canonical form. */
+/** The service's receipt for a completed run. `digest` is `sha-256=` and the base64url of its canonical form. */
 export type Receipt = ReadOnly<Schemas["Receipt"]>;
-/** What every write answers. `answer` and `photo` are there where one was written; null when a later write took it away. */
+/**
+ * The response to every write. `answer` and `photo` are present if one was written; null if a later write removed it.
+ */
 export type Change = ReadOnly<Schemas["RunChange"] & Partial<Pick<Schemas["PhotoChange"], "answer" | "photo">>>;
-/** `GET /v1/runs/{run_id}/preview`: all that can be known without the link's token. */
+/** `GET /v1/runs/{run_id}/preview`: everything that is public without the link's token. */
 export type Preview = ReadOnly<Schemas["RunPreview"]>;
 
-// --- what the core looks at, and what it says
+// --- input and results of the core
 
-/** The part of an answer that decides: `Answer` fits, and so does an answer that has not reached the service yet. */
+/** The part of an answer that conditions use: an `Answer`, or an answer that is not sent yet. */
 export interface AnswerLike {
   readonly value: JsonValue;
   readonly photos: { readonly length: number };
@@ -79,8 +80,8 @@ export interface AnswerLike {
 export type ProblemParams = Readonly<Record<string, string | number>>;
 
 /**
- * One thing that is wrong: where, and what kind. The codes are the service's. `message` is the service's own (English)
- * text and comes with its refusals; `params` come from the core and fill the text of the person's language.
+ * A validation problem: path and code of the service. `message` is the service's English text and comes with its
+ * errors; `params` come from the core and fill the translated text.
  */
 export interface Problem {
   readonly path: string;
@@ -89,7 +90,7 @@ export interface Problem {
   readonly params?: ProblemParams;
 }
 
-/** The body of every refusal of the service. `details` of a 402 is an object; executors never see one. */
+/** The body of every error response. `details` of a 402 is an object; executors never get one. */
 export interface ErrorBody {
   readonly error: string;
   readonly message: string;

@@ -1,13 +1,13 @@
 /**
- * The service and this core say the same: the vectors are what the Python core says, and are run by its tests too.
- * `python -m checklist_dev.generate vectors` makes the file and describes its form.
+ * The service and this core give the same results: the vectors are results of the Python core, and its tests run them
+ * too. `python -m checklist_dev.generate vectors` makes the file and describes its format.
  */
 
 import { describe, expect, it } from "vitest";
 
 import vectors from "../../../tests/vectors/executor.json";
-import { displayValue, emailProblem, gapOf, geoProblems, maySkip, nameProblem, standing, stepsOf, validateValue } from ".";
-import type { DisplayWords, JsonValue, Problem, Progress, Step, Template } from ".";
+import { displayValue, emailProblem, gapOf, geoProblems, canSkip, nameProblem, evaluate, stepsOf, validateValue } from ".";
+import type { DisplayText, JsonValue, Problem, Progress, Step, Template } from ".";
 
 interface Expected {
   readonly value?: JsonValue;
@@ -51,8 +51,8 @@ function moment(text: string): string {
   return `${date} ${time.endsWith(":00") ? time.slice(0, 5) : time} UTC`;
 }
 
-/** The words of the service's own `display`, which goes into events in English. */
-const WORDS: DisplayWords = {
+/** The texts of the service's `display`, which goes into events in English. */
+const WORDS: DisplayText = {
   yes: "Yes",
   no: "No",
   none: "None",
@@ -84,19 +84,19 @@ function verdictOn(given: Case): Expected {
       const template = the(checklists[the(given.checklist)]);
       const entries = Object.entries(the(given.answers));
       const answers = new Map(entries.map(([id, answer]) => [id, { ...answer, photos: { length: answer.photos } }]));
-      const { applicable, progress, missing } = standing(template, answers, new Set(given.skipped));
+      const { applicable, progress, missing } = evaluate(template, answers, new Set(given.skipped));
       const answered = stepsOf(template).filter((step) => gapOf(step, answers.get(step.id)) === null);
       return { applicable: [...applicable], answered: answered.map((step) => step.id), progress, missing };
     }
     case "skip": {
       const template = the(checklists[the(given.checklist)]);
       const step = the(stepsOf(template).find(({ id }) => id === given.step));
-      return { allowed: standing(template, new Map(), new Set()).applicable.has(step.id) && maySkip(template, step) };
+      return { allowed: evaluate(template, new Map(), new Set()).applicable.has(step.id) && canSkip(template, step) };
     }
   }
 }
 
-describe("what the service says, the app says", () => {
+describe("the app gives the service's results", () => {
   it.each(cases.map((given, index) => [`${index}: ${JSON.stringify({ ...given, expect: undefined }).slice(0, 120)}`, given] as const))(
     "%s",
     (_, given) => {
@@ -104,13 +104,13 @@ describe("what the service says, the app says", () => {
     },
   );
 
-  it("is tried on at least 600 cases", () => {
+  it("covers at least 600 cases", () => {
     expect(cases.length).toBeGreaterThanOrEqual(600);
   });
 });
 
 describe("a normal form", () => {
-  it("is its own normal form, so that what the service gave back can be sent again", () => {
+  it("is idempotent", () => {
     for (const { kind, step, expect: expected } of cases) {
       if (kind !== "value" || expected.value === undefined) continue;
       expect(validateValue(the(steps[the(step)]), expected.value).value).toEqual(expected.value);

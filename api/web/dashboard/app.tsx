@@ -33,7 +33,7 @@ export function App() {
   if (now.kind === "failed") {
     return (
       <main id="content" class="alone">
-        <h1>The dashboard cannot be shown now</h1>
+        <h1>The dashboard cannot be loaded</h1>
         <Failure error={now.error} onRetry={() => void loadSession()} />
       </main>
     );
@@ -70,7 +70,7 @@ function Content() {
   const found = own === null ? null : pageAt(rest.join("/"));
   if (found === null) return <NothingHere />;
   if (may(found.entry.role)) allowed.current = path.value;
-  // A role that is taken away while somebody works on a page does not take what they have typed along.
+  // A page stays open when the person loses their role, so that unsaved input is not lost.
   if (allowed.current !== path.value) {
     return (
       <>
@@ -85,8 +85,8 @@ function Content() {
 function NothingHere() {
   return (
     <>
-      <PageHead title="There is nothing at this address" />
-      <p>The link may be cut, or what it led to may be gone or belong to an organization that you are not a member of.</p>
+      <PageHead title="Page not found" />
+      <p>The link may be incomplete, the page may have been removed, or it belongs to an organization that you are not a member of.</p>
     </>
   );
 }
@@ -94,7 +94,7 @@ function NothingHere() {
 function NoOrganization() {
   return (
     <>
-      <PageHead title="No organization has you as a member" />
+      <PageHead title="You are not a member of an organization" />
       <div class="prose-block">
         <p>You are signed in as {session.value?.email}. Ask an administrator to invite exactly this e-mail address:</p>
         <CommandToCopy command={session.value?.email ?? ""} label="Copy the e-mail address" />
@@ -108,7 +108,7 @@ function NoOrganization() {
   );
 }
 
-/** What was fetched once is there at once the next time. */
+/** Pages that are loaded already, shown without delay. */
 const loadedPages = new Map<PageEntry, ComponentType<PageProps>>();
 
 function LoadedPage({ entry, params }: { entry: PageEntry } & PageProps) {
@@ -125,7 +125,7 @@ function LoadedPage({ entry, params }: { entry: PageEntry } & PageProps) {
     );
   }, [entry]);
   if (failed) {
-    // After an update of the service, the parts of the page before are gone.
+    // The old page chunks no longer exist after an update of the service.
     const error = new ApiError(0, "unreachable", "This part of the dashboard could not be loaded. The service may have been updated.");
     return (
       <>
@@ -149,6 +149,6 @@ function keepOrganization(id: string): void {
   try {
     localStorage.setItem(LAST_ORGANIZATION, id);
   } catch {
-    // A browser that keeps nothing begins with the first one.
+    // Without storage, the first organization is shown.
   }
 }

@@ -1,38 +1,41 @@
 /**
- * What happens on coming to a page: its heading gets the focus, so that whoever hears or types knows where they are; on
- * coming back, the page stands where it stood, and the focus is on the link that was followed.
+ * Focus and scroll position on navigation: the heading of a new page gets the focus; going back restores the scroll
+ * position and the focus on the link that was followed.
  */
 import { arrival, type Arrival } from "./router";
 
-const GIVE_UP_AFTER_MS = 4_000;
-const SIGNS_OF_A_PERSON = ["wheel", "touchstart", "keydown", "pointerdown"] as const;
-let dealtWith: Arrival | null = null;
+const TIMEOUT_MS = 4_000;
+const USER_EVENTS = ["wheel", "touchstart", "keydown", "pointerdown"] as const;
+let handled: Arrival | null = null;
 let focused: HTMLElement | null = null;
 
-/** Called by the heading when it is there. Nothing happens at the first page, or when the person has gone on already. */
+/**
+ * Called by the heading when it is mounted. Does nothing on the first page, or after the person has interacted with the
+ * page.
+ */
 export function arriveAt(heading: HTMLElement): void {
   const now = arrival.peek();
   const { activeElement } = document;
-  if (now === dealtWith) {
-    // The heading shown while the data came had the focus, and another one has taken its place.
+  if (now === handled) {
+    // The heading shown while data was loading had the focus and has been replaced.
     const lost = focused !== null && !focused.isConnected && (activeElement === null || activeElement === document.body);
     if (lost) focusOn(heading);
     return;
   }
-  dealtWith = now;
+  handled = now;
   focused = null;
   const moved = activeElement !== null && activeElement !== document.body && activeElement !== now.from;
   if (now.how === "link" && !moved) focusOn(heading);
-  // A reload comes back to its height, too.
-  if (now.how !== "link" && (now.visit.top ?? 0) + (now.visit.followed ? 1 : 0) > 0) comeBack(now, heading);
+  // A reload restores the scroll position, too.
+  if (now.how !== "link" && (now.visit.top ?? 0) + (now.visit.followed ? 1 : 0) > 0) restorePosition(now, heading);
   else if (now.how === "history" && !moved) focusOn(heading);
 }
 
-/** Pages grow as their data come; try until this one is long enough, or the person does something. */
-function comeBack({ visit, how }: Arrival, heading: HTMLElement): void {
-  const until = performance.now() + GIVE_UP_AFTER_MS;
+/** Pages grow as their data arrives: retries until the page is high enough or the person interacts with it. */
+function restorePosition({ visit, how }: Arrival, heading: HTMLElement): void {
+  const until = performance.now() + TIMEOUT_MS;
   const stop = new AbortController();
-  for (const sign of SIGNS_OF_A_PERSON) addEventListener(sign, () => stop.abort(), { signal: stop.signal, passive: true });
+  for (const sign of USER_EVENTS) addEventListener(sign, () => stop.abort(), { signal: stop.signal, passive: true });
   const started = arrival.peek();
   if (how === "history") focusOn(heading);
   const attempt = () => {

@@ -1,6 +1,6 @@
 /**
- * Calls of the dashboard's API. What goes wrong is an `ApiError` that can be shown as it is. When the session has ended, the
- * frame asks to sign in without taking away what is on the screen, and the call that was refused waits and is repeated.
+ * Client of the dashboard's API. Failures are `ApiError`s that can be shown as they are. If the session has ended, the
+ * frame asks to sign in again while the page stays, and the rejected call waits and is repeated.
  */
 import { signal } from "@preact/signals";
 
@@ -17,31 +17,33 @@ export interface FieldProblem {
 
 export class ApiError extends Error {
   constructor(
-    /** 0: there was no answer. */
+    /** HTTP status; 0 if there was no response. */
     readonly status: number,
     readonly code: string,
     message: string,
     readonly problems: readonly FieldProblem[] = [],
     readonly requestId: string | null = null,
     readonly details: unknown = null,
-    /** Seconds, when the service said when to come again. */
+    /** Retry-After, in seconds. */
     readonly retryAfter: number | null = null,
   ) {
     super(message);
   }
 }
 
-/** Set by the session; every write brings it. */
+/** Set by the session; sent with every write. */
 export const csrfToken = signal("");
-/** Whether an answer said that there is no session any more; the frame then asks to sign in again. */
+/** Whether a response failure that the session has ended; the frame then asks to sign in again. */
 export const signedOut = signal(false);
 
-/** How many times the person has to be asked: for the first refusal, and for each write after it. */
+/**
+ * How many times to ask for a new sign-in: once for the first rejected call, and once for each rejected write after it.
+ */
 export const refusals = signal(0);
 
 const waiting = new Set<(back: boolean) => void>();
 
-/** The calls that wait for a session go on (`back`), or fail with the refusal they met. */
+/** Resumes the calls that wait for a session (`back`), or rejects them with their error. */
 export function resume(back: boolean): void {
   signedOut.value = false;
   for (const go of waiting) go(back);
@@ -49,8 +51,8 @@ export function resume(back: boolean): void {
 }
 
 /**
- * Resolves when somebody has signed in again, with false when nobody will. What goes on in the background does not ask
- * again somebody who has put the question aside.
+ * Resolves to true after a new sign-in, and to false if there will be none. Background calls do not reopen a dialog
+ * that the person has closed.
  */
 function signedInAgain(given: AbortSignal | undefined, background: boolean): Promise<boolean> {
   if (!signedOut.peek() || !background) refusals.value += 1;
@@ -64,7 +66,10 @@ function signedInAgain(given: AbortSignal | undefined, background: boolean): Pro
   });
 }
 
-/** How a stale CSRF token is renewed: another tab has signed in anew. Set by `session.ts`; false: it is somebody else. */
+/**
+ * Renews a stale CSRF token after a new sign-in in another tab. Set by `session.ts`; false if another person is signed
+ * in.
+ */
 export const renewal: { renew(): Promise<boolean> } = { renew: () => Promise.resolve(false) };
 
 export interface Call {
@@ -72,9 +77,9 @@ export interface Call {
   readonly json?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
-  /** For the calls that sign in: a refusal is theirs to tell. */
+  /** For calls that sign in: a 401 is their own result. */
   readonly alone?: boolean;
-  /** For what takes long: milliseconds until an answer is not waited for any more. */
+  /** Timeout in milliseconds for slow calls. */
   readonly within?: number;
 }
 
@@ -83,19 +88,19 @@ export interface Answer<T> {
   readonly headers: Headers;
 }
 
-/** `call("org-.../runs")` asks `/dashboard/api/org-.../runs`. Throws ApiError. */
+/** `call("org-.../runs")` requests `/dashboard/api/org-.../runs`. Throws ApiError. */
 export async function call<T>(path: string, options: Call = {}): Promise<T> {
   return (await exchange<T>(path, options)).body;
 }
 
-/** As `call`, with the headers of the answer. */
+/** As `call`, with the response headers. */
 export async function exchange<T>(path: string, options: Call = {}): Promise<Answer<T>> {
   const response = await open(path, options);
   const body: unknown = response.status === 204 ? null : await response.json().catch(() => null);
   return { body: body as T, headers: response.headers };
 }
 
-/** As `call`, with the answer's body still to be read: for files. Say how long that may take with `within`. */
+/** As `call`, with an unread response body, for files. Set the timeout with `within`. */
 export async function open(path: string, options: Call = {}): Promise<Response> {
   let renewed = false;
   for (;;) {
@@ -106,7 +111,7 @@ export async function open(path: string, options: Call = {}): Promise<Response> 
     if (error.code === "sign_in_required" && csrfToken.peek() !== "") {
       if (await signedInAgain(options.signal, (options.method ?? "GET") === "GET")) continue;
     } else if (error.code === "forbidden" || error.code === "not_found") {
-      // A role, or the whole membership, may have been taken away: the page is told what there is now.
+      // The role or the membership may have been removed: reload the session.
       void renewal.renew();
     } else if (error.code === "request_forged" && !renewed) {
       renewed = true;
@@ -141,7 +146,7 @@ async function send(path: string, { method = "GET", json, headers = {}, signal: 
 }
 
 function errorOf(response: Response, body: unknown): ApiError {
-  const said = (typeof body === "object" && body !== null ? body : {}) as {
+  const failure = (typeof body === "object" && body !== null ? body : {}) as {
     error?: string;
     message?: string;
     details?: unknown;
@@ -149,11 +154,11 @@ function errorOf(response: Response, body: unknown): ApiError {
   };
   return new ApiError(
     response.status,
-    said.error ?? "unexpected",
-    said.message ?? `The service answered ${response.status}.`,
-    Array.isArray(said.details) ? (said.details as FieldProblem[]) : [],
-    said.request_id ?? response.headers.get("X-Request-Id"),
-    said.details ?? null,
+    failure.error ?? "unexpected",
+    failure.message ?? `The service answered ${response.status}.`,
+    Array.isArray(failure.details) ? (failure.details as FieldProblem[]) : [],
+    failure.request_id ?? response.headers.get("X-Request-Id"),
+    failure.details ?? null,
     Number(response.headers.get("Retry-After")) || null,
   );
 }

@@ -1,27 +1,27 @@
 /**
- * Files that the service makes while they are read: what has come so far is told, and a file that broke off is not kept.
- * A link to the file would show neither, and an error in its place.
+ * Downloads files that the service streams: shows the progress and discards incomplete files. A plain link would show
+ * neither progress nor errors.
  */
 import { ApiError, open } from "./client";
 
-const AT_MOST_MS = 3_600_000;
+const TIMEOUT_MS = 3_600_000;
 const REVOKED_AFTER_MS = 60_000;
-/** The id of a run at the beginning of a row, or as a member of a document. */
+/** A run id at the beginning of a row, or as a member of a document. */
 const RUN_ID = /(?:^|\n|"run_id":")(r-[0-9a-f]{8}-[0-9a-f-]{27})/g;
-/** More than a match is long: one that is cut by the end of a chunk is found with the next. */
-const CARRIED = 64;
+/** Longer than a match: a match that is split between two chunks is found with the second one. */
+const OVERLAP = 64;
 
-export interface Coming {
+export interface DownloadProgress {
   readonly bytes: number;
-  /** Different runs in what has come. */
+  /** Number of different runs received. */
   readonly runs: number;
-  /** How many there will be; null: it is not a file of runs. */
+  /** Expected number of runs; null if the file does not contain runs. */
   readonly total: number | null;
 }
 
-/** Fetches the file and gives it to the browser to save, under the service's name for it. Throws ApiError. */
-export async function download(path: string, tell: (coming: Coming) => void, signal: AbortSignal): Promise<void> {
-  const response = await open(path, { signal, within: AT_MOST_MS });
+/** Fetches the file and saves it under the name that the service gives. Throws ApiError. */
+export async function download(path: string, report: (coming: DownloadProgress) => void, signal: AbortSignal): Promise<void> {
+  const response = await open(path, { signal, within: TIMEOUT_MS });
   const total = numberOf(response.headers.get("Export-Runs"));
   const parts: Uint8Array<ArrayBuffer>[] = [];
   const counter = total === null ? null : new RunCounter();
@@ -33,7 +33,7 @@ export async function download(path: string, tell: (coming: Coming) => void, sig
     parts.push(value);
     bytes += value.byteLength;
     counter?.take(value);
-    tell({ bytes, runs: counter?.count ?? 0, total });
+    report({ bytes, runs: counter?.count ?? 0, total });
   }
   save(new Blob(parts, { type: response.headers.get("Content-Type") ?? "" }), nameOf(response) ?? "export");
 }
@@ -45,7 +45,7 @@ async function read(reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>
     return reader === undefined ? { done: true, value: undefined } : await reader.read();
   } catch (error) {
     if (signal.aborted) throw error;
-    throw new ApiError(0, "broken_off", "The file broke off before its end, and was not saved. Please try again.");
+    throw new ApiError(0, "broken_off", "The download is incomplete and was not saved. Try again.");
   }
 }
 
@@ -62,7 +62,7 @@ class RunCounter {
       this.last = id;
       this.count += 1;
     }
-    this.rest = text.slice(-CARRIED);
+    this.rest = text.slice(-OVERLAP);
   }
 }
 

@@ -1,63 +1,65 @@
 /**
- * What changes in the organization while somebody looks at a page. The service says which objects changed, hardly ever how:
+ * Live updates of an organization's objects. The service sends which objects changed, usually without their new state:
  *
  *     const list = useResource(key, read);
  *     useLiveReload(["template"], list.reload);
  *
- * or, where a change can be put in place without asking again:
+ * or, if a change can be applied without a request:
  *
  *     useLive(["run"], (changes) => (changes === null ? rows.refresh() : rows.update((row) => changed(row, changes))));
  */
 import { computed, effect, signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 
-import type { Told } from "./live_connection";
+import type { LiveUpdate } from "./live_connection";
 import { SharedStream } from "./live_sharing";
 import { organization } from "./session";
 
-/** `key` and `member` are told to administrators only. */
+/** `key` and `member` are sent to administrators only. */
 export type LiveKind = "run" | "delivery" | "replay" | "template" | "key" | "member";
 
 export interface LiveChange {
   readonly kind: LiveKind;
-  /** The id by which the API names it: r-..., evt-..., a replay's, t-..., a key's, u-... */
+  /** The id in the API: r-..., evt-..., a replay's, t-..., a key's, u-... */
   readonly id: string;
   readonly change: "changed" | "gone";
-  /** Of a delivery: whose event it is. */
+  /** For a delivery: the run of its event. */
   readonly run_id?: string;
-  /** Of a run, a delivery and a replay that changed: as lists show it. */
+  /** For a changed run, delivery or replay: its status as in lists. */
   readonly status?: string;
-  /** Of a run that changed. */
+  /** For a changed run. */
   readonly progress?: { readonly total: number; readonly answered: number; readonly skipped: number };
 }
 
-/** null: anything may have changed (the page was away for longer than the service remembers); read anew. */
+/** null: anything may have changed, because the page was disconnected for longer than the service's history; reload. */
 export type OnChange = (changes: readonly LiveChange[] | null) => void;
 
-/** `off`: nothing on the page is live. `paused`: the tab has been hidden for long. */
+/** `off`: the page has no live data. `paused`: the tab has been hidden for a while. */
 export type LiveState = "off" | "connected" | "reconnecting" | "paused";
 export const liveState = signal<LiveState>("off");
 
 const PAUSED_AFTER_MS = 5 * 60_000;
-/** From one page to the next the stream stays. */
-const KEPT_FOR_MS = 5_000;
-/** Several changes come together more often than not. */
-const GATHERED_FOR_MS = 250;
-/** How often a page asks again for what keeps changing. */
-const RELOADS_APART_MS = 3_000;
+/** The stream stays open between two pages. */
+const CLOSE_AFTER_MS = 5_000;
+/** Changes often come in groups. */
+const BATCH_MS = 250;
+/** Minimum interval between reloads of data that keeps changing. */
+const RELOAD_INTERVAL_MS = 3_000;
 
 interface Subscriber {
   readonly kinds: ReadonlySet<LiveKind>;
-  readonly tell: OnChange;
+  readonly notify: OnChange;
 }
 
 const subscribers = new Set<Subscriber>();
 const wanted = signal(false);
 const paused = signal(false);
-let letGo: ReturnType<typeof setTimeout> | undefined;
-let hiddenFor: ReturnType<typeof setTimeout> | undefined;
+let closeTimer: ReturnType<typeof setTimeout> | undefined;
+let pauseTimer: ReturnType<typeof setTimeout> | undefined;
 
-/** `onChange` hears of changes of these kinds, as long as the component is there. It may be another function each time. */
+/**
+ * Calls `onChange` with changes of these kinds while the component is mounted. It may be a new function at each render.
+ */
 export function useLive(kinds: readonly LiveKind[], onChange: OnChange): void {
   const newest = useRef(onChange);
   newest.current = onChange;
@@ -65,8 +67,8 @@ export function useLive(kinds: readonly LiveKind[], onChange: OnChange): void {
 }
 
 /**
- * Calls `reload` soon after something of these kinds changed, and every few seconds while it keeps changing; not while
- * nobody sees the page. `concerns` says which changes matter to the page, e.g. those of one run.
+ * Calls `reload` soon after a change of these kinds, at most every few seconds, and not while the page is hidden.
+ * `concerns` filters the changes, e.g. for one run.
  */
 export function useLiveReload(kinds: readonly LiveKind[], reload: () => void, concerns: (change: LiveChange) => boolean = () => true): void {
   const newest = useRef({ reload, concerns });
@@ -77,7 +79,7 @@ export function useLiveReload(kinds: readonly LiveKind[], reload: () => void, co
     let due = false;
     const now = () => {
       timer = undefined;
-      // It is read when somebody looks again.
+      // The reload follows when the page becomes visible.
       if (document.visibilityState === "hidden") return;
       due = false;
       last = performance.now();
@@ -90,7 +92,7 @@ export function useLiveReload(kinds: readonly LiveKind[], reload: () => void, co
     const unsubscribe = subscribe(kinds, (changes) => {
       if (changes !== null && !changes.some((change) => newest.current.concerns(change))) return;
       due = true;
-      timer ??= setTimeout(now, Math.max(0, last + RELOADS_APART_MS - performance.now()));
+      timer ??= setTimeout(now, Math.max(0, last + RELOAD_INTERVAL_MS - performance.now()));
     });
     return () => {
       unsubscribe();
@@ -100,56 +102,56 @@ export function useLiveReload(kinds: readonly LiveKind[], reload: () => void, co
   }, [kinds.join()]);
 }
 
-function subscribe(kinds: readonly LiveKind[], tell: OnChange): () => void {
-  const gathered = new Map<string, LiveChange>();
+function subscribe(kinds: readonly LiveKind[], notify: OnChange): () => void {
+  const pending = new Map<string, LiveChange>();
   let all = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const pass = () => {
+  const flush = () => {
     timer = undefined;
-    const changes = all ? null : [...gathered.values()];
+    const changes = all ? null : [...pending.values()];
     all = false;
-    gathered.clear();
-    tell(changes);
+    pending.clear();
+    notify(changes);
   };
   const subscriber: Subscriber = {
     kinds: new Set(kinds),
-    tell: (changes) => {
+    notify: (changes) => {
       if (changes === null) all = true;
-      else for (const change of changes) gathered.set(`${change.kind} ${change.id}`, change);
-      timer ??= setTimeout(pass, GATHERED_FOR_MS);
+      else for (const change of changes) pending.set(`${change.kind} ${change.id}`, change);
+      timer ??= setTimeout(flush, BATCH_MS);
     },
   };
   subscribers.add(subscriber);
-  clearTimeout(letGo);
+  clearTimeout(closeTimer);
   wanted.value = true;
   return () => {
     clearTimeout(timer);
     subscribers.delete(subscriber);
     if (subscribers.size > 0) return;
-    clearTimeout(letGo);
-    letGo = setTimeout(() => {
+    clearTimeout(closeTimer);
+    closeTimer = setTimeout(() => {
       wanted.value = false;
-    }, KEPT_FOR_MS);
+    }, CLOSE_AFTER_MS);
   };
 }
 
-function tellAll({ changes }: Pick<Told, "changes">): void {
-  for (const { kinds, tell } of subscribers) {
+function notifyAll({ changes }: Pick<LiveUpdate, "changes">): void {
+  for (const { kinds, notify } of subscribers) {
     if (changes === null) {
-      tell(null);
+      notify(null);
       continue;
     }
     const theirs = changes.filter((change) => kinds.has(change.kind));
-    if (theirs.length > 0) tell(theirs);
+    if (theirs.length > 0) notify(theirs);
   }
 }
 
-/** Whose changes, and told to whom; the same after the session was read anew. */
-const whose = computed(() => (organization.value === null ? "" : `${organization.value.id}/${organization.value.member_id}`));
+/** Organization and member of the stream; unchanged by a reload of the session. */
+const streamKey = computed(() => (organization.value === null ? "" : `${organization.value.id}/${organization.value.member_id}`));
 
-/** One stream at a time: of the organization that the address names, while a page wants it and somebody may look. */
+/** Opens one stream at a time: for the organization in the address, while a page needs it and the tab is visible. */
 effect(() => {
-  const [id = "", member = ""] = whose.value.split("/");
+  const [id = "", member = ""] = streamKey.value.split("/");
   if (id === "" || !wanted.value) {
     liveState.value = "off";
     return;
@@ -160,7 +162,7 @@ effect(() => {
   }
   liveState.value = "reconnecting";
   const stream = new SharedStream(id, member, {
-    tell: tellAll,
+    onUpdate: notifyAll,
     connected: (yes) => {
       liveState.value = yes ? "connected" : "reconnecting";
     },
@@ -169,13 +171,13 @@ effect(() => {
 });
 
 document.addEventListener("visibilitychange", () => {
-  clearTimeout(hiddenFor);
+  clearTimeout(pauseTimer);
   if (document.visibilityState === "hidden") {
-    hiddenFor = setTimeout(() => {
+    pauseTimer = setTimeout(() => {
       paused.value = true;
     }, PAUSED_AFTER_MS);
   } else if (paused.peek()) {
     paused.value = false;
-    tellAll({ changes: null });
+    notifyAll({ changes: null });
   }
 });

@@ -1,6 +1,6 @@
 /**
- * One stream of an organization's changes. It is opened anew by itself, from where it ended: a browser's own attempts come
- * at a fixed pace, end for good at the first refusal, and do not notice a line that died without a word.
+ * One stream of an organization's changes, reopened from its last event. EventSource's own reconnection has a fixed
+ * interval, stops at the first error status, and does not detect a connection that stays silent.
  */
 import { ApiError } from "./client";
 import type { LiveChange } from "./live";
@@ -9,19 +9,19 @@ import { refreshSession } from "./session";
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
-/** The service says something at least every 15 seconds. */
+/** The service sends something at least every 15 seconds. */
 const SILENT_FOR_MS = 40_000;
 
-export interface Told {
-  /** Where the stream stands after it: an id to go on from. */
+export interface LiveUpdate {
+  /** The id of the last event, to resume from. */
   readonly id: string;
-  /** null: more may have changed than can be told; read anew. */
+  /** null: more may have changed than the service can list; reload. */
   readonly changes: readonly LiveChange[] | null;
 }
 
 export interface Listener {
-  tell(told: Told): void;
-  /** Whether changes come in at this moment. */
+  onUpdate(update: LiveUpdate): void;
+  /** Whether the stream is connected. */
   connected(yes: boolean): void;
 }
 
@@ -33,7 +33,7 @@ export class LiveConnection {
 
   constructor(
     private readonly organization: string,
-    /** "" begins with the present. */
+    /** "" starts at the present. */
     private lastId: string,
     private readonly listener: Listener,
   ) {
@@ -55,26 +55,26 @@ export class LiveConnection {
     let wasOpen = false;
     this.source = source;
     this.watch(source, wasOpen);
-    const heard = () => {
+    const touch = () => {
       wasOpen = true;
       this.attempts = 0;
       this.watch(source, wasOpen);
     };
     source.addEventListener("open", () => {
-      heard();
+      touch();
       this.listener.connected(true);
     });
-    source.addEventListener("beat", heard);
+    source.addEventListener("beat", touch);
     source.addEventListener("changes", (event) => {
-      heard();
+      touch();
       this.take(event.lastEventId, JSON.parse(event.data as string) as LiveChange[]);
     });
     source.addEventListener("reset", (event) => {
-      heard();
+      touch();
       this.take(event.lastEventId, null);
     });
     source.addEventListener("end", (event) => {
-      // The session may be over, or the role another one: what the page offers follows it.
+      // The session may have ended or the role may have changed: reload the session.
       void this.again(source, event.data === "session" || event.data === "access");
     });
     source.addEventListener("error", () => void this.again(source, !wasOpen));
@@ -82,7 +82,7 @@ export class LiveConnection {
 
   private take(id: string, changes: readonly LiveChange[] | null): void {
     this.lastId = id;
-    this.listener.tell({ id, changes });
+    this.listener.onUpdate({ id, changes });
   }
 
   private watch(source: EventSource, wasOpen: boolean): void {
@@ -90,7 +90,7 @@ export class LiveConnection {
     this.timer = setTimeout(() => void this.again(source, !wasOpen), SILENT_FOR_MS);
   }
 
-  /** `ask`: the stream was refused, and its reason is not told to a page; the session's route has it. */
+  /** `ask`: the stream was rejected. EventSource does not expose the reason, so the session's route is called. */
   private async again(source: EventSource, ask: boolean): Promise<void> {
     if (source !== this.source) return;
     source.close();
@@ -107,7 +107,7 @@ export class LiveConnection {
       }
     }
     if (this.closed.signal.aborted) return;
-    // Not all who were cut off at the same moment come back at the same moment.
+    // Jitter: clients that were disconnected together do not reconnect at the same moment.
     this.timer = setTimeout(() => this.open(), wait * (0.5 + Math.random()));
   }
 

@@ -1,12 +1,12 @@
 /**
- * One stream for all tabs of a browser that show the same organization: under HTTP/1.1 a browser opens six connections to
- * a host, and a stream keeps one. The tab that holds the lock has the stream and passes on what it hears; when it is
- * closed, the next one gets the lock and goes on from the last that was passed on. Without locks each tab has its own.
+ * Shares one stream between all tabs of a browser that show the same organization: under HTTP/1.1 a browser opens at
+ * most six connections per host. The tab that holds the lock has the stream and broadcasts its events; when it is
+ * closed, the next tab gets the lock and resumes after the last event. Without Web Locks each tab has its own stream.
  */
-import { LiveConnection, type Listener, type Told } from "./live_connection";
+import { LiveConnection, type Listener, type LiveUpdate } from "./live_connection";
 
 type Message =
-  | { readonly type: "told"; readonly told: Told }
+  | { readonly type: "update"; readonly update: LiveUpdate }
   | { readonly type: "connected"; readonly connected: boolean; readonly id: string }
   | { readonly type: "asked" };
 
@@ -22,20 +22,20 @@ export class SharedStream {
     member: string,
     private readonly listener: Listener,
   ) {
-    const name = `checklists.live.${organization}.${member}`;
+    const name = `checklists.stream.${organization}.${member}`;
     const shared = "locks" in navigator && "BroadcastChannel" in window;
     this.channel = shared ? new BroadcastChannel(name) : null;
     if (this.channel === null) {
       this.lead();
       return;
     }
-    this.channel.onmessage = (event: MessageEvent<Message>) => this.hear(event.data);
-    this.say({ type: "asked" });
+    this.channel.onmessage = (event: MessageEvent<Message>) => this.onMessage(event.data);
+    this.post({ type: "asked" });
     const held = () => {
       this.lead();
       return new Promise<void>((resolve) => this.stopped.signal.addEventListener("abort", () => resolve()));
     };
-    // Rejected when it is stopped before its turn: then there is nothing to do.
+    // Rejected if stopped before the lock is granted.
     navigator.locks.request(name, { signal: this.stopped.signal }, held).catch(() => undefined);
   }
 
@@ -48,31 +48,31 @@ export class SharedStream {
   private lead(): void {
     if (this.stopped.signal.aborted) return;
     this.connection = new LiveConnection(this.organization, this.lastId, {
-      tell: (told) => {
-        this.say({ type: "told", told });
-        this.take(told);
+      onUpdate: (update) => {
+        this.post({ type: "update", update });
+        this.apply(update);
       },
       connected: (yes) => {
-        this.say({ type: "connected", connected: yes, id: this.lastId });
+        this.post({ type: "connected", connected: yes, id: this.lastId });
         this.isConnected(yes);
       },
     });
   }
 
-  private hear(message: Message): void {
-    if (message.type === "told") {
-      this.take(message.told);
+  private onMessage(message: Message): void {
+    if (message.type === "update") {
+      this.apply(message.update);
     } else if (message.type === "connected") {
       this.lastId ||= message.id;
       this.isConnected(message.connected);
     } else if (this.connection !== null) {
-      this.say({ type: "connected", connected: this.connected, id: this.lastId });
+      this.post({ type: "connected", connected: this.connected, id: this.lastId });
     }
   }
 
-  private take(told: Told): void {
-    this.lastId = told.id;
-    this.listener.tell(told);
+  private apply(update: LiveUpdate): void {
+    this.lastId = update.id;
+    this.listener.onUpdate(update);
   }
 
   private isConnected(yes: boolean): void {
@@ -80,7 +80,7 @@ export class SharedStream {
     this.listener.connected(yes);
   }
 
-  private say(message: Message): void {
+  private post(message: Message): void {
     if (!this.stopped.signal.aborted) this.channel?.postMessage(message);
   }
 }

@@ -1,4 +1,4 @@
-/** E-mail address and password, on the sign-in page and above a page whose session has ended. */
+/** Sign-in with email address and password, on the sign-in page and in the dialog of an ended session. */
 import { useRef, useState } from "preact/hooks";
 
 import { ApiError } from "./client";
@@ -8,10 +8,10 @@ import { Refusal } from "./parts/refusal";
 import { type AccountChoice, signInWithPassword } from "./sign_in_ways";
 
 interface PasswordSignInProps {
-  /** The person who was signed in; only they can go on. */
+  /** The person who was signed in; only they can continue. */
   email?: string;
   primary: boolean;
-  /** There is a session, which the page does not know yet. */
+  /** A session exists that is not loaded yet. */
   onSignedIn(): Promise<void>;
 }
 
@@ -79,7 +79,7 @@ export function PasswordSignIn({ email: known, primary, onSignedIn }: PasswordSi
       {error && !wrong && <Refusal error={error} onOver={() => setError(null)} />}
       {choices.length > 0 && (
         <div class="form" role="group" aria-label="Accounts">
-          <p role="status">This address and password belong to several accounts. Choose one:</p>
+          <p role="status">Several accounts have this address and password. Choose one:</p>
           {choices.map((choice) => (
             <button key={choice.id} type="button" class="button button-wide" aria-disabled={busy} onClick={() => void submit(choice.id)}>
               {choice.name}

@@ -1,33 +1,32 @@
 /**
- * Where the person is: the address below `/dashboard/`, as a signal. Filters, pages and open tabs live in the address, so
- * that a link to what one sees can be sent to somebody else, and the browser's back does what it says: it also comes back
- * to the same height and to the link that was followed (`arrival.ts`).
+ * The router: the address below `/dashboard/` as a signal. Filters, pages and open tabs are in the address, so that
+ * links can be shared and going back works; it also restores scroll position and focus (`arrival.ts`).
  */
 import { computed, signal } from "@preact/signals";
 
-/** `https://host/prefix/dashboard/`: the server says so by the page's `<base>`. */
+/** `https://host/prefix/dashboard/`: from the page's `<base>`. */
 export const BASE = new URL(".", document.baseURI);
 
 interface Place {
-  /** Without the base, without a slash at either end: `org-.../runs/r-...`. */
+  /** The path below the base, without slashes at either end: `org-.../runs/r-...`. */
   readonly path: string;
   readonly query: URLSearchParams;
 }
 
-/** What the browser's history remembers of a place. */
+/** State in a history entry. */
 export interface Visit {
-  /** Counts up along the history; tells back from forward. */
+  /** Increases along the history; distinguishes back from forward. */
   readonly at: number;
-  /** How far down the page was when it was left. */
+  /** The scroll position when the page was left. */
   readonly top?: number;
-  /** The link that was followed from there. */
+  /** The link that was followed from the page. */
   readonly followed?: string;
 }
 
 export interface Arrival {
   readonly how: "first" | "link" | "history";
   readonly visit: Visit;
-  /** What had the focus when the person set off. */
+  /** The focused element before navigation. */
   readonly from: Element | null;
 }
 
@@ -35,7 +34,7 @@ function here(): Place {
   return { path: readable(location.pathname).slice(BASE.pathname.length).replace(/^\/+|\/+$/g, ""), query: new URLSearchParams(location.search) };
 }
 
-/** A link that was cut or mangled may not be decodable; it then leads to a place that does not exist. */
+/** A truncated link may not be decodable; it then leads to the page for unknown addresses. */
 function readable(address: string): string {
   try {
     return decodeURI(address);
@@ -55,10 +54,10 @@ let at = visit().at;
 export const place = computed(() => current.value);
 export const path = computed(() => current.value.path);
 export const query = computed(() => current.value.query);
-/** How the present path was come to; changes with every change of the path. */
+/** How the current path was reached; changes with every change of the path. */
 export const arrival = signal<Arrival>({ how: "first", visit: visit(), from: null });
 
-/** What has to be asked before the person leaves (typed and not saved); null: nothing. */
+/** The confirmation to show before leaving (unsaved input); null if none. */
 export const leaving = signal<(() => boolean) | null>(null);
 
 history.scrollRestoration = "manual";
@@ -75,7 +74,7 @@ addEventListener("popstate", () => {
   }
   const next = visit();
   if (!mayLeave()) {
-    // The browser has gone already: back to where the unsaved work is.
+    // The browser has navigated already: go back to the unsaved input.
     goingBack = next.at !== at;
     if (goingBack) history.go(at - next.at);
     return;
@@ -84,7 +83,7 @@ addEventListener("popstate", () => {
   moved("history");
 });
 
-/** The address of `to`, which is a path below the base, perhaps with a query. */
+/** The URL of `to`, a path below the base, optionally with a query. */
 export function hrefOf(to: string): string {
   return new URL(to.replace(/^\/+/, ""), BASE).href;
 }
@@ -99,7 +98,7 @@ export function navigate(to: string, { replace = false } = {}): void {
   moved("link");
 }
 
-/** Changes parts of the query and stays where one is; null takes a part away. Filters do not fill the history. */
+/** Changes query parameters without navigation; null removes one. Filters do not add history entries. */
 export function setQuery(parts: Readonly<Record<string, string | null>>): void {
   const next = new URLSearchParams(current.peek().query);
   for (const [name, value] of Object.entries(parts)) {

@@ -1,4 +1,4 @@
-/** Who is signed in, where they may go, and what they may do there. */
+/** The signed-in person, their organizations and roles. */
 import { computed, signal } from "@preact/signals";
 
 import { ApiError, call, csrfToken, renewal, resume, signedOut } from "./client";
@@ -27,7 +27,7 @@ type State = { readonly kind: "loading" } | { readonly kind: "none" } | { readon
 export const state = signal<State>({ kind: "loading" });
 export const session = computed(() => (state.value.kind === "in" ? state.value.session : null));
 
-/** The organization that the address names, if the person belongs to it. */
+/** The organization in the address, if the person is a member. */
 export const organization = computed(() => {
   const id = path.value.split("/")[0];
   return session.value?.organizations.find((one) => one.id === id) ?? null;
@@ -35,13 +35,16 @@ export const organization = computed(() => {
 
 const RANKS: Readonly<Record<Role, number>> = { viewer: 0, editor: 1, admin: 2 };
 
-/** Whether the person may do in this organization what needs `role`. The server decides; this only saves a refusal. */
+/**
+ * Whether the person has at least `role` in this organization. The server enforces it; this only hides what would be
+ * rejected.
+ */
 export function may(role: Role): boolean {
   const own = organization.value?.role;
   return own !== undefined && RANKS[own] >= RANKS[role];
 }
 
-/** Asks the service who is signed in. While work waits for a new session, only that one is taken note of. */
+/** Loads the session. While calls wait for a new sign-in, only a session of the same person is accepted. */
 export async function loadSession(): Promise<void> {
   try {
     take(await call<Session>("session", { alone: true }));
@@ -52,23 +55,26 @@ export async function loadSession(): Promise<void> {
   }
 }
 
-/** For streams, which are not told why they were refused: waits for a new session if that is it. Throws ApiError. */
+/**
+ * For streams, which cannot see why they were rejected: waits for a new sign-in if the session has ended. Throws
+ * ApiError.
+ */
 export async function refreshSession(aborted: AbortSignal): Promise<void> {
   take(await call<Session>("session", { signal: aborted }));
 }
 
-/** Other tabs of this browser: they share the cookie. */
+/** Other tabs of this browser share the cookie. */
 const tabs = new BroadcastChannel("checklists-session");
 tabs.addEventListener("message", () => {
   if (signedOut.peek() || state.peek().kind === "none") void loadSession();
 });
 
-/** Takes note of who is signed in, as the service tells it. */
+/** Applies the loaded session. */
 export function take(found: Session): void {
   const before = session.peek();
   if (csrfToken.peek() !== found.csrf_token) tabs.postMessage("signed in");
   csrfToken.value = found.csrf_token;
-  // What is on the screen is somebody else's: it goes, with all that it waits for.
+  // Another person has signed in: the page and all waiting calls are discarded.
   if (before !== null && !isSamePerson(before, found)) return location.reload();
   state.value = { kind: "in", session: found };
   resume(true);
@@ -84,7 +90,7 @@ renewal.renew = async () => {
   return csrfToken.peek() !== before;
 };
 
-/** Also at the identity provider, where that is possible. */
+/** Also signs out at the identity provider, if possible. */
 export async function signOut(): Promise<void> {
   const answer = await call<{ readonly continue_at?: string } | null>("session", { method: "DELETE", alone: true }).catch((error: unknown) => {
     if (error instanceof ApiError && error.code === "sign_in_required") return null;
@@ -94,7 +100,7 @@ export async function signOut(): Promise<void> {
   if (answer?.continue_at) location.assign(answer.continue_at);
 }
 
-/** Nobody is signed in here any more. */
+/** Clears the session. */
 export function forget(): void {
   resume(false);
   csrfToken.value = "";

@@ -1,4 +1,4 @@
-/** The frame of every page: skip link, navigation, who is signed in and for which organization. */
+/** The frame of every page: skip link, navigation, signed-in person and organization. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
@@ -57,7 +57,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
   );
 }
 
-/** Not by the address: its end may be the page's own. */
+/** Without a hash in the address, which the page may use. */
 function toContent(event: Event): void {
   event.preventDefault();
   document.getElementById("content")?.focus();

@@ -1,8 +1,8 @@
 /**
- * The page of somebody who is not signed in: the provider, a password, or a one-time link.
+ * The sign-in page: identity provider, password, or one-time link.
  *
- * A link is redeemed by the press of a button, not by being opened: programs that look through mail open links, some of
- * them in a whole browser, and would use it up. It leaves the address bar at once, so that it is in no history.
+ * A link is redeemed by a button, not by opening it: mail scanners open links, some of them in a full browser, and
+ * would use it up. It is removed from the address bar at once, so that it is in no history.
  */
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
@@ -19,13 +19,13 @@ const LINK = "link";
 export const SIGN_IN = "sign-in";
 export const DONE = "sign-in/done";
 
-/** The secret of the link that this page was opened with. */
+/** The secret of the link that opened this page. */
 const givenLink = signal<string | null>(takeLink());
 addEventListener("hashchange", () => {
   givenLink.value = takeLink() ?? givenLink.value;
 });
 
-/** Whether the page has a link to offer, whoever may be signed in already. */
+/** Whether the page was opened with a link, even if a person is signed in already. */
 export function hasLink(): boolean {
   return givenLink.value !== null && path.value === SIGN_IN;
 }
@@ -36,12 +36,12 @@ function takeLink(): string | null {
   return secret;
 }
 
-/** Whether somebody who is signed in wants to be somebody else. */
+/** Whether a signed-in person wants to switch accounts. */
 export function wantsOther(): boolean {
   return path.value === SIGN_IN && query.value.get("as") === "other";
 }
 
-/** Where somebody goes who has signed in on the page `sign-in`; on any other page they stay. */
+/** The destination after signing in on the page `sign-in`; on any other page the person stays there. */
 export function afterSignIn(): void {
   if (path.peek() !== SIGN_IN) return;
   const away = returnPath(query.peek());
@@ -49,7 +49,7 @@ export function afterSignIn(): void {
   else navigate(query.peek().get("next") === DONE ? DONE : "", { replace: true });
 }
 
-/** There is a new session; `choose`: a password is to be chosen first. */
+/** A session was created; `choose`: a password must be set first. */
 async function finish(choose: boolean): Promise<void> {
   const goOn = () => {
     const back = query.peek().get("return_to");
@@ -57,7 +57,7 @@ async function finish(choose: boolean): Promise<void> {
     else afterSignIn();
     givenLink.value = null;
   };
-  // Where somebody else was signed in, the page begins anew, and has to be where it is to go on.
+  // If another person was signed in, the page is reloaded at its destination.
   const before = session.peek() !== null;
   if (before) goOn();
   await loadSession();
@@ -101,7 +101,7 @@ function WithLink({ secret, onElse }: { secret: string; onElse: () => void }) {
       {!dead && <p>You have opened a one-time link. It signs you in on this device, once.</p>}
       {error && <Failure error={error} />}
       {dead ? (
-        <p>Ask whoever gave you the link for a new one, or sign in another way.</p>
+        <p>Ask the sender for a new link, or sign in another way.</p>
       ) : (
         <button type="button" class="button button-primary button-wide" aria-disabled={busy} onClick={() => void redeem()}>
           {busy && <span class="spinner" />}
@@ -125,7 +125,7 @@ function OtherWays() {
     <>
       {who && (
         <p>
-          You are signed in as <strong>{who.email}</strong>. Signing in as somebody else signs you out.
+          You are signed in as <strong>{who.email}</strong>. Signing in with another account signs you out.
         </p>
       )}
       {oidc && (
@@ -135,18 +135,18 @@ function OtherWays() {
       )}
       {oidc && local && <p class="or quiet">or</p>}
       {local && <PasswordSignIn primary={oidc === null} onSignedIn={() => finish(false)} />}
-      {local && <p class="quiet small">Were you given a link? Open it in this browser. If you have forgotten your password, ask whoever runs this service for a link.</p>}
+      {local && <p class="quiet small">If you have a sign-in link, open it in this browser. If you have forgotten your password, ask your administrator for a link.</p>}
     </>
   );
 }
 
-/** Where the provider sends the person back to. */
+/** The return address for the provider. */
 function wayBack(): string {
   if (path.value !== SIGN_IN) return location.pathname + location.search;
   return returnPath(query.value) ?? new URL(query.value.get("next") === DONE ? DONE : "./", BASE).pathname;
 }
 
-/** Where a sign-in in a tab of its own ends; the first tab has heard of it. */
+/** The end of a sign-in in its own tab; the first tab has been notified. */
 export function SignedInElsewhere() {
   useEffect(() => {
     document.title = "Signed in · Checklist Dispatch";
@@ -155,7 +155,7 @@ export function SignedInElsewhere() {
   return (
     <main id="content" class="alone">
       <h1>You are signed in</h1>
-      <p>You can close this tab and go on where you were.</p>
+      <p>You can close this tab and continue in the other one.</p>
     </main>
   );
 }

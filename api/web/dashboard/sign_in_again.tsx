@@ -1,4 +1,4 @@
-/** The session has ended in the midst of work: the page stays as it is below a dialog that asks to sign in again. */
+/** The session has ended: a dialog over the unchanged page asks to sign in again. */
 import { useEffect, useState } from "preact/hooks";
 
 import { Icon } from "../kit/controls/icon";
@@ -13,7 +13,7 @@ import { DONE } from "./sign_in";
 import { askWays, CLOSES, providerAddress } from "./sign_in_ways";
 
 export function SignInAgain() {
-  /** The refusals after which the person has put the dialog aside, to look at the page. */
+  /** The errors for which the person has closed the dialog. */
   const [aside, setAside] = useState(0);
   useEffect(() => {
     // They may have signed in in another tab.
@@ -31,7 +31,7 @@ export function SignInAgain() {
     return (
       <div class="session-ended message is-warn" role="status">
         <Icon name="clock" />
-        <p>Your session has ended. What you have typed is not saved yet.</p>
+        <p>Your session has ended. Your input is not saved yet.</p>
         <button type="button" class="button" onClick={() => setAside(0)}>
           Sign in again
         </button>
@@ -41,11 +41,11 @@ export function SignInAgain() {
   return (
     <Dialog title="Your session has ended" onClose={() => setAside(refusals.peek())}>
       <p>
-        Sign in again as <strong>{session.value?.email}</strong> to go on. What you have typed is still here.
+        Sign in again as <strong>{session.value?.email}</strong> to continue. Your input is still here.
       </p>
       <Ways />
       <button type="button" class="button button-quiet is-bad" onClick={forget}>
-        Leave, and lose what is not saved
+        Leave without saving
       </button>
     </Dialog>
   );
@@ -66,12 +66,12 @@ function Ways() {
         </button>
       )}
       {local && who.method !== "oidc" && <PasswordSignIn email={who.email} primary onSignedIn={loadSession} />}
-      {local && who.method === "link" && <p class="quiet small">Or open a new sign-in link in another tab of this browser; this page then goes on by itself.</p>}
+      {local && who.method === "link" && <p class="quiet small">Or open a new sign-in link in another tab of this browser; this page then continues.</p>}
     </>
   );
 }
 
-/** A tab of its own, which closes itself at the end, and which the provider cannot come back through to this one. */
+/** A tab that closes itself at the end. It has no opener: the provider cannot access this page. */
 function openInTab(address: string): void {
   sessionStorage.setItem(CLOSES, "1");
   const tab = open("", "_blank");

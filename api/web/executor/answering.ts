@@ -9,27 +9,27 @@ import type { Held } from "./page";
 import type { LocalAnswer } from "./store/types";
 
 export interface Answering {
-  /** What is on screen: what is kept, or what was given and cannot be kept. */
+  /** The displayed value: the stored one, or rejected input. */
   readonly value: JsonValue;
-  /** Why what is on screen is not kept. */
+  /** The problem of the rejected input. */
   readonly problem: Problem | null;
   readonly place: Place | null;
   readonly placeState: PlaceState;
   keep(value: JsonValue): Promise<void>;
-  /** The field was emptied. */
+  /** Called when the field was emptied. */
   empty(): Promise<void>;
-  /** A text that is no value at all, e.g. letters where a number goes (code `text`); null when it has become one. */
+  /** Reports text that is not a value, e.g. letters in a number field (code `text`); null once it is valid. */
   refuse(problem: Problem | null): void;
-  /** What is on screen and not kept is given up. */
+  /** Discards the rejected input. */
   drop(): void;
   askPlace(): Promise<void>;
-  /** The person has finished with the control: now is the time to ask for the place. */
+  /** Called when the control loses focus: requests the location. */
   leave(): void;
 }
 
 /**
- * What happens between a control and the store for one step: what cannot be an answer is held on screen and said to be
- * so, the place is asked for when it is needed, and everything else is kept at once.
+ * Connects a control to the store for one step: invalid input stays on screen with its problem, the location is
+ * requested when needed, and everything else is stored at once.
  */
 export function useAnswering(step: Step, answer: ReadonlySignal<LocalAnswer | undefined>): Answering {
   const { store, page } = useApp();
@@ -40,7 +40,7 @@ export function useAnswering(step: Step, answer: ReadonlySignal<LocalAnswer | un
   const turn = useRef(0);
 
   const hold = (next: Held | null) => page.hold(step.id, next);
-  // A text that is no value at all is in its field only, and goes with it. Everything else is there again when the card is.
+  // Text that is not a value exists in its field only and is lost with it. Everything else is restored with the card.
   useEffect(() => () => void (held.peek()?.problem.code === "text" && hold(null)), []);
 
   const place = (): Place | null => answer.peek()?.geo ?? found.current;
@@ -53,7 +53,7 @@ export function useAnswering(step: Step, answer: ReadonlySignal<LocalAnswer | un
     if (needsPlace && step.geo_required) hold({ value, problem: { path: "geo", code: "geo_required" } });
     else await put(verdict.value);
     if (!needsPlace || placeState.peek() === "denied") return;
-    // The question for the place must not interrupt the typing.
+    // The permission prompt must not interrupt the typing.
     if (kindOf(step).field === "typed") wanted.current = true;
     else await askPlace();
   };
@@ -61,7 +61,7 @@ export function useAnswering(step: Step, answer: ReadonlySignal<LocalAnswer | un
   const put = async (value: JsonValue): Promise<void> => {
     const mine = turn.current;
     const kept = await isKept(store.answer(step.id, value, step.geo ? place() : null));
-    // Something newer may be on screen by now.
+    // The displayed value may be newer by now.
     if (turn.current === mine) hold(kept ? null : { value, problem: { path: "value", code: "storage_full" } });
   };
 
@@ -83,7 +83,7 @@ export function useAnswering(step: Step, answer: ReadonlySignal<LocalAnswer | un
   };
 
   const replacePlace = async (value: JsonValue, place: Place): Promise<void> => {
-    // A step that has photos only, and no value yet, has no answer that a place could belong to.
+    // A step with photos but no value has no answer that a location could belong to.
     if (value === null && kindOf(step).takes !== "photos") return;
     await isKept(store.answer(step.id, value, place));
   };
@@ -100,7 +100,7 @@ export function useAnswering(step: Step, answer: ReadonlySignal<LocalAnswer | un
         hold(null);
         if (kept !== undefined && kept.value !== null) await isKept(store.clear(step.id));
       } else if (kindOf(step).mayBeEmpty) await keep("");
-      // To clear the answer would take its photos away, which emptying a field does not ask for.
+      // Clearing the answer would remove its photos, which emptying a field must not do.
       else hold({ value: null, problem: { path: "value", code: "blank" } });
     },
     refuse(problem) {
@@ -108,7 +108,7 @@ export function useAnswering(step: Step, answer: ReadonlySignal<LocalAnswer | un
       else if (held.peek()?.problem.code === "text") hold(null);
     },
     drop() {
-      // The next answer may be given elsewhere.
+      // The next answer may be given at another location.
       found.current = null;
       hold(null);
     },

@@ -14,7 +14,7 @@ import { PreviewOnly } from "./views/preview";
 import { Queued } from "./views/queued";
 import { Review } from "./views/review";
 
-/** The whole page: one view for each phase of the run, and one voice for all that is to be read out. */
+/** The page: one view per phase of the run, and one live region for all announcements. */
 export function App({ store, page }: AppValue) {
   useSignalEffect(() => {
     const name = store.run.value?.template.name ?? store.preview.value?.template_name;
@@ -24,7 +24,7 @@ export function App({ store, page }: AppValue) {
   return (
     <AppContext.Provider value={{ store, page }}>
       <View store={store} />
-      <Voice page={page} />
+      <LiveRegion page={page} />
     </AppContext.Provider>
   );
 }
@@ -68,7 +68,7 @@ function Open({ run, reviewing, store }: { run: ServerRun; reviewing: boolean; s
   return reviewing ? <Review run={run} /> : <Checklist run={run} />;
 }
 
-function Voice({ page }: Pick<AppValue, "page">) {
+function LiveRegion({ page }: Pick<AppValue, "page">) {
   return (
     <p class="vh" role="status" aria-live="polite">
       {page.announcement.value}
@@ -76,7 +76,7 @@ function Voice({ page }: Pick<AppValue, "page">) {
   );
 }
 
-/** The browser's buttons lead from the review back to the checklist, and there again. The address does not change. */
+/** Browser history between checklist and review. The address does not change. */
 function useBackFromReview({ store }: AppValue): void {
   useEffect(() => {
     const onMove = () => store.review(isMarked());

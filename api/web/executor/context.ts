@@ -11,7 +11,7 @@ export interface App {
 
 export const AppContext = createContext<App | null>(null);
 
-/** What every view works on: the run, and the state of the page itself. */
+/** Context of all views: the run's store and the page's state. */
 export function useApp(): App {
   const app = useContext(AppContext);
   if (app === null) throw new Error("a view was drawn outside of the app");
@@ -19,8 +19,8 @@ export function useApp(): App {
 }
 
 /**
- * Waits for a change to be kept; false when the device has no room for it. The store tells that to the person, so there
- * is nothing more to say, but the view must not go on as if it had been kept.
+ * Waits until a change is stored; false if the device has no room for it. The store shows a notice, and the view must
+ * not continue.
  */
 export async function isKept(change: Promise<unknown>): Promise<boolean> {
   try {

@@ -12,14 +12,14 @@ import { App } from "./app";
 import { createPage } from "./page";
 import { openLink } from "./start";
 
-// After the review the page itself shows the step that was asked for.
+// After the review, the page scrolls to the requested step itself.
 history.scrollRestoration = "manual";
 
 const root = document.getElementById("app");
 if (root !== null) {
   const store = openLink();
   await startLanguage();
-  // What the server wrote for the time until now stays while there is nothing better, and goes before the view is drawn.
+  // Keeps the server-rendered loading page until there is a view.
   effect(() => {
     if (store.phase.value !== "loading") document.getElementById("preview")?.remove();
   });

@@ -16,20 +16,20 @@ function pageOf(missing: string[], applicable = ORDER) {
   return createPage(store as unknown as RunStore);
 }
 
-describe("the way from gap to gap", () => {
-  test("it goes on from where it was, in the order of the checklist", () => {
+describe("the next missing step", () => {
+  test("follows the current one, in the order of the checklist", () => {
     expect(nextGap(["s-b", "s-d"], ORDER, "s-b")).toBe("s-d");
   });
 
-  test("it begins again after the last one", () => {
+  test("wraps around after the last one", () => {
     expect(nextGap(["s-b", "s-d"], ORDER, "s-d")).toBe("s-b");
   });
 
-  test("it goes on from a step that has been answered meanwhile", () => {
+  test("follows a step that has just been answered", () => {
     expect(nextGap(["s-a", "s-d"], ORDER, "s-b")).toBe("s-d");
   });
 
-  test("without gaps it leads nowhere", () => {
+  test("is null if nothing is missing", () => {
     expect(nextGap([], ORDER, null)).toBeNull();
   });
 });
@@ -37,7 +37,7 @@ describe("the way from gap to gap", () => {
 describe("gaps", () => {
   const problem = { path: "value", code: "out_of_range" };
 
-  test("an answer that cannot be kept is a gap like a missing one, at its place", () => {
+  test("rejected input counts as a missing step, in order", () => {
     const page = pageOf(["s-c"]);
     page.hold("s-b", { value: 99, problem });
     expect(page.gaps.value).toEqual(["s-b", "s-c"]);
@@ -52,7 +52,7 @@ describe("gaps", () => {
   });
 });
 
-test("what is read out twice is told apart, so that it is read out again", () => {
+test("a repeated announcement is made different, so that it is read again", () => {
   const page = pageOf([]);
   page.announce("A new step appeared");
   const first = page.announcement.value;

@@ -1,44 +1,43 @@
 /**
- * The state of the page itself, as opposed to the run's: which steps are drawn already, what was typed and cannot be
- * kept, what is to be read out. Nothing of it outlives the page.
+ * The state of the page, as opposed to the run's: rendered steps, rejected input, announcements. It is lost on reload.
  */
 import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 
 import type { JsonValue, Problem } from "../core";
 import type { RunStore } from "./store/types";
 
-/** So many steps are drawn at once; the rest follow when the page is at rest, so that a long checklist starts fast. */
+/** Steps rendered at once; the rest follow in idle time, so that a long checklist starts fast. */
 const FIRST = 6;
 const MORE = 40;
-/** How long a step that was asked for may take until it is drawn, e.g. because another view has to go first. */
+/** Maximum wait until a requested step is rendered, e.g. because another view is replaced first. */
 const FRAMES_TO_APPEAR = 60;
 
-/** What was given for a step and cannot be kept, and why. */
+/** Rejected input of a step, with its problem. */
 export interface Held {
   readonly value: JsonValue;
   readonly problem: Problem;
 }
 
 export interface Page {
-  /** How many steps are drawn, in their order. */
+  /** The number of rendered steps, in order. */
   readonly drawn: ReadonlySignal<number>;
-  /** Steps whose answer on screen is not kept, because it cannot be one. It outlives their cards: the review comes and goes. */
+  /** Steps with rejected input. Kept outside their cards, which are unmounted during the review. */
   readonly held: ReadonlySignal<ReadonlyMap<string, Held>>;
-  /** The name that is typed in the review, for when the person comes back to it. */
+  /** The name typed in the review, restored when the review is opened again. */
   readonly signer: Signal<string>;
-  /** What stands between the person and the end: required steps that are missing, and answers that cannot be kept. */
+  /** Steps that block the submit: missing required steps, and rejected input. */
   readonly gaps: ReadonlySignal<readonly string[]>;
-  /** Whether the person has tried to submit: from then on, gaps are told as errors. */
+  /** Whether the person has tried to submit: from then on, missing steps are shown as errors. */
   readonly tried: ReadonlySignal<boolean>;
-  /** What is read out next, politely. */
+  /** The next announcement for screen readers (polite). */
   readonly announcement: ReadonlySignal<string>;
   hold(stepId: string, held: Held | null): void;
   setTried(tried: boolean): void;
   announce(text: string): void;
-  /** Draws all steps in the background, and calls a function to stop that. */
+  /** Renders all steps in idle time; returns a function that stops it. */
   drawAll(total: number): () => void;
-  /** Shows the step and puts the focus on its label, as soon as it is there. The person has asked for it. */
-  jump(stepId: string): void;
+  /** Scrolls to the step and focuses its label as soon as it is rendered. */
+  goTo(stepId: string): void;
 }
 
 export function createPage(store: RunStore): Page {
@@ -72,7 +71,7 @@ export function createPage(store: RunStore): Page {
       tried.value = value;
     },
     announce(text) {
-      // A text that is the same as before would not be read again: an invisible difference makes it another one.
+      // A repeated text would not be announced again: an invisible character makes it different.
       announcement.value = text === announcement.peek() ? `${text}\u00a0` : text;
     },
     drawAll(total) {
@@ -88,14 +87,14 @@ export function createPage(store: RunStore): Page {
         stopped = true;
       };
     },
-    jump(stepId) {
+    goTo(stepId) {
       drawn.value = Number.POSITIVE_INFINITY;
       const attempt = (frames: number) => {
         if (scrollTo(stepId) === null) {
           if (frames > 0) requestAnimationFrame(() => attempt(frames - 1));
           return;
         }
-        // The first scroll lets the browser lay out what lay beyond the screen; the second finds the true place.
+        // The first scroll makes the browser lay out off-screen content; the second finds the final position.
         requestAnimationFrame(() => scrollTo(stepId)?.focus({ preventScroll: true }));
       };
       requestAnimationFrame(() => attempt(FRAMES_TO_APPEAR));
@@ -109,7 +108,7 @@ function scrollTo(stepId: string): HTMLElement | null {
   return label;
 }
 
-/** The gap after `current` in the order of the checklist, or the first one when there is none after it. */
+/** The next blocking step after `current` in the order of the checklist, or else the first one. */
 export function nextGap(gaps: readonly string[], order: readonly string[], current: string | null): string | null {
   const position = current === null ? -1 : order.indexOf(current);
   return gaps.find((id) => order.indexOf(id) > position) ?? gaps[0] ?? null;

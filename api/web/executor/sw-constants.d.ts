@@ -1,7 +1,7 @@
-/** What `build.mjs` puts into the service worker, and nowhere else. */
+/** Constants that `build.mjs` defines in the service worker. */
 
-/** Files of the app, by their addresses relative to sw.js: the page without a run first (`index.html`), then the rest. */
+/** Files of the app, relative to sw.js: first the page without a run (`index.html`), then the rest. */
 declare const __FILES__: readonly string[];
 
-/** A digest over them: another build has another one. */
+/** A digest of the files: it identifies the build. */
 declare const __BUILD__: string;

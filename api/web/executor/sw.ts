@@ -1,14 +1,14 @@
 /**
- * The service worker: serves the app without network. It keeps the files of exactly one build, and a new build waits
- * until the person agrees or all pages are closed, so that a page never meets files of another one.
+ * The service worker: serves the app offline. It caches the files of exactly one build; a new build waits until the
+ * person agrees or all pages are closed, so that a page never gets files of another build.
  */
 import { cacheName, cachePrefix, fits, planFor } from "./sw/plan";
 
-// The types of workers and of pages exclude each other; these few are all that is used here.
-interface Lasting extends Event {
+// TypeScript's types of workers and of pages exclude each other; this is the subset used here.
+interface ExtendableEvent extends Event {
   waitUntil(work: Promise<unknown>): void;
 }
-interface Asking extends Lasting {
+interface FetchEvent extends ExtendableEvent {
   readonly request: Request;
   respondWith(response: Promise<Response>): void;
 }
@@ -16,8 +16,8 @@ interface Worker {
   readonly registration: { readonly scope: string };
   readonly clients: { claim(): Promise<void> };
   skipWaiting(): Promise<void>;
-  addEventListener(type: "install" | "activate", listener: (event: Lasting) => void): void;
-  addEventListener(type: "fetch", listener: (event: Asking) => void): void;
+  addEventListener(type: "install" | "activate", listener: (event: ExtendableEvent) => void): void;
+  addEventListener(type: "fetch", listener: (event: FetchEvent) => void): void;
   addEventListener(type: "message", listener: (event: MessageEvent) => void): void;
 }
 
@@ -52,7 +52,7 @@ async function takeOver(): Promise<void> {
   await worker.clients.claim();
 }
 
-/** From the cache; from the network where the browser has thrown the cache away. */
+/** From the cache, or from the network if the browser has evicted the cache. */
 async function answer(request: Request, name: string): Promise<Response> {
   const kept = await (await cached()).match(address(name), { ignoreVary: true });
   return kept ?? fetch(request);

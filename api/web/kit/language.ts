@@ -1,6 +1,4 @@
-/**
- * The language that the page is in now. Whatever draws a text with `t` is drawn again when the language changes.
- */
+/** The current language of the page. Components that call `t` are rendered again when it changes. */
 import { computed, signal } from "@preact/signals";
 
 import {
@@ -23,23 +21,23 @@ export const language = computed(() => current.value.language);
 
 export const t: Translate = (key, ...parameters) => current.value.t(key, ...parameters);
 
-/** Shows the page in the person's language, as far as it is known: their choice on this device, else their browser's. */
+/** Selects the person's language: the one chosen on this device, else the browser's. */
 export async function startLanguage(): Promise<void> {
-  await speak(ownLanguage());
+  await useLanguage(ownLanguage());
 }
 
-/** Changes the language and remembers the choice on this device. */
+/** Changes the language and stores the choice on this device. */
 export async function chooseLanguage(chosen: Language): Promise<void> {
   keepOwnLanguage(chosen);
-  await speak(chosen);
+  await useLanguage(chosen);
 }
 
-async function speak(own: Language | null): Promise<void> {
+async function useLanguage(own: Language | null): Promise<void> {
   const locale = chooseLocale(navigator.languages, own);
   try {
     current.value = createTranslator(locale, await loadMessages(languageOf(locale) ?? "en"));
   } catch {
-    // Offline and the catalogue not on this device yet: better in the language that is here than not at all.
+    // Offline and the catalogue is not cached: keep the current language.
     return;
   }
   document.documentElement.lang = locale;

@@ -31,11 +31,11 @@ sum(rate({{ $metric }}_count{namespace="{{ .in }}"{{ $more }}}[{{ .window }}]))
 {{- $values := .Values.metrics.objectives -}}
 {{- $objectives := list
   (dict "kind" "dispatch" "alert" "ChecklistDispatchBudget" "percent" $values.dispatch "le" ""
-    "promise" (printf "%v %% of the dispatches are answered without a fault of the service" $values.dispatch))
+    "promise" (printf "%v %% of the dispatches are answered without a server error" $values.dispatch))
   (dict "kind" "first-attempt" "alert" "ChecklistFirstAttemptBudget" "percent" $values.firstAttempt "le" (printf "%.1f" (float64 $values.firstAttemptSeconds))
     "promise" (printf "%v %% of the events are sent for the first time within %v seconds" $values.firstAttempt $values.firstAttemptSeconds))
   (dict "kind" "expiry" "alert" "ChecklistExpiryBudget" "percent" $values.expiry "le" (printf "%.1f" (float64 $values.expirySeconds))
-    "promise" (printf "%v %% of the runs that expire say so within %v seconds" $values.expiry $values.expirySeconds))
+    "promise" (printf "%v %% of the runs expire at most %v seconds late" $values.expiry $values.expirySeconds))
 -}}
 - name: checklist-dispatch-objectives
   rules:
@@ -62,7 +62,7 @@ sum(rate({{ $metric }}_count{namespace="{{ .in }}"{{ $more }}}[{{ .window }}]))
         {{- include "checklists.objectiveBurns" (merge (dict "factor" 6 "long" "6h" "short" "30m" "seconds" 21600) $common) | nindent 8 }}
       labels: {severity: critical}
       annotations:
-        summary: A month's error budget will be gone within days
+        summary: The monthly error budget will be used up within days
         description: {{ printf "The objective is that %s. {{ $value | humanizePercentage }} did not." $objective.promise | quote }}
     - alert: {{ $objective.alert }}Shrinking
       expr: |-
@@ -72,7 +72,7 @@ sum(rate({{ $metric }}_count{namespace="{{ .in }}"{{ $more }}}[{{ .window }}]))
       for: 15m
       labels: {severity: warning}
       annotations:
-        summary: The error budget of a month will not last for it
+        summary: The monthly error budget will not last the month
         description: {{ printf "The objective is that %s. {{ $value | humanizePercentage }} did not." $objective.promise | quote }}
     {{- end }}
 {{- end -}}

@@ -1,6 +1,6 @@
-"""Runs that went to the archive while a backup was taken are in its snapshot and in its copy of the archive.
+"""Finds runs that were archived while a backup was taken: they are in its snapshot and in its copy of the archive.
 
-They are brought back as archived: in the cluster as well they would be archived a second time.
+They are restored as archived; restoring them into the cluster too would archive them twice.
 """
 
 from collections.abc import AsyncIterator, Collection
@@ -17,8 +17,8 @@ from .store import BackupStore
 async def archived_and_live(
     store: BackupStore, manifest: BackupManifest, organizations: Collection[str]
 ) -> frozenset[str]:
-    """Ids of the runs of `organizations` (public ids) that are in the snapshot and, in the same state or a later one,
-    in the archive. Raises DamagedBackup and StoreUnavailable."""
+    """Ids of the runs of `organizations` (public ids) that are in the snapshot and, in the same or a later state, in
+    the archive. Raises DamagedBackup and StoreUnavailable."""
     parts = [part async for part in _parts(store, manifest, organizations)]
     if not parts:
         return frozenset()
@@ -50,5 +50,5 @@ async def _parts(
         except Damaged as error:
             raise DamagedBackup(str(error)) from None
         if part is None:
-            raise DamagedBackup(f"{copied.key}: is not there")
+            raise DamagedBackup(f"{copied.key}: missing")
         yield part

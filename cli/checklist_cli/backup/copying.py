@@ -1,9 +1,8 @@
-"""Photos and archive parts from one store to another.
+"""Copies photos and archive parts from one store to another.
 
-What lies at a key never changes: the key of a photo is made of its content, that of a part of what it holds. So what is
-there already, in its full length, is not copied again, and a copying that was stopped goes on. A part of the archive
-may be written twice (with other bytes, of the same lines): where the target has one with its manifest, it keeps both,
-since they belong together.
+Objects are immutable: a photo's key is derived from its content, an archive part's from its entries. An object already
+present at its full size is therefore not copied again, and an interrupted copy can be resumed. An archive part can be
+written twice with different bytes for the same lines; if the target has one with its manifest, both are kept.
 """
 
 import hashlib
@@ -27,7 +26,7 @@ _PARALLEL: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """An object that is at the target now."""
+    """An object present at the target."""
 
     key: str
     size: int
@@ -42,11 +41,11 @@ class Copied:
 class CopyingResult:
     copied: int = 0
     present: int = 0
-    """Were there already."""
+    """Already at the target."""
     bytes: int = 0
-    """Of all of them."""
+    """Copied and present."""
     vanished: int = 0
-    """Listed, and deleted before they could be copied."""
+    """Listed, but deleted before they could be copied."""
     objects: list[Copied] = field(default_factory=list)
 
     @property
@@ -55,13 +54,13 @@ class CopyingResult:
 
 
 def run_of_photo(key: str) -> str:
-    """The id of the run that the photo at `key` belongs to; empty for what is no photo of a run."""
+    """The id of the run that the photo at `key` belongs to; empty if it is not a photo of a run."""
     parts = key.split("/")
     return parts[-2] if len(parts) >= 3 else ""
 
 
 def is_photo_of(key: str, runs: Collection[str], organizations: Collection[str]) -> bool:
-    """Whether it is one of these runs (of organizations, by their public ids)."""
+    """Whether `key` is a photo of one of `runs` in `organizations` (public ids)."""
     parts = key.split("/")
     is_theirs = len(parts) == 3 or (len(parts) == 4 and parts[1] in organizations)
     return is_theirs and run_of_photo(key) in runs
@@ -76,7 +75,7 @@ async def copy_all(
     wants: Callable[[str], bool] = lambda _: True,
     report: Callable[[CopyingResult], None] = lambda _: None,
 ) -> CopyingResult:
-    """Everything under `prefix` whose key is wanted. `known`: digests of what the target is known to have.
+    """Copy everything under `prefix` whose key is wanted. `known`: digests of objects known to be at the target.
 
     Raises StoreUnavailable.
     """
@@ -120,15 +119,11 @@ async def copy_these(
     *,
     report: Callable[[CopyingResult], None] = lambda _: None,
 ) -> CopyingResult:
-    """Exactly `objects`, each verified against its digest. Raises StoreUnavailable and DamagedBackup."""
+    """Copy exactly `objects`, verifying each digest. Raises StoreUnavailable and DamagedBackup."""
     there: dict[str, int] = {}
     for prefix in sorted({copied.key.partition("/")[0] for copied in objects}):
         there |= {found.key: found.size async for found in target.listed(prefix)}
     result = CopyingResult()
-
-    async def each() -> AsyncIterator[Copied]:
-        for copied in objects:
-            yield copied
 
     async def one(copied: Copied) -> None:
         if _has(there, copied.key, copied.size):
@@ -136,14 +131,14 @@ async def copy_these(
         else:
             content = await source.get(copied.key)
             if content is None or hashlib.sha256(content).hexdigest() != copied.sha256:
-                what = "is not there" if content is None else "is not what it was when it was copied"
+                what = "missing" if content is None else "changed since it was copied"
                 raise DamagedBackup(f"{copied.key}: {what}")
             await target.put(copied.key, content)
             result.copied += 1
         result.bytes += copied.size
         report(result)
 
-    await for_each(each(), one, parallel=_PARALLEL)
+    await for_each(objects, one, parallel=_PARALLEL)
     return result
 
 

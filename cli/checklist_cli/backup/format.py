@@ -1,4 +1,4 @@
-"""What a snapshot is made of: parts of JSON lines in zstd, and the manifest that vouches for them."""
+"""Format of a snapshot: parts of JSON lines compressed with zstd, and a manifest with their digests."""
 
 import hashlib
 from collections.abc import Iterable
@@ -15,13 +15,13 @@ from . import layout
 
 FORMAT: Final = 1
 MAX_PART_BYTES: Final = 16 * 1024 * 1024
-"""Uncompressed; what is larger by itself has a part of its own."""
+"""Uncompressed; a larger object gets a part of its own."""
 _LEVEL: Final = 3
 _LARGEST: Final = 2 * 1024**3
 
 
 class DamagedBackup(Exception):
-    """A snapshot is not what it was when it was written, or is none. The text says what is wrong, and where."""
+    """A snapshot is damaged or is not a snapshot. The text says what is wrong, and where."""
 
 
 class _Model(BaseModel):
@@ -29,7 +29,7 @@ class _Model(BaseModel):
 
 
 class PartEntry(_Model):
-    """A part, as the manifest speaks of it."""
+    """A part's entry in the manifest."""
 
     folder: str
     """Public id of the organization, or `nobody`."""
@@ -49,21 +49,21 @@ class OrganizationEntry(_Model):
     """metadata.name."""
     id: str
     namespace: str | None = None
-    """Its own, where it has one."""
+    """The organization's own namespace, if it has one."""
 
 
 class CopiesEntry(_Model):
-    """The copies of photos and archive that belong to it; absent when they were left out."""
+    """The copies of photos and archive; absent when they were left out."""
 
     photos: int = 0
     archive: int = 0
     bytes: int = 0
     vanished: int = 0
-    """Objects that were listed and then deleted before they were copied."""
+    """Objects that were listed, but deleted before they were copied."""
 
 
 class SecretNeed(_Model):
-    """A webhook secret that runs name by secretRef, and that the snapshot does not hold."""
+    """A webhook secret that runs reference by secretRef and that is not in the snapshot."""
 
     namespace: str
     name: str
@@ -79,25 +79,25 @@ class BackupManifest(_Model):
     finished_at: Timestamp
     written_by: str
     cluster_version: str
-    """The resource version that all objects were read at."""
+    """The resource version at which all objects were read."""
     crd_version: int
-    """Of the definitions in the cluster, the highest."""
+    """The highest version of the definitions in the cluster."""
     organizations: tuple[OrganizationEntry, ...]
     namespaces: tuple[str, ...]
-    """All in which there are objects."""
+    """All namespaces with objects."""
     is_partial: bool = False
-    """Only some organizations."""
+    """Contains only some organizations."""
     counts: dict[str, int]
     """Objects by kind."""
     parts: tuple[PartEntry, ...]
     copies: CopiesEntry | None = None
     server_key: tuple[str, ...] = ()
-    """Fingerprints of the server keys, the signing one first; none where no key was known."""
+    """Fingerprints of the server keys, the signing one first; empty if no key was known."""
     sealing_keys: tuple[str, ...] = ()
-    """Ids of the keys that something in it is sealed under."""
+    """Ids of the keys that something in the snapshot is sealed with."""
     secrets_needed: tuple[SecretNeed, ...] = ()
     seals_expire: bool = False
-    """Written by a version that believes the seal of a run only where the run was created when it was sealed."""
+    """Written by a version that accepts a run's seal only if the run was created when it was sealed."""
 
     def encoded(self) -> bytes:
         return self.model_dump_json(indent=1).encode() + b"\n"
@@ -112,23 +112,23 @@ class BackupManifest(_Model):
             where = ".".join(map(str, first["loc"]))
             raise DamagedBackup(f"{layout.manifest_key(name)}: {where}: {first['msg']}") from None
         if manifest.name != name:
-            raise DamagedBackup(f"{layout.manifest_key(name)}: speaks of another snapshot, {manifest.name}")
+            raise DamagedBackup(f"{layout.manifest_key(name)}: belongs to another snapshot, {manifest.name}")
         for part in manifest.parts:
             if not part.key.startswith(f"{layout.PREFIX}/{name}/") or ".." in part.key:
-                raise DamagedBackup(f"{layout.manifest_key(name)}: {part.key} is none of its parts")
+                raise DamagedBackup(f"{layout.manifest_key(name)}: {part.key} is not one of its parts")
         return manifest
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedLines:
-    """A part's bytes, and what the manifest will say of them."""
+    """A part's bytes and its entry for the manifest."""
 
     content: bytes
     entry: PartEntry
 
 
 def encode(key: str, folder: str, plural: str, lines: Iterable[bytes]) -> EncodedLines:
-    """`lines`: without line ends."""
+    """Compress `lines`, given without line ends."""
     held = list(lines)
     plain = b"".join(line + b"\n" for line in held)
     content = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True, write_content_size=True).compress(plain)
@@ -146,16 +146,16 @@ def encode(key: str, folder: str, plural: str, lines: Iterable[bytes]) -> Encode
 
 
 def decode(content: bytes | None, entry: PartEntry) -> list[bytes]:
-    """The lines of a part that is as it was written. Raises DamagedBackup."""
+    """The lines of a part, verified against its entry. Raises DamagedBackup."""
     if content is None:
-        raise DamagedBackup(f"{entry.key}: is not there, but the manifest names it")
+        raise DamagedBackup(f"{entry.key}: missing, but listed in the manifest")
     if len(content) != entry.size:
         raise DamagedBackup(f"{entry.key}: has {len(content)} bytes, not {entry.size}")
     if hashlib.sha256(content).hexdigest() != entry.sha256:
-        raise DamagedBackup(f"{entry.key}: its digest is not that of the manifest")
+        raise DamagedBackup(f"{entry.key}: the digest does not match the manifest")
     try:
         if zstandard.frame_content_size(content) != entry.uncompressed:
-            raise DamagedBackup(f"{entry.key}: holds another number of bytes than the manifest says")
+            raise DamagedBackup(f"{entry.key}: the uncompressed size does not match the manifest")
         plain = zstandard.ZstdDecompressor().decompress(content)
     except zstandard.ZstdError as error:
         raise DamagedBackup(f"{entry.key}: {error}") from None
@@ -176,5 +176,5 @@ def from_line(line: bytes, key: str) -> dict[str, object]:
     except ValueError:
         document = None
     if not isinstance(document, dict):
-        raise DamagedBackup(f"{key}: a line is no JSON object")
+        raise DamagedBackup(f"{key}: a line is not a JSON object")
     return document

@@ -1,4 +1,4 @@
-"""Nobody may work on objects that are not all there yet: a restore looks whether an operator leads."""
+"""Detects whether an operator leads: a restore must not run next to one."""
 
 import re
 from datetime import datetime
@@ -10,11 +10,11 @@ from checklist_crds.times import Clock, parse_timestamp, utc_now
 
 _OURS: Final = re.compile(r"checklist-dispatch-operator(-\d+-of-\d+)?")
 _AHEAD_S: Final = 5.0
-"""How far the clock of who renews may be ahead of ours."""
+"""Tolerated clock difference of the lease holder."""
 
 
 async def leaders(client: KubeClient, *, clock: Clock = utc_now) -> list[str]:
-    """Who holds a fresh lease of the operator, in any namespace: `namespace/lease (holder)`. Raises KubeError."""
+    """Holders of fresh operator leases in any namespace: `namespace/lease (holder)`. Raises KubeError."""
     leases, _ = await client.list_all(LEASE)
     return sorted(
         f"{lease['metadata']['namespace']}/{lease['metadata']['name']} ({lease['spec']['holderIdentity']})"
@@ -24,7 +24,7 @@ async def leaders(client: KubeClient, *, clock: Clock = utc_now) -> list[str]:
 
 
 def is_held(lease: JsonObject, now: datetime, *, ahead_s: float = 0.0) -> bool:
-    """`ahead_s`: for how long after its end it counts as held."""
+    """Whether the lease is held; `ahead_s`: grace after its end."""
     spec = lease.get("spec") or {}
     if not spec.get("holderIdentity") or not spec.get("renewTime"):
         return False

@@ -1,4 +1,4 @@
-"""The keys of an installation, as a backup needs them: the server key by its fingerprint, the sealing keys to open."""
+"""The keys of an installation: the server key by its fingerprint, the sealing keys to open secrets."""
 
 import hashlib
 import hmac
@@ -36,19 +36,19 @@ def sealing_keys(environment: Mapping[str, str] = os.environ) -> KeyRing | None:
 
 
 def fingerprints(keys: ServerKeys | None) -> tuple[str, ...]:
-    """One for each key, from which nobody makes the key; the signing one first."""
+    """A one-way fingerprint of each key, the signing key first."""
     if keys is None:
         return ()
     return tuple(hmac.new(key, _FINGERPRINT, hashlib.sha256).hexdigest()[:32] for key in keys.all)
 
 
 def _text(environment: Mapping[str, str], name: str) -> str | None:
-    """As API and operator are told: the value itself, or a file that holds it."""
+    """The value of the variable, or the content of the file that `NAME_FILE` names."""
     if file := environment.get(name + SUFFIX, "").strip():
         try:
             return Path(file).read_text("utf-8").strip()
         except OSError as error:
             raise CommandFailed(f"{file} cannot be read: {error.strerror}") from None
         except UnicodeDecodeError:
-            raise CommandFailed(f"{file}: holds no text") from None
+            raise CommandFailed(f"{file}: not a text file") from None
     return environment.get(name, "").strip() or None

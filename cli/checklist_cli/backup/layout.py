@@ -1,16 +1,15 @@
-"""Where things are at a backup's URL.
+"""Layout of a backup's URL.
 
     photos/..., archive/...                            copies of the stores, shared by all snapshots of the URL
     snapshots/{name}/{folder}/{plural}-{number}.jsonl.zst    objects; a folder is an organization's public id, or
                                                        `nobody`
-    snapshots/{name}/copies.jsonl.zst                  which copies belong to it, with their digests
-    snapshots/{name}/manifest.json                     that the snapshot is whole; without it there is none
-    snapshots/{name}/begun.json                        that its copies are being made, or were
-    snapshots/{name}/removed.json                      that the snapshot is being removed
-    pruning/{token}.json                               that somebody removes snapshots and copies just now
+    snapshots/{name}/copies.jsonl.zst                  the snapshot's copies, with their digests
+    snapshots/{name}/manifest.json                     commits the snapshot; without it there is none
+    snapshots/{name}/begun.json                        its copies are being made, or were
+    snapshots/{name}/removed.json                      the snapshot is being removed
+    pruning/{token}.json                               a prune is running
 
-A snapshot is called by the moment it was begun: `20261122T071822.407Z-1f2e3d4c`, so that names sort as
-the snapshots were begun.
+A snapshot's name is its start time, so that names sort by it: `20261122T071822.407Z-1f2e3d4c`.
 """
 
 import re
@@ -19,13 +18,13 @@ from typing import Final
 
 PREFIX: Final = "snapshots"
 PRUNING: Final = "pruning"
-NOBODY: Final = "nobody"
-"""The folder of what belongs to no organization."""
+NO_ORGANIZATION: Final = "nobody"
+"""The folder of objects without an organization."""
 _NAME: Final = re.compile(r"\d{8}T\d{6}\.\d{3}Z-[0-9a-f]{8}")
 
 
 def new_name(moment: datetime, token: str) -> str:
-    """`token`: eight hexadecimal digits that tell two of one millisecond apart."""
+    """`token`: eight hexadecimal digits that distinguish snapshots of the same millisecond."""
     moment = moment.astimezone(UTC)
     return f"{moment:%Y%m%dT%H%M%S}.{moment.microsecond // 1000:03d}Z-{token}"
 

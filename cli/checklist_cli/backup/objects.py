@@ -1,7 +1,7 @@
-"""What becomes of an object on its way through a backup. Pure: no cluster, no store.
+"""Converts objects from the cluster to a snapshot and back. Pure: no cluster, no store.
 
-A restored object is the old one under a new metadata: made anew, its generation is 1 and its creation is now. So what
-readers take from there is written beside it: when it was first made, and how many versions a template had.
+A restored object is created again, so its generation is 1 and its creation time is now. Annotations keep the original
+creation time and the version of a template.
 """
 
 from collections.abc import Mapping
@@ -51,18 +51,18 @@ KINDS: Final = (
     AUDIT_ENTRY,
     IDEMPOTENCY_RECORD,
 )
-"""In the order in which they are restored: what others refer to comes first. Sessions are left out (people sign in
-again), and so is what only the cluster itself means, leases and Events."""
+"""In the order of restoring: referenced kinds come first. Sessions are left out (people sign in again), and so are
+leases and Events, which belong to the cluster."""
 
 APPLIED: Final = frozenset({ORGANIZATION, MEMBER, API_KEY, TEMPLATE})
-"""What GitOps may manage; who does is in managedFields, and is kept."""
+"""Kinds that GitOps may manage; their managedFields are kept."""
 
 _FINAL: Final = frozenset(phase.value for phase in RunPhase if phase.is_final)
 _METADATA: Final = ("name", "namespace", "labels", "annotations")
 
 
 def organization_of(kind: Kind, body: Mapping[str, Any]) -> str | None:
-    """metadata.name of the organization that the object belongs to; None: to nobody."""
+    """metadata.name of the organization that the object belongs to, or None."""
     if kind is ORGANIZATION:
         return str(body["metadata"]["name"])
     spec = body.get("spec") or {}
@@ -77,7 +77,7 @@ def organization_of(kind: Kind, body: Mapping[str, Any]) -> str | None:
 
 
 def kept(kind: Kind, body: JsonObject) -> JsonObject:
-    """The object as a line of a snapshot has it."""
+    """The object as stored in a snapshot."""
     metadata = dict(body["metadata"])
     if kind in APPLIED:
         entries = [entry for entry in metadata.get("managedFields") or () if entry.get("operation") == "Apply"]
@@ -91,14 +91,14 @@ def kept(kind: Kind, body: JsonObject) -> JsonObject:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """An object that is to be made: `body` without its status, which is written afterwards."""
+    """An object to create: `body` without its status, which is written afterwards."""
 
     kind: Kind
     body: JsonObject
     status: JsonObject | None
     managers: list[JsonObject] = field(default_factory=list)
     unproved: bool = False
-    """A run that said of itself that it was admitted: without that, so that an operator admits or refuses it."""
+    """A run with an unproven `spec.resolved`, which was removed so that an operator decides on its admission."""
 
     @property
     def name(self) -> str:
@@ -116,10 +116,10 @@ class Wanted:
 
 @define(kw_only=True, eq=False, repr=False, slots=False)
 class Rewriting:
-    """Makes objects for another cluster, and perhaps for other namespaces.
+    """Converts objects for another cluster, and optionally for other namespaces.
 
-    `namespaces`: new by old, of those that change; then `ring` must open what is sealed for the old ones.
-    `seals`: None believes all runs. `seals_expire`: the snapshot is of a version that lets them.
+    `namespaces`: new by old, of those that change; `ring` must then open what is sealed for the old ones.
+    `seals`: None accepts all runs. `seals_expire`: the snapshot's version lets seals expire.
     """
 
     _snapshot: str
@@ -129,7 +129,7 @@ class Rewriting:
     _seals_expire: bool
 
     def wanted(self, kind: Kind, body: JsonObject) -> Wanted:
-        """Raises SealBroken where something has to be sealed anew and cannot be opened."""
+        """Raises SealBroken if a secret must be sealed again and cannot be opened."""
         old = body["metadata"]
         metadata: JsonObject = {name: old[name] for name in _METADATA if old.get(name)}
         annotations = dict(metadata.get("annotations") or {})
@@ -169,9 +169,10 @@ class Rewriting:
         return self._namespaces.get(old, old)
 
     def _is_unproved(self, run: JsonObject) -> bool:
-        """Whether nothing shows that the service has admitted the run: whoever may create runs may write
-        `spec.resolved`. A seal does, and a status does that tells of its end and of no refusal: nobody else writes it,
-        and runs of versions without seals that were over by then have no more than that."""
+        """Whether nothing proves that the service admitted the run: anyone who may create runs can set `spec.resolved`.
+
+        Proofs are a seal, and a final status without a refusal: only the service writes it, and runs that ended before
+        seals existed have nothing else."""
         if self._seals is None:
             return False
         if self._seals.is_sealed(run) and (was_created_in_time(run) or not self._seals_expire):
@@ -181,12 +182,12 @@ class Rewriting:
         return refused or status.get("phase") not in _FINAL
 
     def _reseal(self, kind: Kind, old: Mapping[str, Any], namespace: str, spec: JsonObject) -> None:
-        """A sealed text is bound to its object's namespace."""
+        """Seal a secret again that is bound to its object's namespace."""
         if namespace == old["namespace"]:
             return
         for sealed in sealed_texts(kind, old["namespace"], old["name"], spec):
             if self._ring is None:
-                raise SealBroken("the sealing keys are needed to bring it into another namespace")
+                raise SealBroken("the sealing keys are needed to restore it into another namespace")
             text = self._ring.open(sealed.text, owner=sealed.owner)
             again = self._ring.seal(text, owner=_owner(kind, namespace, old["name"]))
             if kind is RUN:
@@ -202,7 +203,7 @@ class SealedText:
 
 
 def sealed_texts(kind: Kind, namespace: str, name: str, spec: Mapping[str, Any]) -> list[SealedText]:
-    """What is sealed in an object: at most one thing."""
+    """The sealed text of an object: none or one."""
     text = None
     if kind is RUN:
         text = (spec.get("webhook") or {}).get("sealedSecret")
@@ -216,14 +217,13 @@ def _owner(kind: Kind, namespace: str, name: str) -> str:
 
 
 def _admission(run: JsonObject) -> JsonObject:
-    """What of the API's admission goes into the status of a restored run: its seal is not believed of an object that
-    is created now."""
+    """The API's admission as the status of a restored run, whose seal is not valid with the new creation time."""
     is_sealed = SEAL_ANNOTATION in run["metadata"].get("annotations", {})
     return {**run["spec"]["resolved"], **({"bound": True} if is_sealed else {})}
 
 
 def _status(status: JsonObject | None, generation: int) -> JsonObject | None:
-    """With what its conditions have observed, counted as the new object counts."""
+    """The status with observed generations converted to those of the new object."""
     if not status:
         return None
     if not status.get("conditions"):
@@ -237,7 +237,7 @@ def _status(status: JsonObject | None, generation: int) -> JsonObject | None:
 
 
 def end_of_restore(snapshot: str, *, was_paused: bool) -> JsonObject:
-    """The merge patch of an organization whose objects are all there: the service may work on it."""
+    """The merge patch that ends the restore of an organization and lets the service work on it."""
     annotations: JsonObject = {RESTORING_ANNOTATION: None, RESTORED_ANNOTATION: snapshot}
     if not was_paused:
         annotations[PAUSED_ANNOTATION] = None
@@ -245,9 +245,9 @@ def end_of_restore(snapshot: str, *, was_paused: bool) -> JsonObject:
 
 
 def difference(wanted: Wanted, found: Mapping[str, Any], ring: KeyRing | None) -> str | None:
-    """Where `found` is not what was wanted, its status aside; None: it is.
+    """The first place where `found` differs from `wanted`, apart from the status; None if there is none.
 
-    What the cluster added (a default of a newer definition) is no difference; what it lacks is one.
+    Fields that the cluster added, such as defaults of a newer definition, are not differences.
     """
     metadata = found["metadata"]
     for part in ("labels", "annotations"):
@@ -267,7 +267,7 @@ def status_difference(wanted: Wanted, found: Mapping[str, Any]) -> str | None:
 
 
 def is_untouched(found: Mapping[str, Any]) -> bool:
-    """Whether nobody has written its status since it was made: it says nothing but the definition's defaults."""
+    """Whether the status has only the definition's defaults."""
     status = found.get("status") or {}
     return all(not value or (key == "phase" and value == "Pending") for key, value in status.items())
 
@@ -280,7 +280,7 @@ def _put_sealed(kind: Kind, spec: JsonObject, text: str) -> None:
 
 
 def _opens_alike(ring: KeyRing | None, one: SealedText, other: SealedText) -> bool:
-    """The same secret under another nonce or key."""
+    """Whether both are the same secret, possibly with another nonce or key."""
     if ring is None:
         return False
     try:
@@ -290,13 +290,13 @@ def _opens_alike(ring: KeyRing | None, one: SealedText, other: SealedText) -> bo
 
 
 def _lacks(mine: Any, theirs: Any, at: str) -> str | None:
-    """The first place in `mine` that is not so in `theirs`."""
+    """The path of the first value of `mine` that `theirs` lacks."""
     if isinstance(mine, dict):
         if not isinstance(theirs, dict):
             return at
         for key, value in mine.items():
             if value is None and key not in theirs:
-                continue  # the cluster drops what is null and need not be there
+                continue  # the cluster drops optional nulls
             where = f"{at}.{key}"
             if key not in theirs:
                 return where

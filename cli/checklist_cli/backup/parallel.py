@@ -1,26 +1,25 @@
-"""Many small pieces of work at a time, but only so many, and none after one has failed."""
+"""Runs a bounded number of tasks at a time and stops after the first failure."""
 
 import asyncio
-from collections.abc import AsyncIterable, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable
 from typing import TypeVar
 
 T = TypeVar("T")
 
 
-async def for_each(items: AsyncIterable[T], work: Callable[[T], Awaitable[None]], *, parallel: int) -> None:
-    """Raises what the first piece that fails raises, when those under way have ended."""
+async def for_each(
+    items: AsyncIterable[T] | Iterable[T], work: Callable[[T], Awaitable[None]], *, parallel: int
+) -> None:
+    """Raises the first failure, after the running tasks have ended."""
     under_way: set[asyncio.Task[None]] = set()
 
-    async def one(item: T) -> None:
-        await work(item)
-
     try:
-        async for item in items:
+        async for item in items if isinstance(items, AsyncIterable) else _each(items):
             if len(under_way) >= parallel:
                 ended, under_way = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
                 for task in ended:
                     task.result()
-            under_way.add(asyncio.create_task(one(item)))
+            under_way.add(asyncio.ensure_future(work(item)))
         while under_way:
             ended, under_way = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
             for task in ended:
@@ -31,8 +30,13 @@ async def for_each(items: AsyncIterable[T], work: Callable[[T], Awaitable[None]]
         await asyncio.gather(*under_way, return_exceptions=True)
 
 
+async def _each(items: Iterable[T]) -> AsyncIterator[T]:
+    for item in items:
+        yield item
+
+
 async def gathered(work: Iterable[Awaitable[T]]) -> list[T]:
-    """All at once, in their order; when one fails the others are ended before its error is raised."""
+    """All results in order; after a failure, the other tasks are cancelled before it is raised."""
     tasks = [asyncio.ensure_future(one) for one in work]
     try:
         return await asyncio.gather(*tasks)

@@ -1,7 +1,7 @@
-"""Brings one object into a cluster: made, with its status, or found to be there as it should be.
+"""Restores one object into a cluster, with its status.
 
-It may be stopped between any two of its steps and be done again: what is there is compared, and its status is written
-where nobody has written one. What is there and is something else is left as it is, and told.
+The steps can be interrupted and repeated: existing objects are compared, and a status is written only if it is
+untouched. Existing objects with other content are left as they are and reported.
 """
 
 import asyncio
@@ -11,13 +11,20 @@ from functools import partial
 from typing import Final, TypeVar
 
 from checklist_crds.kube.client import JsonObject, KubeClient
-from checklist_crds.kube.errors import KubeAlreadyExists, KubeConflict, KubeInvalid, KubeNotFound, KubeUnavailable
+from checklist_crds.kube.errors import (
+    KubeAlreadyExists,
+    KubeConflict,
+    KubeGone,
+    KubeInvalid,
+    KubeNotFound,
+    KubeUnavailable,
+)
 from checklist_crds.secrets.sealing import KeyRing
 
 from ..console.command import CommandFailed
 from .objects import Wanted, difference, is_untouched, status_difference
 
-_CLUSTER_MAY_PAUSE_S: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
+_RETRY_DELAYS_S: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
 
 T = TypeVar("T")
 
@@ -25,12 +32,12 @@ T = TypeVar("T")
 class Placed(StrEnum):
     MADE = "made"
     COMPLETED = "completed"
-    """It was there without its status."""
+    """It was present without its status."""
     PRESENT = "present"
 
 
 class InTheWay(CommandFailed):
-    """An object of the same name, and of other content, is in the cluster."""
+    """An object of the same name with other content is in the cluster."""
 
 
 class Placing:
@@ -41,7 +48,7 @@ class Placing:
         self._ring = ring
 
     async def place(self, wanted: Wanted, *, expected_there: bool = False) -> Placed:
-        """`expected_there` spares an attempt to make it; it is made all the same when it is not there."""
+        """Create the object or verify the existing one. `expected_there`: look for it before creating it."""
         placed = Placed.MADE
         body: JsonObject | None = None
         if expected_there:
@@ -55,18 +62,15 @@ class Placing:
             except KubeInvalid as error:
                 raise CommandFailed(f"{wanted} is refused by the cluster: {error.message[:500]}") from None
             except KubeNotFound as error:
-                raise CommandFailed(f"{wanted}: {error.message[:200]}; make the namespace first") from None
+                raise CommandFailed(f"{wanted}: {error.message[:200]}; create the namespace first") from None
         else:
             placed = Placed.PRESENT
         if body is None:
-            raise CommandFailed(f"{wanted} appears and disappears: somebody else works on this cluster")
+            raise CommandFailed(f"{wanted} appears and disappears: another client is changing this cluster")
         if (where := difference(wanted, body, self._ring)) is not None:
             if placed is Placed.MADE:
-                raise CommandFailed(
-                    f"the cluster's definitions have no room for {where} of {wanted}: bring them to those of the "
-                    "backup first (docs/install.md)"
-                )
-            raise InTheWay(f"{wanted} is there with other content (at {where}); nothing of it was changed")
+                raise _outdated_definitions(where, wanted)
+            raise _in_the_way(where, wanted)
         body, completed = await self._status(wanted, body)
         if completed and placed is Placed.PRESENT:
             placed = Placed.COMPLETED
@@ -80,14 +84,14 @@ class Placing:
             return None
 
     async def _status(self, wanted: Wanted, body: JsonObject) -> tuple[JsonObject, bool]:
-        """The object with its status, and whether that was written now."""
+        """The object with its status, and whether the status was written now."""
         for _ in range(3):
             where = status_difference(wanted, body)
             if where is None:
                 return body, False
             if not is_untouched(body):
-                raise InTheWay(f"{wanted} is there with other content (at {where}); nothing of it was changed")
-            # Conditional on what was just made or read: nobody's own status is written over.
+                raise _in_the_way(where, wanted)
+            # Conditional on the version created or read above, so that another writer's status is not overwritten.
             write = partial(self._client.replace, wanted.kind, {**body, "status": wanted.status}, subresource="status")
             try:
                 body = await patiently(write)
@@ -99,20 +103,17 @@ class Placing:
                     f"the status of {wanted} is refused by the cluster: {error.message[:500]}"
                 ) from None
             if (where := status_difference(wanted, body)) is not None:
-                raise CommandFailed(
-                    f"the cluster's definitions have no room for {where} of {wanted}: bring them to those of the "
-                    "backup first (docs/install.md)"
-                )
+                raise _outdated_definitions(where, wanted)
             return body, True
-        raise CommandFailed(f"{wanted} changes while it is restored: somebody else works on this cluster")
+        raise CommandFailed(f"{wanted} changes while it is restored: another client is changing this cluster")
 
     async def _managers(self, wanted: Wanted, body: JsonObject) -> None:
-        """Who applies the object (GitOps) goes on being its manager: what they take out of it later is to go."""
+        """Keep GitOps appliers as managers, so that fields they drop later are removed."""
         theirs = {(one.get("manager"), one.get("operation")) for one in body["metadata"].get("managedFields") or ()}
         missing = [one for one in wanted.managers if (one.get("manager"), one.get("operation")) not in theirs]
         if not missing:
             return
-        # Without our own entry: what two own, the one cannot take away.
+        # Without our own entry: a field with two owners would not be removed.
         entries = [
             *missing,
             *(
@@ -128,12 +129,22 @@ class Placing:
         )
 
 
+def _outdated_definitions(where: str, wanted: Wanted) -> CommandFailed:
+    return CommandFailed(
+        f"the cluster's definitions lack {where} of {wanted}: update them to those of the backup first "
+        "(docs/install.md)"
+    )
+
+
+def _in_the_way(where: str, wanted: Wanted) -> InTheWay:
+    return InTheWay(f"{wanted} exists with other content (at {where}); it was not changed")
+
+
 async def patiently(attempt: Callable[[], Awaitable[T]]) -> T:
-    """`attempt` again while the cluster takes a pause; all that is attempted here may be done twice. Raises
-    KubeUnavailable when that lasts."""
-    for pause_s in _CLUSTER_MAY_PAUSE_S:
+    """Retry the idempotent `attempt` while the cluster is unavailable, for up to 15.5 s. Raises KubeUnavailable."""
+    for pause_s in _RETRY_DELAYS_S:
         try:
             return await attempt()
-        except KubeUnavailable:
+        except (KubeUnavailable, KubeGone):  # gone: a list expired while it was read
             await asyncio.sleep(pause_s)
     return await attempt()

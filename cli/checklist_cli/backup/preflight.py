@@ -1,4 +1,4 @@
-"""What is looked at before a restore writes anything: cluster, keys, and what is in the way."""
+"""Checks the cluster, the keys and conflicting objects before a restore writes anything."""
 
 from typing import Final
 
@@ -22,12 +22,12 @@ from .reading import objects_of
 from .store import BackupStore
 from .taking import crd_versions
 
-_TOLD: Final = 20
+_LISTED: Final = 20
 
 
 @define(kw_only=True, eq=False, repr=False, slots=False)
 class Preflight:
-    """Methods raise KubeError, StoreUnavailable, DamagedBackup and CommandFailed. They change nothing."""
+    """Methods raise KubeError, StoreUnavailable, DamagedBackup and CommandFailed, and change nothing."""
 
     _client: KubeClient
     _store: BackupStore
@@ -48,7 +48,7 @@ class Preflight:
     async def check_cluster(self) -> None:
         if held := await leaders(self._client, clock=self._clock):
             raise CommandFailed(
-                f"an operator works on this cluster: {', '.join(held)}. Scale it to 0, wait 20 seconds, then again"
+                f"an operator works on this cluster: {', '.join(held)}. Scale it to 0, wait 20 seconds and try again"
             )
         versions = await crd_versions(self._client)
         missing = [
@@ -56,13 +56,13 @@ class Preflight:
         ]
         if missing:
             raise CommandFailed(
-                f"the cluster does not know {', '.join(missing)}: install the definitions first (docs/install.md)"
+                f"the cluster has no {', '.join(missing)}: install the definitions first (docs/install.md)"
             )
         older = [plural for plural, version in versions.items() if version < self._manifest.crd_version]
         if older:
             raise CommandFailed(
                 f"the definitions of {', '.join(sorted(older))} are older than those of the backup "
-                f"({self._manifest.crd_version}): bring them up to date first (docs/install.md)"
+                f"({self._manifest.crd_version}): update them first (docs/install.md)"
             )
         for namespace in sorted({self._rewriting.namespace(old) for old in self._manifest.namespaces}):
             try:
@@ -70,28 +70,26 @@ class Preflight:
             except KubeNotFound:
                 if not self._only:
                     raise CommandFailed(
-                        f"there is no namespace {namespace}: make it first, or name another with --into-namespace"
+                        f"there is no namespace {namespace}: create it first, or name another with --into-namespace"
                     ) from None
 
     async def check_that_keys_fit(self, chosen: list[OrganizationEntry]) -> None:
-        """Links and tokens go on under the same server key alone, and what is sealed opens under its own keys alone."""
+        """Check that links and tokens stay valid (same server key) and that all sealed texts can be opened."""
         given = fingerprints(self._server_keys)
         if not given and self._manifest.counts.get(RUN.plural):
             raise CommandFailed(
-                "the server key is not known here, which tells whether runs were admitted: set CHECKLISTS_SERVER_KEY "
-                "to the one of the backup"
+                "the server key is not set, which proves that runs were admitted: set CHECKLISTS_SERVER_KEY to that "
+                "of the backup"
             )
         if self._manifest.server_key:
             if not given:
-                raise CommandFailed(
-                    "the server key is not known here: set CHECKLISTS_SERVER_KEY to the one of the backup"
-                )
+                raise CommandFailed("the server key is not set: set CHECKLISTS_SERVER_KEY to that of the backup")
             if self._manifest.server_key[0] not in given:
                 raise CommandFailed(
-                    "the server key is another one than that of the backup: links and tokens would open nothing. Set "
+                    "the server key is not that of the backup: links and tokens would be invalid. Set "
                     "CHECKLISTS_SERVER_KEY to the old one, or to new,old"
                 )
-        folders = {one.id for one in chosen} | (set() if self._only else {layout.NOBODY})
+        folders = {one.id for one in chosen} | (set() if self._only else {layout.NO_ORGANIZATION})
         broken: list[str] = []
         for kind in KINDS:
             async for body in objects_of(self._store, self._manifest, kind, folders):
@@ -100,7 +98,7 @@ class Preflight:
                 for sealed in sealed_texts(kind, where, metadata["name"], body.get("spec") or {}):
                     if self._ring is None:
                         raise CommandFailed(
-                            "the sealing keys are not known here: set CHECKLISTS_SEALING_KEYS to those of the backup "
+                            "the sealing keys are not set: set CHECKLISTS_SEALING_KEYS to those of the backup "
                             f"({', '.join(self._manifest.sealing_keys)})"
                         )
                     try:
@@ -109,13 +107,13 @@ class Preflight:
                         broken.append(f"{kind.kind} {metadata['name']}: {error}")
         if broken:
             raise CommandFailed(
-                f"{len(broken)} sealed texts do not open with the keys that are given: {'; '.join(broken[:3])}. Set "
+                f"{len(broken)} sealed texts cannot be opened with these keys: {'; '.join(broken[:3])}. Set "
                 f"CHECKLISTS_SEALING_KEYS to the keys of the backup ({', '.join(self._manifest.sealing_keys)})"
             )
 
     async def organizations_to_do(self, chosen: list[OrganizationEntry]) -> tuple[list[OrganizationEntry], list[str]]:
-        """Those to do, and the names of those that this very restore has finished; what is there of another origin is
-        in the way."""
+        """The organizations to restore, and the names of those that this restore has finished. Raises InTheWay for
+        organizations of another origin."""
         todo, finished, in_the_way = [], [], []
         for one in chosen:
             try:
@@ -131,12 +129,11 @@ class Preflight:
             else:
                 in_the_way.append(one.name)
         if in_the_way:
-            raise InTheWay(f"these organizations are in the cluster already: {_told(in_the_way)}. Nothing was changed")
+            raise InTheWay(f"these organizations exist already: {_listed(in_the_way)}. Nothing was changed")
         return todo, finished
 
     async def check_names(self, todo: list[OrganizationEntry]) -> frozenset[tuple[str, str]]:
-        """Whether anything of another origin bears a name that is needed; what is there of this one's, by plural and
-        place."""
+        """The existing objects of this restore, as plural and place. Raises InTheWay if a needed name is taken."""
         ours = {one.name for one in todo}
         folders = {one.id for one in todo}
         there: set[tuple[str, str]] = set()
@@ -162,10 +159,10 @@ class Preflight:
                     in_the_way.append(f"{kind.kind} {'/'.join(place)}")
                 there.add((kind.plural, "/".join(place)))
         if in_the_way:
-            raise InTheWay(f"these names are taken by something else: {_told(in_the_way)}. Nothing was changed")
+            raise InTheWay(f"these names are taken by other objects: {_listed(in_the_way)}. Nothing was changed")
         return frozenset(there)
 
 
-def _told(names: list[str]) -> str:
-    more = f" and {len(names) - _TOLD} more" if len(names) > _TOLD else ""
-    return ", ".join(sorted(names)[:_TOLD]) + more
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(sorted(names)[:_LISTED]) + more

@@ -1,10 +1,10 @@
-"""Takes old snapshots away, and then the copies of photos and archive that none of the others refers to.
+"""Removes old snapshots, then the copies of photos and archive that no remaining snapshot refers to.
 
-It may be stopped between any two deletions: a snapshot that is being removed says so itself before its manifest goes,
-and which copies nobody refers to is found out anew each time.
+It can be interrupted between any two deletions: a snapshot is marked as being removed before its manifest is deleted,
+and unreferenced copies are determined again each time.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -19,7 +19,7 @@ from .parallel import for_each
 from .pruning_rule import Found, Plan, Rule, plan
 from .reading import copies_of
 from .store import BackupStore
-from .turns import PruneTurn, was_given_up
+from .turns import PruneTurn, was_abandoned
 
 _AT_ONCE: Final = 16
 _BETWEEN_LOOKS: Final = 32
@@ -27,24 +27,24 @@ _BETWEEN_LOOKS: Final = 32
 
 @dataclass(slots=True)
 class Pruned:
-    """What was done; of a dry run, what would be."""
+    """What was done, or would be in a dry run."""
 
     plan: Plan
     copies: int = 0
-    """That no snapshot refers to, and that were removed."""
+    """Removed copies that no snapshot refers to."""
     bytes: int = 0
-    """Of these."""
+    """Size of the removed copies."""
     copies_stay: int = 0
     why_copies_stay: str | None = None
-    """Why none of them, or not all, were removed."""
+    """Why not all unreferenced copies were removed."""
     is_deferred: bool = False
-    """That they stay for no other reason than a backup that may be under way: the next prune removes them."""
+    """They stay only because a backup may be running: the next prune removes them."""
     damaged: list[str] = field(default_factory=list)
 
     def defer(self, names: Sequence[str]) -> None:
-        """`names`: of snapshots that have no manifest."""
+        """`names`: of snapshots without a manifest."""
         self.is_deferred = True
-        self.why_copies_stay = f"a backup is under way, or was stopped less than two days ago: {names[0]}"
+        self.why_copies_stay = f"a backup is running, or was stopped less than two days ago: {names[0]}"
 
 
 class Prune:
@@ -68,7 +68,7 @@ class Prune:
     async def run(self) -> Pruned:
         found = await self._found()
         if not found.whole:
-            raise DamagedBackup("there is no whole snapshot: nothing is removed")
+            raise DamagedBackup("there is no complete snapshot: nothing is removed")
         pruned = Pruned(plan(found, self._rule, self._clock()), damaged=list(found.damaged))
         if self._dry_run:
             await self._copies(pruned, None)
@@ -86,13 +86,13 @@ class Prune:
     async def _found(self) -> Found:
         now = self._clock()
         whole: list[BackupManifest] = []
-        others: dict[str, list[str]] = {"damaged": [], "half_removed": [], "given_up": [], "under_way": []}
+        others: dict[str, list[str]] = {"damaged": [], "half_removed": [], "abandoned": [], "under_way": []}
         for name in await self._store.names():
             text = await self._store.get(layout.manifest_key(name))
             if await self._store.get(layout.removed_key(name)) is not None:
                 others["half_removed"].append(name)
             elif text is None:
-                others["given_up" if was_given_up(name, now) else "under_way"].append(name)
+                others["abandoned" if was_abandoned(name, now) else "under_way"].append(name)
             else:
                 try:
                     whole.append(BackupManifest.parse(text, name))
@@ -101,7 +101,7 @@ class Prune:
         return Found(whole, **others)
 
     async def _remove(self, name: str) -> None:
-        """That it is being removed is said first, and forgotten last: so what is left of it is no backup under way."""
+        """The mark is written first and deleted last, so that what remains does not look like a running backup."""
         mark = layout.removed_key(name)
         await self._store.put(mark, b"{}\n")
         await self._store.delete([layout.manifest_key(name)])
@@ -110,22 +110,22 @@ class Prune:
         await self._store.delete([mark])
 
     async def _copies(self, pruned: Pruned, turn: PruneTurn | None) -> None:
-        """Without a `turn` they are only counted."""
+        """Remove unreferenced copies; without a `turn`, only count them."""
         if turn is not None and (others := await turn.others()):
             pruned.defer(others)
             return
-        # Anew, now that no backup is under way: one that has ended since the first look counts on its copies.
+        # Again, now that no backup is running: one that has ended since the first listing needs its copies.
         found = await self._found()
         if turn is None and found.under_way:
             pruned.defer(found.under_way)
             return
         if unreadable := sorted(set(found.damaged) - set(pruned.plan.go)):
-            pruned.why_copies_stay = f"the snapshot {unreadable[0]} is damaged, and nobody knows which of them are its"
+            pruned.why_copies_stay = f"the snapshot {unreadable[0]} is damaged: its copies cannot be determined"
             return
         try:
-            useless = await self._nobodys([one for one in found.whole if one.name not in pruned.plan.go], pruned)
+            useless = await self._unreferenced([one for one in found.whole if one.name not in pruned.plan.go], pruned)
         except DamagedBackup as error:
-            pruned.why_copies_stay = f"which of them are a snapshot's cannot be read: {error}"
+            pruned.why_copies_stay = f"a snapshot's list of copies cannot be read: {error}"
             return
         if turn is None:
             pruned.copies, pruned.bytes = len(useless), sum(one.size for one in useless)
@@ -140,8 +140,8 @@ class Prune:
             pruned.bytes += sum(one.size for one in some)
             self._progress.now_and_then(lambda: f"copies: {pruned.copies:,} of {len(useless):,} removed")
 
-    async def _nobodys(self, snapshots: list[BackupManifest], pruned: Pruned) -> list[StoredObject]:
-        """Copies that none of `snapshots` refers to; the others are counted. Raises DamagedBackup, too."""
+    async def _unreferenced(self, snapshots: list[BackupManifest], pruned: Pruned) -> list[StoredObject]:
+        """Copies that none of `snapshots` refers to; counts the others. Raises DamagedBackup, too."""
         referred: set[str] = set()
         for manifest in snapshots:
             referred.update([one.key for one in await copies_of(self._store, manifest)])
@@ -155,11 +155,7 @@ class Prune:
         return useless
 
     async def _delete(self, keys: list[str]) -> None:
-        async def each() -> AsyncIterator[str]:
-            for key in keys:
-                yield key
-
         async def one(key: str) -> None:
             await self._store.delete([key])
 
-        await for_each(each(), one, parallel=_AT_ONCE)
+        await for_each(keys, one, parallel=_AT_ONCE)

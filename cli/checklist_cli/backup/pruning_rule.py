@@ -1,4 +1,4 @@
-"""Which snapshots stay. Pure: no store, no clock."""
+"""Decides which snapshots to keep. Pure: no store, no clock."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -11,25 +11,25 @@ from .format import BackupManifest
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A snapshot stays when either part says so; a part that is None says nothing."""
+    """A snapshot is kept if either part says so; None says nothing."""
 
     newest: int | None = None
-    """So many of each sort."""
+    """How many of each sort."""
     days: float | None = None
-    """Those that were begun within so many days."""
+    """How many days to keep."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What is at a URL; names of snapshots, the oldest first."""
+    """Snapshots at a URL; names are sorted, the oldest first."""
 
     whole: Sequence[BackupManifest]
     damaged: Sequence[str] = ()
-    """They have a manifest, and one that cannot be read."""
+    """Their manifest cannot be read."""
     half_removed: Sequence[str] = ()
-    """Another prune was stopped in the middle of them."""
-    given_up: Sequence[str] = ()
-    """Never finished, and nobody works on them any more."""
+    """An interrupted prune."""
+    abandoned: Sequence[str] = ()
+    """Unfinished, and too old to be running."""
     under_way: Sequence[str] = ()
 
 
@@ -42,11 +42,10 @@ class Plan:
 
 
 def plan(found: Found, rule: Rule, now: datetime) -> Plan:
-    """Snapshots of everything with photos, those without photos, and those of the same organizations are each a sort of
-    their own: none of them takes the place of another. The newest of everything always stays, where there is none the
-    newest of all.
+    """Complete snapshots, those without photos and those of the same organizations are separate sorts, which do not
+    replace each other. The newest complete one is always kept; if there is none, the newest of all.
 
-    A damaged one goes when it is older than all that stay.
+    A damaged one is removed if it is older than all that are kept.
     """
     by_name = sorted(found.whole, key=lambda manifest: manifest.name)
     sorts: defaultdict[object, list[str]] = defaultdict(list)
@@ -64,7 +63,7 @@ def plan(found: Found, rule: Rule, now: datetime) -> Plan:
     kept_damaged = {name for name in found.damaged if first is None or name > first}
     go = {manifest.name for manifest in by_name} - stay
     go |= set(found.damaged) - kept_damaged
-    go |= {*found.half_removed, *found.given_up}
+    go |= {*found.half_removed, *found.abandoned}
     return Plan(tuple(sorted(stay | kept_damaged)), tuple(sorted(go)))
 
 
@@ -74,7 +73,7 @@ def _sort_of(manifest: BackupManifest) -> object:
 
 
 def _always(manifests: Sequence[BackupManifest]) -> list[str]:
-    """At most one of each sort that a lost cluster is brought back from."""
+    """At most one: the snapshot for disaster recovery."""
     everything = [one for one in manifests if not one.is_partial]
     with_photos = [one for one in everything if one.copies is not None]
     return [one.name for one in (with_photos or everything or manifests)[-1:]]

@@ -1,4 +1,4 @@
-"""Reads snapshots. Nothing is believed that the manifest's digests do not vouch for."""
+"""Reads snapshots, and verifies all content against the manifest's digests."""
 
 import hashlib
 from collections import Counter
@@ -23,13 +23,13 @@ async def lines_of(store: BackupStore, entry: PartEntry) -> list[bytes]:
 async def objects_of(
     store: BackupStore, manifest: BackupManifest, kind: Kind, folders: Collection[str] | None
 ) -> AsyncIterator[JsonObject]:
-    """All of a kind, in `folders` (None: in all). Raises DamagedBackup and StoreUnavailable."""
+    """All objects of a kind in `folders` (None: in all). Raises DamagedBackup and StoreUnavailable."""
     for entry in manifest.parts:
         if entry.plural == kind.plural and (folders is None or entry.folder in folders):
             for line in await lines_of(store, entry):
                 body = from_line(line, entry.key)
                 if body.get("kind") != kind.kind:
-                    raise DamagedBackup(f"{entry.key}: a line is no {kind.kind}")
+                    raise DamagedBackup(f"{entry.key}: a line is not a {kind.kind}")
                 yield body
 
 
@@ -42,14 +42,14 @@ async def copies_of(store: BackupStore, manifest: BackupManifest) -> list[Copied
                 document = from_line(line, entry.key)
                 key, size, digest = (document.get(name) for name in ("key", "size", "sha256"))
                 if not isinstance(key, str) or not isinstance(size, int) or not isinstance(digest, str):
-                    raise DamagedBackup(f"{entry.key}: a line is no copy")
+                    raise DamagedBackup(f"{entry.key}: a line is not a copy")
                 found.append(Copied(key, size, digest))
     return found
 
 
 @dataclass(slots=True)
 class Verdict:
-    """What a look at a snapshot found."""
+    """The result of verifying a snapshot."""
 
     manifest: BackupManifest
     objects: int = 0
@@ -64,7 +64,7 @@ async def verify(
     with_copies: bool,
     report: Callable[[Verdict], None] = lambda _: None,
 ) -> Verdict:
-    """Every part, and with `with_copies` every photo and part of the archive, is read and compared with its digest."""
+    """Read every part and compare digests; with `with_copies` also every photo and archive part."""
     verdict = Verdict(manifest)
     counts: Counter[str] = Counter()
     plurals = {kind.plural: kind for kind in KINDS}
@@ -76,7 +76,7 @@ async def verify(
                 document = from_line(line, entry.key)
                 kind = plurals.get(entry.plural)
                 if kind is not None and document.get("kind") != kind.kind:
-                    raise DamagedBackup(f"{entry.key}: a line is no {kind.kind}")
+                    raise DamagedBackup(f"{entry.key}: a line is not a {kind.kind}")
         except DamagedBackup as error:
             verdict.damages.append(str(error))
             continue
@@ -90,10 +90,6 @@ async def verify(
                 verdict.damages.append(f"{manifest.name}: has {counts[plural]} {plural}, not {count}")
         copies = await copies_of(store, manifest)
 
-    async def each() -> AsyncIterator[Copied]:
-        for copied in copies:
-            yield copied
-
     there: dict[str, int] = {}
     if not with_copies:
         for prefix in sorted({copied.key.partition("/")[0] for copied in copies}):
@@ -103,15 +99,15 @@ async def verify(
         verdict.copies += 1
         if not with_copies:
             if there.get(copied.key) != copied.size:
-                verdict.damages.append(f"{copied.key}: is not there, or not in its full length")
+                verdict.damages.append(f"{copied.key}: missing or truncated")
             return
         content = await store.get(copied.key)
         if content is None:
-            verdict.damages.append(f"{copied.key}: is not there")
+            verdict.damages.append(f"{copied.key}: missing")
         elif hashlib.sha256(content).hexdigest() != copied.sha256:
-            verdict.damages.append(f"{copied.key}: its digest is not that of the copy that was made")
+            verdict.damages.append(f"{copied.key}: the digest does not match that of the copy")
         report(verdict)
 
-    await for_each(each(), one, parallel=8)
+    await for_each(copies, one, parallel=8)
     verdict.damages.sort()
     return verdict

@@ -1,8 +1,8 @@
-"""Brings a snapshot into a cluster.
+"""Restores a snapshot into a cluster.
 
-Nothing acts before it is whole: no operator may lead meanwhile, and each organization is paused until all of its
-objects are there. What is written says which backup it comes from, so a restore that was stopped goes on where it was,
-and one that is finished does nothing more, even when the service has worked on since.
+No operator may lead meanwhile, and each organization is paused until all of its objects are restored. Restored
+organizations name their backup, so an interrupted restore can be resumed, and a finished one changes nothing when it is
+repeated, even after the service has worked on.
 """
 
 import asyncio
@@ -36,24 +36,22 @@ from .taking import Stores, secret_owner
 
 _LOOK_FOR_LEADERS_S: Final = 3.0
 _SEALS_SINCE: Final = 10
-"""The version of the definitions since which the API seals runs: those of earlier backups have no seals."""
+"""The version of the definitions since which the API seals runs; earlier backups have no seals."""
 
 
 @dataclass(slots=True)
 class Result:
-    """What was done."""
-
     placed: Counter[Placed] = field(default_factory=Counter)
     archived: int = 0
-    """Runs that went to the archive while the backup was taken: they are there, and not in the cluster."""
+    """Runs that were archived while the backup was taken; they are restored as archived only."""
     copies: CopyingResult | None = None
     finished: list[str] = field(default_factory=list)
-    """Organizations that this restore brought back."""
+    """Organizations that this restore completed."""
     unproved: list[str] = field(default_factory=list)
-    """Runs whose word that they were admitted was left out."""
+    """Runs whose unproven admission was left out."""
     were_finished: list[str] = field(default_factory=list)
     secrets_missing: list[SecretNeed] = field(default_factory=list)
-    """Not there, without that key, or not to be seen by who restores."""
+    """Missing, without the key, or not readable with our rights."""
 
 
 class Restore:
@@ -75,7 +73,7 @@ class Restore:
         progress: Progress | None = None,
         clock: Clock = utc_now,
     ) -> None:
-        """`namespaces`: new by old, of those that change. `only`: names or ids of organizations; none: everything.
+        """`namespaces`: new by old, of those that change. `only`: names or ids of organizations; empty: everything.
         `stores`: None leaves photos and archive out."""
         self._client = client
         self._store = store
@@ -114,10 +112,10 @@ class Restore:
         if self._check_keys:
             await self._preflight.check_that_keys_fit(chosen)
         todo, self.result.were_finished = await self._preflight.organizations_to_do(chosen)
-        folders = frozenset(one.id for one in todo) | (frozenset() if self._only else {layout.NOBODY})
+        folders = frozenset(one.id for one in todo) | (frozenset() if self._only else {layout.NO_ORGANIZATION})
         self._there = await self._preflight.check_names(todo)
         watching = asyncio.create_task(self._watch_for_leaders())
-        working = asyncio.create_task(self._bring_all(todo, folders))
+        working = asyncio.create_task(self._restore_all(todo, folders))
         try:
             await asyncio.wait({watching, working}, return_when=asyncio.FIRST_COMPLETED)
             if not working.done():
@@ -134,15 +132,15 @@ class Restore:
             await asyncio.sleep(_LOOK_FOR_LEADERS_S)
             if held := await patiently(lambda: leaders(self._client, clock=self._clock)):
                 raise CommandFailed(
-                    f"an operator has begun to work on this cluster: {', '.join(held)}. What is not whole stays "
+                    f"an operator started to work on this cluster: {', '.join(held)}. Unfinished organizations stay "
                     "paused; scale the operator to 0, then run this again"
                 )
 
-    async def _bring_all(self, todo: list[OrganizationEntry], folders: frozenset[str]) -> None:
+    async def _restore_all(self, todo: list[OrganizationEntry], folders: frozenset[str]) -> None:
         if self._stores is not None and self._manifest.copies is not None:
-            await self._bring_copies(self._stores, todo)
+            await self._restore_copies(self._stores, todo)
         self._archived = await archived_and_live(self._store, self._manifest, {one.id for one in todo})
-        await self._bring_secrets(todo)
+        await self._restore_secrets(todo)
         total = sum(
             part.lines for part in self._manifest.parts if part.folder in folders and self._is_objects(part.plural)
         )
@@ -159,9 +157,9 @@ class Restore:
                     yield body
 
             async def one(body: JsonObject, kind: Kind = kind) -> None:
-                await self._bring(kind, body)
+                await self._restore(kind, body)
                 done = self.result.placed.total()
-                self._progress.now_and_then(lambda: f"{done:,} of {total:,} objects are there ({kind.plural})")
+                self._progress.now_and_then(lambda: f"{done:,} of {total:,} objects restored ({kind.plural})")
 
             await for_each(bodies(), one, parallel=self._parallel)
         for entry in todo:
@@ -170,12 +168,12 @@ class Restore:
             self.result.finished.append(entry.name)
 
     def _is_archived(self, kind: Kind, body: JsonObject) -> bool:
-        """A run in the archive, or a delivery of one, which is in the same line of it."""
+        """Whether it is an archived run, or a delivery of one, which the archive contains too."""
         if kind is RUN:
             return body["metadata"]["name"] in self._archived
         return kind is WEBHOOK_DELIVERY and body["spec"]["runRef"]["name"] in self._archived
 
-    async def _bring(self, kind: Kind, body: JsonObject) -> None:
+    async def _restore(self, kind: Kind, body: JsonObject) -> None:
         try:
             wanted: Wanted = self._rewriting.wanted(kind, body)
         except SealBroken as error:
@@ -184,7 +182,7 @@ class Restore:
         try:
             placed = await self._placing.place(wanted, expected_there=(kind.plural, where) in self._there)
         except InTheWay:
-            # Where an organization of this backup is finished, the service may have worked since: on accounts, too.
+            # If an organization of this backup is finished, the service may have changed shared objects since.
             if organization_of(kind, body) is not None or not self.result.were_finished:
                 raise
             placed = Placed.PRESENT
@@ -192,7 +190,7 @@ class Restore:
         if wanted.unproved:
             self.result.unproved.append(wanted.name)
 
-    async def _bring_copies(self, stores: Stores, todo: list[OrganizationEntry]) -> None:
+    async def _restore_copies(self, stores: Stores, todo: list[OrganizationEntry]) -> None:
         copies = await copies_of(self._store, self._manifest)
         if self._only:
             ids = {one.id for one in todo}
@@ -208,17 +206,17 @@ class Restore:
         for what, target in (("archive", stores.archive), ("photos", stores.photos)):
             chosen = [one for one in copies if one.is_photo == (what != ARCHIVE)]
 
-            def tell(result: CopyingResult, what: str = what, total: int = len(chosen)) -> None:
-                self._progress.now_and_then(lambda: f"{what}: {result.seen:,} of {total:,} objects are there")
+            def report(result: CopyingResult, what: str = what, total: int = len(chosen)) -> None:
+                self._progress.now_and_then(lambda: f"{what}: {result.seen:,} of {total:,} objects restored")
 
-            done = await copy_these(self._store, target, chosen, report=tell)
+            done = await copy_these(self._store, target, chosen, report=report)
             both.copied += done.copied
             both.present += done.present
             both.bytes += done.bytes
         self.result.copies = both
 
-    async def _bring_secrets(self, todo: list[OrganizationEntry]) -> None:
-        """Webhook secrets that the snapshot holds; which of the others are not in the cluster is told at the end."""
+    async def _restore_secrets(self, todo: list[OrganizationEntry]) -> None:
+        """Create the webhook secrets of the snapshot, and note needed ones that are missing in the cluster."""
         needed = list(self._manifest.secrets_needed)
         for part in self._manifest.parts:
             if part.plural != "secrets" or not todo:
@@ -233,7 +231,7 @@ class Restore:
                     value = self._ring.open(document["sealed"], owner=secret_owner(need))
                 except SealBroken as error:
                     raise CommandFailed(f"the Secret {need.namespace}/{need.name}: {error}") from None
-                await self._make_secret(need, value)
+                await self._create_secret(need, value)
         for need in needed:
             try:
                 body = await self._client.get(SECRET, need.name, self._rewriting.namespace(need.namespace))
@@ -242,8 +240,8 @@ class Restore:
             except (KubeNotFound, KubeForbidden):
                 self.result.secrets_missing.append(need)
 
-    async def _make_secret(self, need: SecretNeed, value: str) -> None:
-        """`value`: base64, as the cluster has it."""
+    async def _create_secret(self, need: SecretNeed, value: str) -> None:
+        """`value`: base64, as in the cluster."""
         namespace = self._rewriting.namespace(need.namespace)
         metadata = {"name": need.name, "namespace": namespace}
         body = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": {need.key: value}}
@@ -254,7 +252,7 @@ class Restore:
             if need.key not in found:
                 await self._client.patch(SECRET, need.name, {"data": {need.key: value}}, namespace)
             elif found[need.key] != value:
-                raise InTheWay(f"the Secret {namespace}/{need.name} is there with another {need.key}") from None
+                raise InTheWay(f"the Secret {namespace}/{need.name} exists with another {need.key}") from None
 
     @staticmethod
     def _is_objects(plural: str) -> bool:

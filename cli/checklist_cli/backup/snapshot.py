@@ -1,7 +1,7 @@
-"""Reads all objects of an installation as they were at one moment, and writes them as the parts of a snapshot.
+"""Reads all objects of an installation at one resource version and writes them as the parts of a snapshot.
 
-The first list says at which resource version it was made; all others are read exactly there. So there is no delivery
-without its run, and the runs of a month are those that its quota counts, however busy the service is meanwhile.
+The first list determines the resource version; all others are read exactly at it. So every delivery has its run, and
+quotas match the runs, however busy the service is.
 """
 
 import re
@@ -26,7 +26,7 @@ _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]")
 
 @dataclass(slots=True)
 class Read:
-    """What a snapshot holds."""
+    """The contents of a snapshot."""
 
     version: str = ""
     organizations: list[OrganizationEntry] = field(default_factory=list)
@@ -35,9 +35,9 @@ class Read:
     namespaces: set[str] = field(default_factory=set)
     sealing_keys: set[str] = field(default_factory=set)
     secrets: set[tuple[str, str, str]] = field(default_factory=set)
-    """(namespace, name, key) of the webhook secrets that runs name."""
+    """(namespace, name, key) of the webhook secrets that runs reference."""
     runs: set[str] = field(default_factory=set)
-    """Ids; only of a partial snapshot, which takes the photos of its own runs."""
+    """Ids; only of a partial snapshot, which copies the photos of its own runs."""
 
     @property
     def needs(self) -> tuple[SecretNeed, ...]:
@@ -45,7 +45,7 @@ class Read:
 
 
 class SnapshotReader:
-    """Reads once. Methods raise KubeError (KubeGone: the cluster has forgotten the moment) and StoreUnavailable."""
+    """Reads once. Methods raise KubeError (KubeGone: the resource version was compacted) and StoreUnavailable."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class SnapshotReader:
         only: Collection[str] = (),
         report: Callable[[Read], None] = lambda _: None,
     ) -> None:
-        """`only`: names or public ids of organizations; none: all, and what belongs to nobody."""
+        """`only`: names or public ids of organizations; empty: all, and objects without an organization."""
         self._client = client
         self._store = store
         self._name = name
@@ -88,16 +88,16 @@ class SnapshotReader:
             except KubeNotFound:
                 if kind is ORGANIZATION:
                     raise
-                continue  # an installation that is older than the kind
+                continue  # the installation is older than the kind
             for folder, lines in sorted(buffers.items()):
                 await self._write(folder, kind, lines)
         return self._read
 
     def _folder(self, kind: Kind, body: JsonObject) -> str | None:
-        """None: it is not asked for."""
+        """The folder of the object; None if it is not part of the snapshot."""
         organization = organization_of(kind, body)
         if organization is None:
-            return None if self._only else layout.NOBODY
+            return None if self._only else layout.NO_ORGANIZATION
         public = object_id("org", organization)
         if self._only and not {organization, public} & self._only:
             return None

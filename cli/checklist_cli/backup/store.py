@@ -1,4 +1,4 @@
-"""The object store that a backup is kept in: that of the archive, with listings of any folder."""
+"""The object store of a backup: that of the archive, with listings of any folder."""
 
 from collections.abc import AsyncIterator
 
@@ -10,19 +10,19 @@ from .format import BackupManifest, DamagedBackup
 
 
 class BackupStore(ArchiveStore):
-    """Methods raise StoreUnavailable. What `put` has kept survives a loss of power."""
+    """Methods raise StoreUnavailable. What `put` has stored survives a power loss."""
 
     async def listed(self, prefix: str) -> AsyncIterator[StoredObject]:
-        """Everything under `prefix`, which has no slash at its end."""
+        """Everything under `prefix`, given without a trailing slash."""
         async for found in self._listed(prefix):
             yield found
 
     async def names(self) -> list[str]:
-        """Of all snapshots that were begun, the oldest first."""
+        """Names of all snapshots, the unfinished ones included, the oldest first."""
         return [name for name in await self._folders(layout.PREFIX) if layout.is_name(name)]
 
     async def newest(self) -> BackupManifest | None:
-        """Of the snapshots that are whole. Raises DamagedBackup, too."""
+        """The newest complete snapshot. Raises DamagedBackup, too."""
         for name in reversed(await self.names()):
             text = await self.get(layout.manifest_key(name))
             if text is not None:
@@ -30,13 +30,13 @@ class BackupStore(ArchiveStore):
         return None
 
     async def snapshot(self, name: str | None) -> BackupManifest:
-        """By its name, or the newest that is whole. Raises DamagedBackup when there is none."""
+        """The snapshot `name`, or the newest complete one. Raises DamagedBackup if there is none."""
         if name is None:
             newest = await self.newest()
             if newest is None:
-                raise DamagedBackup("there is no whole snapshot (none has a manifest)")
+                raise DamagedBackup("there is no complete snapshot (none has a manifest)")
             return newest
         text = await self.get(layout.manifest_key(name)) if layout.is_name(name) else None
         if text is None:
-            raise DamagedBackup(f"there is no snapshot {name}, or it was never finished: it has no manifest")
+            raise DamagedBackup(f"there is no snapshot {name}, or it is unfinished: it has no manifest")
         return BackupManifest.parse(text, name)

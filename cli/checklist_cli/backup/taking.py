@@ -1,7 +1,7 @@
 """Takes a backup: the objects first, then copies of what they refer to, and the manifest last.
 
-In this order nothing is missed. A photo is in its store before any object speaks of it; a run that goes to the archive
-meanwhile is in the snapshot, and perhaps in the archive's copy as well, which a restore knows how to tell apart.
+This order misses nothing. A photo is stored before any object refers to it; a run that is archived meanwhile is in the
+snapshot, and possibly also in the archive's copy, which a restore distinguishes.
 """
 
 import secrets
@@ -26,21 +26,21 @@ from .keys import fingerprints
 from .reading import copies_of
 from .snapshot import Read, SnapshotReader
 from .store import BackupStore
-from .turns import begin_copying, given_up
+from .turns import abandoned, begin_copying
 
 TRIES: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """Where the installation keeps its photos and its archive."""
+    """The stores of the installation."""
 
     photos: BackupStore
     archive: BackupStore
 
 
 class Backup:
-    """Methods raise KubeError, StoreUnavailable, and CommandFailed."""
+    """Methods raise KubeError, StoreUnavailable and CommandFailed."""
 
     def __init__(
         self,
@@ -56,8 +56,8 @@ class Backup:
         progress: Progress | None = None,
         clock: Clock = utc_now,
     ) -> None:
-        """`stores`: None leaves photos and archive out. `include_secrets`: webhook secrets that runs name by
-        secretRef, sealed under the current key of `ring`."""
+        """`stores`: None leaves photos and archive out. `include_secrets`: webhook secrets that runs reference by
+        secretRef, sealed with the current key of `ring`."""
         self._client = client
         self._store = store
         self._stores = stores
@@ -71,9 +71,7 @@ class Backup:
 
     async def take(self) -> BackupManifest:
         if self._include_secrets and self._ring is None:
-            raise CommandFailed(
-                "webhook secrets are kept sealed, and no sealing keys are known (CHECKLISTS_SEALING_KEYS)"
-            )
+            raise CommandFailed("--include-secrets needs the sealing keys: set CHECKLISTS_SEALING_KEYS")
         crd_version = await self._crd_version()
         before = await self._newest()
         started_at = self._clock()
@@ -109,33 +107,32 @@ class Backup:
             secrets_needed=needs,
             seals_expire=True,
         )
-        for entry in parts:  # what the manifest vouches for is what can be read back
+        for entry in parts:  # verify that the parts can be read back
             decode(await self._store.get(entry.key), entry)
         await self._store.put(layout.manifest_key(name), manifest.encoded())
-        await self._drop_what_was_never_finished()
+        await self._drop_abandoned()
         return manifest
 
     async def _snapshot(self) -> tuple[str, Read]:
         for number in range(1, TRIES + 1):
             name = layout.new_name(self._clock(), secrets.token_hex(4))
 
-            def tell(read: Read) -> None:
+            def report(read: Read) -> None:
                 self._progress.now_and_then(lambda: f"snapshot: {read.counts.total():,} objects read")
 
             try:
-                reader = SnapshotReader(self._client, self._store, name, only=self._only, report=tell)
+                reader = SnapshotReader(self._client, self._store, name, only=self._only, report=report)
                 return name, await reader.read()
             except KubeGone:
                 await self._drop(name)
                 self._progress.line(
-                    "the cluster has forgotten the moment that was being read (etcd was compacted): "
-                    f"beginning again, try {number + 1} of {TRIES}"
+                    f"the resource version was compacted in etcd: starting again, try {number + 1} of {TRIES}"
                     if number < TRIES
-                    else "the cluster has forgotten the moment that was being read once more"
+                    else "the resource version was compacted again"
                 )
         raise CommandFailed(
-            f"the objects could not be read within the time that the cluster remembers, {TRIES} times over: take the "
-            "backup nearer to the cluster, or one organization at a time (--organization)"
+            f"the objects could not be read before etcd was compacted, in {TRIES} tries: take the backup nearer to the "
+            "cluster, or one organization at a time (--organization)"
         )
 
     async def _copy(
@@ -145,7 +142,7 @@ class Backup:
         known = await self._known(before)
         organizations = {one.id for one in read.organizations}
 
-        def tell(what: str, result: CopyingResult) -> None:
+        def report(what: str, result: CopyingResult) -> None:
             self._progress.now_and_then(
                 lambda: f"{what}: {result.seen:,} objects, {result.copied:,} of them copied, {result.bytes:,} bytes"
             )
@@ -156,7 +153,7 @@ class Backup:
             ARCHIVE,
             known=known,
             wants=lambda key: not self._only or key.split("/")[1] in organizations,
-            report=lambda result: tell("archive", result),
+            report=lambda result: report("archive", result),
         )
         runs = read.runs | await self._archived_runs(archive) if self._only else set()
         photos = await copy_all(
@@ -165,7 +162,7 @@ class Backup:
             PHOTOS,
             known=known,
             wants=lambda key: not self._only or is_photo_of(key, runs, organizations),
-            report=lambda result: tell("photos", result),
+            report=lambda result: report("photos", result),
         )
         objects = sorted((*archive.objects, *photos.objects), key=lambda one: one.key)
         part = encode(layout.copies_key(name), "", "copies", (to_line(asdict(one)) for one in objects))
@@ -179,15 +176,15 @@ class Backup:
         return entry, [part.entry]
 
     async def _known(self, before: BackupManifest | None) -> dict[str, Copied]:
-        """Digests of what an earlier snapshot has copied; where that is damaged, they are made anew."""
+        """Digests of the copies of an earlier snapshot; empty if it is damaged."""
         try:
             return {} if before is None else {one.key: one for one in await copies_of(self._store, before)}
         except DamagedBackup as error:
-            self._progress.line(f"an earlier snapshot is damaged, nothing is taken from it: {error}")
+            self._progress.line(f"an earlier snapshot is damaged and not used: {error}")
             return {}
 
     async def _archived_runs(self, archive: CopyingResult) -> set[str]:
-        """Of the parts that were copied: their photos belong to the backup, too."""
+        """Ids of the runs in the copied parts: their photos belong to the backup, too."""
         from checklist_crds.archive import Damaged
         from checklist_crds.archive.layout import MANIFEST, PartPlace
 
@@ -199,7 +196,7 @@ class Backup:
             try:
                 manifest = await self._store.manifest(place)
             except Damaged as error:
-                self._progress.line(f"the archive is damaged, and its copy is as well: {error}")
+                self._progress.line(f"the archive is damaged, and so is its copy: {error}")
                 continue
             if manifest is not None:
                 runs.update(manifest.run_ids)
@@ -208,7 +205,7 @@ class Backup:
     async def _secrets(
         self, name: str, needs: tuple[SecretNeed, ...]
     ) -> tuple[list[PartEntry], tuple[SecretNeed, ...]]:
-        """Those that are there, sealed; and those that are not."""
+        """The parts with the existing secrets, sealed; and the missing ones."""
         lines, missing = [], []
         for need in needs:
             try:
@@ -221,20 +218,20 @@ class Backup:
             lines.append(to_line({**need.model_dump(), "sealed": sealed}))
         if not lines:
             return [], tuple(missing)
-        part = encode(layout.part_key(name, layout.NOBODY, "secrets", 1), layout.NOBODY, "secrets", lines)
+        folder = layout.NO_ORGANIZATION
+        part = encode(layout.part_key(name, folder, "secrets", 1), folder, "secrets", lines)
         await self._store.put(part.entry.key, part.content)
         return [part.entry], tuple(missing)
 
-    async def _drop_what_was_never_finished(self) -> None:
-        """By a backup that was killed days ago."""
-        for name in await given_up(self._store, self._clock()):
+    async def _drop_abandoned(self) -> None:
+        for name in await abandoned(self._store, self._clock()):
             await self._drop(name)
 
     async def _newest(self) -> BackupManifest | None:
         try:
             return await self._store.newest()
         except DamagedBackup as error:
-            self._progress.line(f"an earlier snapshot is damaged, nothing is taken from it: {error}")
+            self._progress.line(f"an earlier snapshot is damaged and not used: {error}")
             return None
 
     async def _drop(self, name: str) -> None:
@@ -246,7 +243,7 @@ class Backup:
 
 
 async def crd_versions(client: KubeClient) -> Mapping[str, int]:
-    """Of our definitions in the cluster, by their plural. Raises KubeError."""
+    """Versions of our definitions in the cluster, by plural. Raises KubeError."""
     found, _ = await client.list_all(CUSTOM_RESOURCE_DEFINITION)
     versions = {}
     for body in found:

@@ -1,9 +1,9 @@
-"""A backup and a prune of the same URL take turns at the copies.
+"""Excludes a backup and a prune of the same URL from using the copies at the same time.
 
-A backup counts on copies that it finds there, and until its manifest is written nobody knows on which; a prune takes
-away what no manifest speaks of. So each says first that it is there, and looks only then whether the other one is:
-at least one of them sees the other, whatever their clocks say. A prune that sees a backup takes no copies away; a
-backup that sees a prune waits until it has ended, or has shown no life for minutes.
+A backup relies on existing copies, and until its manifest is written it is unknown on which; a prune deletes copies
+that no manifest lists. Each writes its mark first and then looks for the other's, so at least one sees the other,
+whatever their clocks say. A prune that sees a backup deletes no copies; a backup that sees a prune waits until it has
+ended, or has not renewed its mark for minutes.
 """
 
 import asyncio
@@ -19,8 +19,8 @@ from ..console.progress import Progress
 from . import layout
 from .store import BackupStore
 
-NOBODY_WORKS_ON_IT_AFTER: Final = timedelta(days=2)
-"""A snapshot that was begun so long ago and has no manifest was given up."""
+ABANDONED_AFTER: Final = timedelta(days=2)
+"""Age from which a snapshot without a manifest is abandoned."""
 _RENEWED_EVERY_S: Final = 10.0
 _DEAD_AFTER_S: Final = 180.0
 _LOOKS_EVERY_S: Final = 1.0
@@ -28,38 +28,38 @@ _LOOKS_EVERY_S: Final = 1.0
 Sleep = Callable[[float], Awaitable[None]]
 
 
-async def given_up(store: BackupStore, now: datetime) -> list[str]:
-    """Snapshots that were begun days ago and have no manifest, the oldest first. Raises StoreUnavailable."""
+async def abandoned(store: BackupStore, now: datetime) -> list[str]:
+    """Abandoned snapshots, the oldest first. Raises StoreUnavailable."""
     return [
         name
         for name in await store.names()
-        if was_given_up(name, now) and await store.get(layout.manifest_key(name)) is None
+        if was_abandoned(name, now) and await store.get(layout.manifest_key(name)) is None
     ]
 
 
 async def under_way(store: BackupStore, now: datetime) -> list[str]:
-    """Snapshots that somebody may be working on. Raises StoreUnavailable."""
+    """Snapshots that a backup may be writing. Raises StoreUnavailable."""
     return [
         name
         for name in await store.names()
-        if not was_given_up(name, now)
+        if not was_abandoned(name, now)
         and await store.get(layout.manifest_key(name)) is None
         and await store.get(layout.removed_key(name)) is None
     ]
 
 
-def was_given_up(name: str, now: datetime) -> bool:
-    """Of a snapshot that has no manifest."""
-    return name < layout.new_name(now - NOBODY_WORKS_ON_IT_AFTER, "00000000")
+def was_abandoned(name: str, now: datetime) -> bool:
+    """Whether a snapshot without a manifest is too old to be in progress."""
+    return name < layout.new_name(now - ABANDONED_AFTER, "00000000")
 
 
 async def begin_copying(store: BackupStore, name: str, progress: Progress, *, sleep: Sleep = asyncio.sleep) -> None:
-    """A backup's turn: returns when no prune takes copies away, and none will until `name` is whole or given up.
+    """Wait until no prune deletes copies; none will until `name` has a manifest or is abandoned.
 
     Raises StoreUnavailable.
     """
     await store.put(layout.begun_key(name), b"{}\n")
-    told = False
+    reported = False
     unchanged: dict[str, tuple[bytes, float]] = {}
     while True:
         marks: dict[str, tuple[bytes, float]] = {}
@@ -71,12 +71,12 @@ async def begin_copying(store: BackupStore, name: str, progress: Progress, *, sl
             marks[key] = before if before is not None and before[0] == content else (content, time.monotonic())
         unchanged = marks
         dead = [key for key, (_, since) in marks.items() if time.monotonic() - since >= _DEAD_AFTER_S]
-        await store.delete(dead)  # one that only slept says anew that it is there, and looks anew
+        await store.delete(dead)  # a prune that only slept writes its mark again and looks again
         if len(dead) == len(marks):
             return
-        if not told:
-            progress.line("old snapshots are being removed there (--prune): copying begins when that has ended")
-            told = True
+        if not reported:
+            progress.line("waiting for a prune (--prune) of this backup to end")
+            reported = True
         await sleep(_LOOKS_EVERY_S)
 
 
@@ -91,7 +91,7 @@ class PruneTurn:
         self._seen: list[str] = []
 
     async def others(self) -> list[str]:
-        """Backups that are under way: none may be, for the next few seconds. To be asked before each small step."""
+        """Running backups. Ask before each small step; the answer holds for seconds."""
         if self._looked_at is None or time.monotonic() - self._looked_at >= _RENEWED_EVERY_S:
             looked_at = time.monotonic()
             now = self._clock()

@@ -1,1 +1,1 @@
-"""For users of the REST API: the key, an export to a file, a generated template as text."""
+"""Clients of the REST API: the key, an export to a file, a generated template as text."""

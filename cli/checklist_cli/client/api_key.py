@@ -10,7 +10,7 @@ KEY_VARIABLE: Final = "CHECKLISTS_API_KEY"
 
 
 def read_api_key(file: Path | None, given: str | None = None) -> str:
-    """Of `file`, else `given`, else of the environment. Raises CommandFailed, which never holds the key."""
+    """Read the key from `file`, else `given`, else the environment. Raises CommandFailed without the key."""
     key = given or os.environ.get(KEY_VARIABLE, "")
     if file is not None:
         try:
@@ -18,10 +18,10 @@ def read_api_key(file: Path | None, given: str | None = None) -> str:
         except OSError as error:
             raise CommandFailed(f"{file} cannot be read: {error.strerror}") from None
         except UnicodeDecodeError:
-            raise CommandFailed(f"{file} holds no API key") from None
+            raise CommandFailed(f"{file} is not an API key") from None
     key = key.strip()
     if not key:
         raise CommandFailed(f"no API key: give --key-file, or set {KEY_VARIABLE}")
     if not key.isascii() or not key.isprintable() or " " in key:
-        raise CommandFailed("what was given is no API key")
+        raise CommandFailed("the given text is not an API key")
     return key

@@ -1,8 +1,8 @@
-"""An export of a service on its way into a file: whole, or not at all.
+"""Downloads an export into a file, completely or not at all.
 
-The service breaks the connection when it cannot go on, so an answer that came to its end is whole. It is written beside
-the file that is wanted and takes its name only then; what broke off is begun anew, since what has been dispatched and
-answered meanwhile belongs into it as a whole, or not.
+The service closes the connection on a failure, so a response that ends regularly is complete. It is written to a
+temporary file, which is renamed when it is complete. After a failure the export starts again, because it must be
+consistent in itself.
 """
 
 import contextlib
@@ -27,17 +27,17 @@ _PAUSE_S: Final = 2.0
 _LONGEST_PAUSE_S: Final = 60.0
 _CONNECT_WITHIN_S: Final = 10.0
 _NEXT_BYTE_WITHIN_S: Final = 300.0
-"""A PDF may take some minutes, and before it others."""
+"""A PDF can take minutes, and wait for others before that."""
 _CHUNK: Final = 64 * 1024
-_MAX_SAID: Final = 500
+_MAX_MESSAGE: Final = 500
 _SHOWN: Final = 40
-"""Characters of the file's name that are in the name of its unfinished copy."""
-_AGAIN: Final = frozenset({429, 502, 503, 504})
+"""Characters of the file's name in the name of its temporary file."""
+_RETRIED: Final = frozenset({429, 502, 503, 504})
 
 
 @dataclass(frozen=True, slots=True)
 class Downloaded:
-    """`runs`: how many fitted when it began, where that is told. `incomplete`: why some of them are not in it."""
+    """`runs`: matching runs at the start, if known. `incomplete`: why some runs are missing."""
 
     size: int
     runs: int | None
@@ -48,7 +48,7 @@ Write = Callable[[bytes], object]
 
 
 class Target(Protocol):
-    """Where the bytes go. `attempt` may be entered again after it failed, unless `is_spoilt`."""
+    """Receives the bytes. `attempt` may be entered again after a failure, unless `is_spoilt`."""
 
     is_spoilt: bool
 
@@ -56,7 +56,7 @@ class Target(Protocol):
 
 
 class File:
-    """A file that has its name when it is whole, and the content of before until then."""
+    """A file that keeps its old content until the new one is complete."""
 
     def __init__(self, path: Path) -> None:
         self.is_spoilt = False
@@ -83,7 +83,7 @@ class File:
 
 
 class StandardOutput:
-    """What was printed cannot be taken back: after the first byte there is no other attempt."""
+    """Output cannot be taken back: after the first byte there is no further attempt."""
 
     def __init__(self) -> None:
         self.is_spoilt = False
@@ -98,7 +98,7 @@ class StandardOutput:
 
 
 class Download:
-    """`run` asks until the answer was whole. `pause` sleeps so many seconds."""
+    """`run` retries until the response is complete. `pause` sleeps for the given seconds."""
 
     def __init__(self, client: "httpx.Client", progress: Progress, *, pause: Callable[[float], None] = time.sleep):
         self._client = client
@@ -106,7 +106,7 @@ class Download:
         self._pause = pause
 
     def run(self, path: str, query: Mapping[str, str], target: Target) -> Downloaded:
-        """Raises CommandFailed: refused, or never whole."""
+        """Raises CommandFailed if refused, or never complete."""
         for number in range(1, ATTEMPTS + 1):
             try:
                 return self._attempt(path, query, target)
@@ -114,7 +114,7 @@ class Download:
                 if number == ATTEMPTS or target.is_spoilt:
                     raise CommandFailed(f"{again}{_SPOILT if target.is_spoilt else ''}") from None
                 pause_s = min(again.after_s or _PAUSE_S * 2 ** (number - 1), _LONGEST_PAUSE_S)
-                self._progress.line(f"{again}; again in {pause_s:g} s")
+                self._progress.line(f"{again}; next attempt in {pause_s:g} s")
                 self._pause(pause_s)
         raise AssertionError("the last attempt returns or raises")
 
@@ -129,9 +129,9 @@ class Download:
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise _Again(f"the service does not answer: {type(error).__name__}") from None
         except httpx.HTTPError as error:
-            raise _Again(f"it broke off: {type(error).__name__}") from None
+            raise _Again(f"the download was interrupted: {type(error).__name__}") from None
         except httpx.InvalidURL:
-            raise CommandFailed("the server's address is none") from None
+            raise CommandFailed("the server's address is not a valid URL") from None
 
     def _take(self, response: "httpx.Response", target: Target) -> Downloaded:
         runs = response.headers.get("Export-Runs", "")
@@ -148,7 +148,7 @@ class Download:
 
 @dataclass(slots=True)
 class _SoFar:
-    """`total`: runs that there are, `lines`: those that have come; None where that is not known."""
+    """`total`: all runs, `lines`: received ones; None if unknown."""
 
     total: int | None
     lines: int | None
@@ -170,11 +170,11 @@ class _SoFar:
         )
 
 
-_SPOILT: Final = "; what was printed is not whole"
+_SPOILT: Final = "; the output is incomplete"
 
 
 class _Again(Exception):
-    """It may work a little later: `after_s` seconds, where the service says so."""
+    """A failure to retry, after `after_s` seconds if the service said so."""
 
     def __init__(self, why: str, after_s: float | None = None) -> None:
         super().__init__(why)
@@ -193,22 +193,22 @@ def client_of(server: str, key: str) -> "httpx.Client":
             trust_env=False,
         )
     except httpx.InvalidURL:
-        raise CommandFailed("the server's address is none") from None
+        raise CommandFailed("the server's address is not a valid URL") from None
 
 
 def _refusal(response: "httpx.Response") -> Exception:
-    """What the service said, as the exception that says whether to ask again."""
+    """The service's error as an exception: `_Again` if a retry can help."""
     try:
         body: Any = (response.read(), response.json())[1]
     except ValueError:
         body = None
     said = body.get("message") if isinstance(body, dict) else None
     text = f"the service answers {response.status_code}: {_printable(said)}"
-    if response.status_code not in _AGAIN:
+    if response.status_code not in _RETRIED:
         return CommandFailed(text)
     after = response.headers.get("Retry-After", "")
     return _Again(text, float(after) if after.isdecimal() else None)
 
 
 def _printable(text: object) -> str:
-    return plain(text)[:_MAX_SAID] if isinstance(text, str) and text else "nothing that could be read"
+    return plain(text)[:_MAX_MESSAGE] if isinstance(text, str) and text else "no readable message"

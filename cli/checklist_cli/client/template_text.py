@@ -1,4 +1,4 @@
-"""A template as text to keep: JSON for the API, YAML for people, a manifest for Git and kubectl."""
+"""Writes a template as text: JSON for the API, YAML for people, a manifest for Git and kubectl."""
 
 import json
 import re
@@ -14,39 +14,38 @@ from checklist_crds.resources.template_definition import Definition
 from ..console.terminal import plain
 
 _NAME: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
-"""As labels of Kubernetes are, so that it fits everywhere."""
+"""The syntax of Kubernetes labels."""
 _LONGEST_NAME: Final = 63
 _READ_OTHERWISE: Final = re.compile(r"[yYnN]|[-+.]?[0-9][0-9a-zA-Z_.:+-]*")
-"""Texts that Kubernetes' reader of YAML takes for a boolean or a number, and PyYAML's would not: `y`, `1e3`, `0o7`."""
+"""Texts that Kubernetes' YAML reader takes for a boolean or number, and PyYAML's does not: `y`, `1e3`, `0o7`."""
 _WIDTH: Final = 118
 
 
 def as_json(definition: Definition) -> str:
-    """The complete TDL, as the API answers it. What could move a terminal's cursor stands escaped: the value is the
-    same."""
+    """The complete TDL as the API returns it, with control characters escaped."""
     text = json.dumps(definition.to_tdl(), ensure_ascii=False, indent=2)
     return "".join(_escaped(character) for character in text)
 
 
 def as_yaml(definition: Definition) -> str:
-    """The TDL without what is the default anyway."""
+    """The TDL without default values."""
     return _dumped(short_form(definition))
 
 
 def as_manifest(definition: Definition, *, name: str, namespace: str | None, organization: str) -> str:
-    """A Template for `kubectl apply` or a repository that a cluster follows."""
+    """A Template for `kubectl apply` or GitOps."""
     metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
     spec = {"organizationRef": {"name": organization}, **short_form(definition)}
     return _dumped({"apiVersion": API_VERSION, "kind": "Template", "metadata": metadata, "spec": spec})
 
 
 def short_form(definition: Definition) -> dict[str, Any]:
-    """The document that reads as an equal definition, with nothing in it that could be left out."""
+    """The shortest document that parses to an equal definition."""
     return definition.model_dump(mode="json", exclude_defaults=True)
 
 
 def object_name(title: str) -> str:
-    """A name for the object from the template's title, never empty."""
+    """An object name derived from the template's title, never empty."""
     folded = unicodedata.normalize("NFKD", title.casefold().replace("ß", "ss"))
     words = re.findall(r"[a-z0-9]+", folded.encode("ascii", "ignore").decode())
     return "-".join(words)[:_LONGEST_NAME].strip("-") or "template"
@@ -57,7 +56,7 @@ def is_object_name(name: str) -> bool:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Quotes what another reader would not take for a text."""
+    """Quotes texts that another reader would not take for a text."""
 
 
 def _text_node(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
@@ -79,15 +78,15 @@ def _escaped(character: str) -> str:
 
 
 Explanation = Mapping[str, Any]
-"""`{template, steps, unused}`, as the API answers with `explain=true`."""
+"""`{template, steps, unused}`, the API's response with `explain=true`."""
 _HEADINGS: Final = ("step", "type", "sure", "words of the prompt")
 _WIDEST: Final = 48
 _NO_WORDS: Final = "-"
 
 
 def table(definition: Definition, explanation: Explanation) -> str:
-    """Steps in their order, and then what was not used. Raises KeyError, TypeError or AttributeError for an
-    explanation of another form."""
+    """Steps in their order, then unused words. Raises KeyError, TypeError or AttributeError for an explanation of
+    another form."""
     known = {each["step_id"]: each for each in explanation["steps"]}
     rows: list[Sequence[str]] = [_HEADINGS]
     for _, step in definition.steps():

@@ -1,1 +1,1 @@
-"""One module describes one command: its options, and what it prints. What it does is in the package of its subject."""
+"""One module per command: its options and output. The work is done in the package of its subject."""

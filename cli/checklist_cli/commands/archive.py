@@ -1,4 +1,4 @@
-"""`checklist-dispatch archive`: the archive without the service: is it whole, what is in it, one run of it."""
+"""`checklist-dispatch archive`: verifies and lists the archive and reads runs, without the service."""
 
 import asyncio
 import json
@@ -24,12 +24,12 @@ def _configure(parser: ArgumentParser) -> None:
         title="what to do", metavar="WHAT", required=True, dest="what", help="verify, list or cat"
     )
     verify = what.add_parser("verify", help="read everything and compare it with the manifests")
-    verify.add_argument("--json", action="store_true", help="the findings as one JSON object")
+    verify.add_argument("--json", action="store_true", help="print the findings as one JSON object")
     verify.set_defaults(work=_verify)
-    folders = what.add_parser("list", help="the folders, with their parts, runs and bytes")
-    folders.add_argument("--json", action="store_true", help="one JSON object a line")
+    folders = what.add_parser("list", help="list the folders, with their parts, runs and bytes")
+    folders.add_argument("--json", action="store_true", help="print one JSON object per line")
     folders.set_defaults(work=_list)
-    cat = what.add_parser("cat", help="one run, as the archive has it, as JSON")
+    cat = what.add_parser("cat", help="print one run of the archive as JSON")
     cat.add_argument("run", metavar="RUN_ID", type=run_id)
     cat.set_defaults(work=_cat)
     for one in (verify, folders, cat):
@@ -37,12 +37,12 @@ def _configure(parser: ArgumentParser) -> None:
             "--store", metavar="URL", help=f"the archive's store (default: {_VARIABLES[0]}, else {_VARIABLES[1]})"
         )
         one.add_argument(
-            "--organization", metavar="ORG_ID", type=organization_id, help="only of this organization, org-<uuid>"
+            "--organization", metavar="ORG_ID", type=organization_id, help="only this organization, org-<uuid>"
         )
 
 
 def _run(options: Namespace) -> ExitStatus:
-    # The store's library takes a while to import, and other commands have no need of it.
+    # Imported late: the store's library is slow to import, and other commands do not need it.
     from checklist_crds.archive import ArchiveStore, Damaged
     from checklist_crds.platform.object_store import InvalidStore, StoreUnavailable, default_url
 
@@ -95,8 +95,8 @@ async def _list(store: "ArchiveStore", options: Namespace) -> ExitStatus:
                 if manifest is not None and place.has_runs:
                     parts, runs, size = parts + 1, runs + manifest.runs, size + manifest.size
             if options.json:
-                told = {"organization": organization, "month": month, "parts": parts, "runs": runs, "bytes": size}
-                print(json.dumps(told))
+                row = {"organization": organization, "month": month, "parts": parts, "runs": runs, "bytes": size}
+                print(json.dumps(row))
             else:
                 print(f"{organization}  {month}  {runs:>9,} runs  {parts:>6,} parts  {size:>13,} bytes")
     return ExitStatus.YES
@@ -119,23 +119,23 @@ async def _cat(store: "ArchiveStore", options: Namespace) -> ExitStatus:
 
 
 def _summary(found: "Findings") -> str:
-    told = [
+    lines = [
         f"{len(found.organizations):,} organizations, {found.parts:,} parts, {found.runs:,} runs, "
         f"{found.deliveries:,} deliveries, {found.size:,} bytes",
     ]
     if found.twice:
-        told.append(f"{found.twice:,} runs are in several parts; the last state of each holds")
+        lines.append(f"{found.twice:,} runs are in several parts; the last state of each is valid")
     if found.unfinished:
-        told.append(f"{found.unfinished:,} parts are in work; the operator finishes them")
-    told.append(f"{len(found.problems):,} problems" if found.problems else "the archive is whole")
-    return "\n".join(told)
+        lines.append(f"{found.unfinished:,} parts are being written; the operator finishes them")
+    lines.append(f"{len(found.problems):,} problems" if found.problems else "the archive is complete")
+    return "\n".join(lines)
 
 
 COMMAND = Command(
     name="archive",
     summary="verify the archive of runs, list it, or read a run out of it",
     description="""\
-Look into the archive of runs that have left the cluster (docs/data.md), without the service and without the cluster.
+Read the archive of runs that have left the cluster (docs/data.md), without the service and the cluster.
 
   checklist-dispatch archive verify            every part against its manifest: digest, counts, ids
   checklist-dispatch archive list              folders, one per organization and month
@@ -143,7 +143,7 @@ Look into the archive of runs that have left the cluster (docs/data.md), without
 
 Credentials of the store come from the environment, as for API and operator. Nothing is changed.
 
-Exit status: 0 the archive is whole (or: here it is), 1 it is not (or: there is no such run), 2 it could not be read.
+Exit status: 0 the archive is complete (or the run was found), 1 it is not, 2 it could not be read.
 """,
     configure=_configure,
     run=_run,

@@ -1,4 +1,4 @@
-"""`checklist-dispatch backup`: everything of an installation, as it is at one moment, to an object store."""
+"""`checklist-dispatch backup`: backs up an installation to an object store."""
 
 import asyncio
 import os
@@ -22,41 +22,41 @@ def _configure(parser: ArgumentParser) -> None:
     actions = parser.add_mutually_exclusive_group(required=True)
     actions.add_argument("--to", metavar="URL", help="take a backup, to file:///..., s3://..., gs://... or az://...")
     actions.add_argument(
-        "--verify", metavar="URL", help="read a backup and compare it with its digests; change nothing"
+        "--verify", metavar="URL", help="read a backup and compare it with its digests, without changes"
     )
-    actions.add_argument("--list", metavar="URL", dest="listed", help="say which snapshots are there")
+    actions.add_argument("--list", metavar="URL", dest="listed", help="list the snapshots")
     actions.add_argument(
         "--prune",
         metavar="URL",
-        help="remove old snapshots, and photos and archive parts that none of the others refers to",
+        help="remove old snapshots, and photos and archive parts that no other snapshot refers to",
     )
     parser.add_argument(
         "--organization",
         metavar="NAME",
         action="append",
         default=[],
-        help="only this one, by its object's name or its id; may be repeated",
+        help="only this organization, by object name or id; can be repeated",
     )
     parser.add_argument(
-        "--photos", action=BooleanOptionalAction, default=True, help="copy photos and the archive, too (default)"
+        "--photos", action=BooleanOptionalAction, default=True, help="also copy photos and the archive (default)"
     )
     parser.add_argument(
         "--include-secrets",
         action="store_true",
-        help="keep the webhook secrets that runs name by secretRef, too, sealed under the sealing key",
+        help="also include the webhook secrets that runs reference by secretRef, sealed with the sealing key",
     )
     parser.add_argument("--snapshot", metavar="NAME", help="with --verify: this one (default: the newest)")
-    parser.add_argument("--quick", action="store_true", help="with --verify: of photos and archive look at sizes alone")
-    rule = parser.add_argument_group("which snapshots --prune leaves (either is enough for one to stay)")
+    parser.add_argument("--quick", action="store_true", help="with --verify: only compare sizes of photos and archive")
+    rule = parser.add_argument_group("which snapshots --prune keeps (one reason is enough)")
     rule.add_argument("--keep", metavar="N", type=from_one(), help="the N newest")
     rule.add_argument(
-        "--keep-days", metavar="D", type=number_to(36_500, "number of days"), help="those that were begun within D days"
+        "--keep-days", metavar="D", type=number_to(36_500, "number of days"), help="those of the last D days"
     )
-    rule.add_argument("--dry-run", action="store_true", help="say what would be removed, and remove nothing")
+    rule.add_argument("--dry-run", action="store_true", help="print what would be removed, and remove nothing")
     rule.add_argument(
         "--allow-deferred",
         action="store_true",
-        help="end with 0, too, when copies stay since a backup is under way, or was stopped: for timers",
+        help="exit with 0 if copies stay only because a backup is running or was stopped: for scheduled jobs",
     )
     add_cluster_options(parser)
 
@@ -79,7 +79,7 @@ def _run(options: Namespace) -> ExitStatus:
         raise CommandFailed("--keep, --keep-days, --dry-run and --allow-deferred are for --prune")
     if options.prune:
         if not with_rule:
-            raise CommandFailed("--prune needs to be told what stays: --keep N, --keep-days D, or both")
+            raise CommandFailed("--prune needs --keep N, --keep-days D, or both")
         return asyncio.run(_prune(options))
     if options.verify:
         return asyncio.run(_verify(options))
@@ -98,7 +98,7 @@ async def _take(options: Namespace) -> ExitStatus:
     async with connected(
         options.kubeconfig,
         answer_within_s=60.0,
-        advice="; no snapshot was finished, and photos that are copied stay copied",
+        advice="; the snapshot is unfinished; photos already copied are kept",
         also=(StoreUnavailable,),
     ) as client:
         taken = await Backup(
@@ -119,7 +119,7 @@ async def _take(options: Namespace) -> ExitStatus:
             f"{taken.copies.bytes:,} bytes"
         )
     if not taken.server_key:
-        print("the server key was not known here: a restore cannot compare it (CHECKLISTS_SERVER_KEY)")
+        print("the server key is not set: a restore cannot compare it (CHECKLISTS_SERVER_KEY)")
     print(f"keep with your secrets, they are not in it: the server key; sealing keys {_list_of(taken.sealing_keys)}")
     if taken.secrets_needed:
         named = ", ".join(f"{one.namespace}/{one.name}" for one in taken.secrets_needed[:10])
@@ -192,17 +192,17 @@ async def _prune(options: Namespace) -> ExitStatus:
     except DamagedBackup as error:
         raise CommandFailed(str(error)) from None
     except StoreUnavailable as error:
-        raise CommandFailed(f"{error}; what is removed stays removed, and running it again goes on") from None
+        raise CommandFailed(f"{error}; run it again to resume") from None
     for name in pruned.plan.stay:
-        print(f"{name}  stays{', damaged' if name in pruned.damaged else ''}")
-    verb = "would go" if options.dry_run else "gone"
+        print(f"{name}  kept{', damaged' if name in pruned.damaged else ''}")
+    verb = "would be removed" if options.dry_run else "removed"
     for name in pruned.plan.go:
         print(f"{name}  {verb}")
     print(f"copies: {pruned.copies:,} {verb} ({pruned.bytes:,} bytes)")
     if pruned.why_copies_stay:
-        print(f"copies that nobody needs stay for now: {pruned.why_copies_stay}; run it again later")
+        print(f"unneeded copies are kept for now: {pruned.why_copies_stay}; run it again later")
         return ExitStatus.YES if pruned.is_deferred and options.allow_deferred else ExitStatus.NO
-    print(f"copies that stay: {pruned.copies_stay:,}")
+    print(f"copies kept: {pruned.copies_stay:,}")
     return ExitStatus.YES
 
 
@@ -219,16 +219,13 @@ def open_backup(url: str) -> "BackupStore":
 
 
 def stores_of(options: Namespace, *, target: str) -> "Stores":
-    """Those of the installation. Raises CommandFailed where none is known, or one is the backup's own place."""
+    """The installation's stores. Raises CommandFailed if none is configured, or one is at the backup's own URL."""
     from ..backup.taking import Stores
 
     photos = options.photo_store or os.environ.get(PHOTO_STORE, "").strip()
     archive = options.archive_store or os.environ.get(ARCHIVE_STORE, "").strip() or photos
     if not photos:
-        raise CommandFailed(
-            f"where photos are kept is not known here: set {PHOTO_STORE}, give --photo-store, or leave them out "
-            "(--no-photos)"
-        )
+        raise CommandFailed(f"the photo store is not set: set {PHOTO_STORE}, or give --photo-store or --no-photos")
     if target.rstrip("/") in (photos.rstrip("/"), archive.rstrip("/")):
         raise CommandFailed("a backup must not be in the same place as the photos or the archive")
     return Stores(open_backup(photos), open_backup(archive))
@@ -242,24 +239,24 @@ COMMAND = Command(
     name="backup",
     summary="take a backup of an installation, verify one, or remove old ones",
     description="""\
-Take a backup of everything: all objects as they were at one moment, photos and archive.
+Back up an installation: all objects at one moment, photos and archive.
 
-It works on a live service. All objects are read at one resource version of the cluster, so each organization is
-consistent in itself; photos and archive are copied afterwards, only what the URL does not have yet. The manifest is
-written last, after all parts were read back: a backup that was stopped is none, and running it again copies no photo
-twice. Format: docs/backup.md. People's sessions are left out, they sign in again.
+The service can keep running. All objects are read at one resource version of the cluster, so each organization is
+consistent; then photos and archive parts that the URL lacks are copied. The manifest is written last, after all parts
+were read back: an interrupted backup does not count, and running it again copies no photo twice. Sessions are left
+out: people sign in again. Format: docs/backup.md.
 
 The server key and the sealing keys are NOT in it: keep them with your other secrets. The server key's fingerprint is,
-so that a restore can tell whether it was given the same one (CHECKLISTS_SERVER_KEY, if it is known here).
+so that a restore can compare it (CHECKLISTS_SERVER_KEY, if it is set).
 
   checklist-dispatch backup --to s3://backups/checklists
   checklist-dispatch backup --verify s3://backups/checklists
   checklist-dispatch backup --prune s3://backups/checklists --keep-days 30
 
---prune is what makes data that was erased in the service leave the backups: old snapshots go, and then the photos and
-archive parts that none of the others refers to. The newest snapshot of everything always stays.
+--prune also removes data from the backups that was erased in the service: first old snapshots, then the photos and
+archive parts that no other snapshot refers to. The newest complete snapshot is always kept.
 
-Exit status: 0 done, or whole; 1 damaged, or something that nobody needs had to stay; 2 it could not be done.
+Exit status: 0 done, or complete; 1 damaged, or unneeded copies had to be kept; 2 an error.
 """,
     configure=_configure,
     run=_run,

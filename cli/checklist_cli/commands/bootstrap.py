@@ -1,4 +1,4 @@
-"""`checklist-dispatch bootstrap`: the first organization of an installation, and who administers it."""
+"""`checklist-dispatch bootstrap`: creates the first organization of an installation and its administrator."""
 
 import asyncio
 import re
@@ -22,10 +22,10 @@ _LONGEST_NAME: Final = 63
 
 
 def _configure(parser: ArgumentParser) -> None:
-    parser.add_argument("--organization", metavar="TEXT", required=True, help="the name that people see of it")
-    parser.add_argument("--organization-name", metavar="NAME", type=_object_name, help="its object's name (made of it)")
-    parser.add_argument("--admin", metavar="EMAIL", type=email, help="e-mail address of its first administrator")
-    parser.add_argument("--runs-per-month", metavar="N", type=_count, help="runs it may dispatch (default: no limit)")
+    parser.add_argument("--organization", metavar="TEXT", required=True, help="display name of the organization")
+    parser.add_argument("--organization-name", metavar="NAME", type=_object_name, help="object name (default: derived)")
+    parser.add_argument("--admin", metavar="EMAIL", type=email, help="e-mail address of the first administrator")
+    parser.add_argument("--runs-per-month", metavar="N", type=_count, help="monthly limit of runs (default: none)")
     add_kubeconfig_option(parser)
     add_namespace_option(parser)
 
@@ -42,18 +42,18 @@ async def _make(options: Namespace) -> ExitStatus:
             await _administrator(client, options, name, home)
     if options.admin:
         print(f"to sign in: checklist-dispatch sign-in-link {options.admin}")
-        print("an API key is made in the dashboard, under Settings, API keys")
+        print("create an API key in the dashboard, under Settings, API keys")
     return ExitStatus.YES
 
 
 async def _organization(client: "KubeClient", options: Namespace, name: str) -> str:
-    """Makes it if it is not there, and leaves it alone if it is; the namespace of its objects."""
+    """Create the organization if it is missing; the namespace of its objects."""
     from checklist_crds.kube.errors import KubeAlreadyExists
     from checklist_crds.resources.kinds import ORGANIZATION
 
     plan = Plan(name="default", runs_per_month=options.runs_per_month)
     try:
-        # Named, so that it is clear whose it is when a cluster holds several installations.
+        # With its namespace, since a cluster can have several installations.
         named = OrganizationSpec(display_name=options.organization, namespace=options.namespace, plan=plan)
         spec = named.to_kube()
     except ValueError:
@@ -63,14 +63,14 @@ async def _organization(client: "KubeClient", options: Namespace, name: str) -> 
         await client.create(ORGANIZATION, body)
     except KubeAlreadyExists:
         found = await client.get(ORGANIZATION, name)
-        print(f"the organization {name} is there")
+        print(f"the organization {name} exists already")
         return str(found["spec"].get("namespace") or options.namespace)
-    print(f"made the organization {name} ({options.organization})")
+    print(f"created the organization {name} ({options.organization})")
     return str(options.namespace)
 
 
 async def _administrator(client: "KubeClient", options: Namespace, organization: str, home: str) -> None:
-    """Makes the member unless the organization has an administrator already: whoever took that away meant it."""
+    """Create the member unless the organization has an administrator."""
     from checklist_crds.resources.kinds import MEMBER
 
     async for members, _ in client.pages(MEMBER, home, label_selector=f"{ORGANIZATION_LABEL}={organization}"):
@@ -86,15 +86,15 @@ async def _administrator(client: "KubeClient", options: Namespace, organization:
         role=Role.ADMIN,
     )
     await client.create(MEMBER, MEMBER.manifest(name, home, spec.to_kube(), organization=organization), home)
-    print(f"made {options.admin} its administrator ({name})")
+    print(f"created {options.admin} as its administrator ({name})")
 
 
 def object_name_of(display_name: str) -> str:
-    """`Café Süd GmbH` is `cafe-sud-gmbh`. Raises CommandFailed when nothing is left of it."""
+    """`Café Süd GmbH` becomes `cafe-sud-gmbh`. Raises CommandFailed if the result is empty."""
     plain = unicodedata.normalize("NFKD", display_name.lower()).encode("ascii", "ignore").decode()
     name = re.sub(r"[^a-z0-9]+", "-", plain)[:_LONGEST_NAME].strip("-")
     if not name:
-        raise CommandFailed("no object name can be made of the organization's name: --organization-name gives one")
+        raise CommandFailed("no object name can be derived from the organization's name: give --organization-name")
     return name
 
 
@@ -112,15 +112,15 @@ def _count(text: str) -> int:
 
 COMMAND = Command(
     name="bootstrap",
-    summary="make the first organization of an installation, and its administrator",
+    summary="create the first organization of an installation, and its administrator",
     description="""\
-Make an organization and its first administrator. What is there already stays as it is, so it can be run again.
+Create an organization and its first administrator. Existing objects are not changed, so it can be run again.
 
 The Helm chart runs it after an install (bootstrap.organization). The cluster is that of --kubeconfig, KUBECONFIG,
 ~/.kube/config, or the pod's service account, which needs to create and get organizations, and to create and list
 members.
 
-Exit status: 0 done, 2 it could not be done.
+Exit status: 0 done, 2 an error.
 """,
     configure=_configure,
     run=_run,

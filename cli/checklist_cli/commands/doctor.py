@@ -1,4 +1,4 @@
-"""`checklist-dispatch doctor`: how an installation is, in words, and what to do about it."""
+"""`checklist-dispatch doctor`: checks the health of an installation and prints advice."""
 
 import asyncio
 import json
@@ -28,14 +28,14 @@ def _configure(parser: ArgumentParser) -> None:
         metavar="NAME",
         action="append",
         dest="watched",
-        help="a namespace that it serves, may be repeated (default: CHECKLISTS_WATCH_NAMESPACES, else all)",
+        help="a namespace of organizations, can be repeated (default: CHECKLISTS_WATCH_NAMESPACES, else all)",
     )
     add_kubeconfig_option(parser)
     parser.add_argument(
-        "--ask", metavar="URL", action="append", type=url, default=[], help="an API or operator to ask for /readyz too"
+        "--ask", metavar="URL", action="append", type=url, default=[], help="also check /readyz of this API or operator"
     )
-    parser.add_argument("--quick", action="store_true", help="leave out what looks at every run and delivery")
-    parser.add_argument("--strict", action="store_true", help="what cannot be looked at from here is a warning")
+    parser.add_argument("--quick", action="store_true", help="skip checks that read every run and delivery")
+    parser.add_argument("--strict", action="store_true", help="treat what cannot be seen as a warning")
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of lines")
 
 
@@ -48,11 +48,11 @@ async def _examine(options: Namespace) -> ExitStatus:
     served = os.environ.get("CHECKLISTS_WATCH_NAMESPACES", "").replace(",", " ").split()
     watched = tuple(options.watched or served)
     async with connected(options.kubeconfig, namespaces=watched) as client:
-        await client.server_time()  # whether it can be asked at all
+        await client.server_time()  # fails early if the cluster is unreachable
         async for finding in _all(client, options):
             findings.append(finding)
             if not options.json:
-                _tell(finding)
+                _print(finding)
     level = worst(findings, strict=options.strict)
     if options.json:
         document = {"level": level.name.lower(), "findings": [finding.to_json() for finding in findings]}
@@ -86,9 +86,9 @@ async def _all(client: "KubeClient", options: Namespace) -> AsyncIterator[Findin
     ]
     if not options.quick:
         parts += [
-            work.runs(client, ids, utc_now, _looked_at("runs")),
-            work.deliveries(client, utc_now, _looked_at("deliveries")),
-            work.past_retention(client, utc_now, _looked_at("settled runs")),
+            work.runs(client, ids, utc_now, _reporter("runs")),
+            work.deliveries(client, utc_now, _reporter("deliveries")),
+            work.past_retention(client, utc_now, _reporter("settled runs")),
             around.archived(os.environ),
         ]
     for part in parts:
@@ -96,31 +96,31 @@ async def _all(client: "KubeClient", options: Namespace) -> AsyncIterator[Findin
             yield finding
 
 
-def _tell(finding: Finding) -> None:
+def _print(finding: Finding) -> None:
     print(f"{_WORDS[finding.level]:<9} {finding.check}: {finding.text}", flush=True)
     if finding.advice and finding.level is not Level.OK:
         print(f"{'':<9}   to do: {finding.advice}", flush=True)
 
 
-def _looked_at(what: str) -> Callable[[int], None]:
+def _reporter(what: str) -> Callable[[int], None]:
     progress = Progress()
-    return lambda seen: progress.now_and_then(lambda: f"... {seen:,} {what} looked at")
+    return lambda seen: progress.now_and_then(lambda: f"... {seen:,} {what} checked")
 
 
 COMMAND = Command(
     name="doctor",
-    summary="say how an installation is, and what to do about it",
+    summary="check the health of an installation, with advice",
     description="""\
-Look at an installation: definitions and their versions, pods, rights, leader, clock, keys, Redis, stores, work that
-waits, runs that are stuck, retention and archive. Each line says what was seen, and what to do where it is wrong.
+Check an installation: definitions and their versions, pods, rights, leader, clock, keys, Redis, stores, late work,
+stuck runs, retention and archive. Each line says what was found, and what to do if it is wrong.
 
-It changes nothing but a probe in the stores, which it takes away again. Keys, Redis and stores are those of the
-CHECKLISTS_ settings it finds in its environment, so run it in a pod of the API to see them:
+It changes nothing except a probe object in each store, which it deletes. Keys, Redis and stores are read from the
+CHECKLISTS_ settings of its environment, so run it in a pod of the API:
 
   kubectl -n checklists exec deploy/checklist-dispatch-api -- checklist-dispatch doctor
 
-From outside it needs to list runs, deliveries, organizations, leases, deployments and definitions; what it may not read
-it says. Exit status, as monitoring has it: 0 all good, 1 warnings, 2 something is wrong, or it could not look at all.
+From outside it needs to list runs, deliveries, organizations, leases, deployments and definitions; it reports what it
+may not read. Exit status, as for monitoring: 0 all good, 1 warnings, 2 something is wrong, or it could not check.
 """,
     configure=_configure,
     run=_run,

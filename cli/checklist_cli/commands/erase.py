@@ -1,4 +1,4 @@
-"""`checklist-dispatch erase`: one person's data goes, and a receipt says so."""
+"""`checklist-dispatch erase`: erases one person's data, with a receipt."""
 
 import asyncio
 import json
@@ -22,38 +22,36 @@ if TYPE_CHECKING:
     from ..erasure.sight import Sight
 
 _SHOWN: Final = 20
-"""Runs that a list on the terminal names; the receipt names all."""
+"""Runs listed on the terminal; the receipt lists all."""
 
 
 def _configure(parser: ArgumentParser) -> None:
-    parser.add_argument("--organization", metavar="NAME", help="whose runs, by its object's name or its id")
-    who = parser.add_argument_group("who", "any of these, also several; what belongs to any of them goes")
+    parser.add_argument("--organization", metavar="NAME", help="the organization, by object name or id")
+    who = parser.add_argument_group("who", "any number of these; everything that matches one of them is erased")
     who.add_argument("--email", metavar="ADDRESS", action="append", default=[], type=_email, help="an e-mail address")
     who.add_argument(
         "--member",
         metavar="NAME",
         action="append",
         default=[],
-        help="a member, by the object's name or the id, u-<uuid>",
+        help="a member, by object name or id, u-<uuid>",
     )
     who.add_argument(
-        "--executor-ref", metavar="TEXT", action="append", default=[], help="the caller's reference of their runs"
+        "--executor-ref", metavar="TEXT", action="append", default=[], help="the caller's reference of the person"
     )
-    who.add_argument("--run", metavar="ID", action="append", default=[], type=run_id, help="a run of theirs, r-<uuid>")
-    parser.add_argument("--dry-run", action="store_true", help="say what would go, and change nothing")
-    parser.add_argument("--yes", action="store_true", help="do not ask")
-    parser.add_argument(
-        "--receipt", metavar="FILE", help="write the receipt to this new file (default: to standard output)"
-    )
-    parser.add_argument("--with-account", action="store_true", help="take away their member, account and sessions, too")
+    who.add_argument("--run", metavar="ID", action="append", default=[], type=run_id, help="a run, r-<uuid>")
+    parser.add_argument("--dry-run", action="store_true", help="print what would be erased, and change nothing")
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+    parser.add_argument("--receipt", metavar="FILE", help="write the receipt to a new file (default: standard output)")
+    parser.add_argument("--with-account", action="store_true", help="also remove their member, account and sessions")
     parser.add_argument(
         "--backup",
         metavar="URL",
         action="append",
         default=[],
-        help="say which snapshots of this backup still have the runs; may be repeated",
+        help="report which snapshots of this backup still have the runs; can be repeated",
     )
-    parser.add_argument("--check-receipt", metavar="FILE", help="say whether a receipt is genuine, and do nothing else")
+    parser.add_argument("--check-receipt", metavar="FILE", help="only verify a receipt")
     add_namespace_option(parser)
     add_cluster_options(parser)
 
@@ -63,13 +61,13 @@ def _run(options: Namespace) -> ExitStatus:
     if options.check_receipt:
         return _check(options, keys)
     if not options.organization:
-        raise CommandFailed("--organization says whose runs are looked at")
+        raise CommandFailed("give --organization")
     if not (options.email or options.member or options.executor_ref or options.run):
-        raise CommandFailed("who is meant: --email, --member, --executor-ref or --run")
+        raise CommandFailed("give at least one of --email, --member, --executor-ref and --run")
     if not (options.dry_run or options.yes or sys.stdin.isatty()):
-        raise CommandFailed("nobody can be asked here: give --yes, or --dry-run to see what would go")
+        raise CommandFailed("no terminal to ask for confirmation: give --yes, or --dry-run to see what would be erased")
     if options.receipt and Path(options.receipt).exists():
-        raise CommandFailed(f"{options.receipt} is there already")
+        raise CommandFailed(f"{options.receipt} exists already")
     return asyncio.run(_erase(options, keys))
 
 
@@ -84,13 +82,13 @@ async def _erase(options: Namespace, keys: "ServerKeys") -> ExitStatus:
             options.kubeconfig,
             namespaces=served_namespaces(),
             answer_within_s=60.0,
-            advice="; run it again, it goes on where it was",
+            advice="; run it again to resume",
             also=(StoreUnavailable,),
         ) as client:
             erasure = await _prepared(options, keys, _places(options, client))
             if options.dry_run or not options.yes:
                 sight = await erasure.dry_run()
-                for line in _told(sight):
+                for line in _preview(sight):
                     print(line, file=sys.stdout if options.dry_run else sys.stderr)
                 if options.dry_run:
                     return ExitStatus.YES
@@ -99,7 +97,7 @@ async def _erase(options: Namespace, keys: "ServerKeys") -> ExitStatus:
                     return ExitStatus.NO
             receipt = await erasure.run()
     except Damaged as error:
-        raise CommandFailed(f"the archive's store: {error}; nothing was deleted upon it") from None
+        raise CommandFailed(f"the archive's store: {error}; nothing was deleted because of it") from None
     text = as_text(receipt)
     if options.receipt:
         _write(options.receipt, text)
@@ -125,7 +123,7 @@ async def _prepared(options: Namespace, keys: "ServerKeys", places: "Places") ->
     )
     identity = await cluster.identity(organization, asked, options.member)
     if options.with_account and identity.is_last_admin:
-        raise CommandFailed(f"that is the only administrator of {organization.name}: make another one first")
+        raise CommandFailed(f"that is the only administrator of {organization.name}: create another one first")
     named = {
         *(("email", email) for email in asked.emails),
         *(("executor_ref", reference) for reference in asked.references),
@@ -143,7 +141,7 @@ async def _prepared(options: Namespace, keys: "ServerKeys", places: "Places") ->
 
 
 def _places(options: Namespace, client: Any) -> "Places":
-    """Raises CommandFailed where it is not known where photos are: to leave them out would be no erasure."""
+    """Raises CommandFailed if the photo store is not configured: an erasure must include it."""
     from checklist_crds.archive import ArchiveStore
     from checklist_crds.photos.store import PhotoStore
     from checklist_crds.platform.object_store import InvalidStore
@@ -153,7 +151,7 @@ def _places(options: Namespace, client: Any) -> "Places":
     photos = options.photo_store or os.environ.get(PHOTO_STORE, "").strip()
     archive = options.archive_store or os.environ.get(ARCHIVE_STORE, "").strip() or photos
     if not photos:
-        raise CommandFailed(f"where photos are kept is not known here: set {PHOTO_STORE}, or give --photo-store")
+        raise CommandFailed(f"the photo store is not set: set {PHOTO_STORE}, or give --photo-store")
     try:
         return Places(client, ArchiveStore.open(archive), PhotoStore.open(photos), options.namespace)
     except InvalidStore as error:
@@ -161,7 +159,7 @@ def _places(options: Namespace, client: Any) -> "Places":
 
 
 def _check(options: Namespace, keys: "ServerKeys") -> ExitStatus:
-    """Whether it is ours and as it was; with who is meant, also whether it is about them."""
+    """Verify that the receipt is genuine and, if a person is given, about them."""
     from ..erasure.person import normalised
     from ..erasure.receipt import is_about, is_genuine
 
@@ -170,10 +168,10 @@ def _check(options: Namespace, keys: "ServerKeys") -> ExitStatus:
     except OSError as error:
         raise CommandFailed(f"{options.check_receipt} cannot be read: {error.strerror}") from None
     except ValueError:
-        print("NOT genuine: it is no JSON")
+        print("NOT genuine: not JSON")
         return ExitStatus.NO
     if not is_genuine(receipt, keys):
-        print("NOT genuine: it was changed, or made by another installation (or under a server key that is gone)")
+        print("NOT genuine: changed, or made by another installation or with a server key that is not set any more")
         return ExitStatus.NO
     meant = [("email", normalised(one)) for one in options.email]
     meant += [("executor_ref", normalised(one)) for one in options.executor_ref]
@@ -187,8 +185,8 @@ def _check(options: Namespace, keys: "ServerKeys") -> ExitStatus:
     return ExitStatus.YES
 
 
-def _told(sight: "Sight") -> list[str]:
-    """What would go."""
+def _preview(sight: "Sight") -> list[str]:
+    """Lines that list what would be erased."""
     held = sight.held
     going = sorted({target for target in sight.targets - held.keys() if sight.places_of(target)})
     lines = []
@@ -198,16 +196,16 @@ def _told(sight: "Sight") -> list[str]:
         lines.append(f"{target}  {where}  by {', '.join(sorted({why for run in found for why in run.why}))}")
     if len(going) > _SHOWN:
         lines.append(f"... and {len(going) - _SHOWN:,} more runs")
-    lines += [f"{target}  stays: {why}" for target, why in sorted(held.items())]
-    lines += [f"{what}: cannot be looked into" for what in sight.unreadable]
+    lines += [f"{target}  kept: {why}" for target, why in sorted(held.items())]
+    lines += [f"{what}: cannot be read" for what in sight.unreadable]
     lines += [f"{one.kind.kind} {one.namespace}/{one.name}" for one in sight.account]
     counts = ", ".join(f"{count:,} {what.replace('_', ' ')}" for what, count in sight.left.items() if count)
-    lines.append(f"would go: {counts or 'nothing'}")
+    lines.append(f"would be erased: {counts or 'nothing'}")
     return lines
 
 
 def _agreed() -> bool:
-    print("erase all of this for good? Type yes: ", end="", file=sys.stderr, flush=True)
+    print("erase all of this permanently? Type yes: ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() == "yes"
 
 
@@ -225,7 +223,7 @@ def _keys() -> "ServerKeys":
 
     keys = server_keys()
     if keys is None:
-        raise CommandFailed(f"a receipt is made and checked with the server key: set {SERVER_KEY}")
+        raise CommandFailed(f"receipts are signed and verified with the server key: set {SERVER_KEY}")
     return keys
 
 
@@ -239,22 +237,22 @@ COMMAND = Command(
     name="erase",
     summary="erase one person's data: runs, photos, archive, deliveries; with a receipt",
     description="""\
-Erase one person's data from an organization, in the cluster, in the archive and in the photo store, and give a receipt.
+Erase one person's data from an organization, in the cluster, the archive and the photo store, and write a receipt.
 
-A run is theirs when they answered it with the address (in upper or lower case), opened or answered it as that
-member, when the caller's reference is the address or the one named, or when it is named itself. All of it goes: the
-run, whatever its state (its link stops working, its events are sent no more), its deliveries, photos, drawings and its
-line in the archive; other lines stay byte for byte as they are. What bears a legal hold stays, and the status says so.
+A run is theirs if they answered it with the address (in upper or lower case), opened or answered it as that member, if
+the caller's reference is the address or the one given, or if the run itself is given. All of it is erased: the run in
+any state (its link stops working, unsent events are not sent), its deliveries, photos, drawings and its line in the
+archive; other lines keep their bytes. Runs under a legal hold are kept, and the exit status is 1.
 
   checklist-dispatch erase --organization acme --email ada@example.com --dry-run
   checklist-dispatch erase --organization acme --email ada@example.com --yes --receipt ada.json
   checklist-dispatch erase --check-receipt ada.json --email ada@example.com
 
-Everything is looked through a second time afterwards. The receipt (JSON, genuine under CHECKLISTS_SERVER_KEY) says
-what went, what stays and why, and where else data may be; it names nobody. Cut off, the same command goes on. It works
-beside a live service. Text within answers of others is not searched. docs/data.md tells more.
+Afterwards everything is searched a second time. The receipt (JSON, signed with CHECKLISTS_SERVER_KEY) lists what was
+erased, what is kept and why, and where else data may be; it contains no names. If interrupted, run the same command
+again. The service can keep running. Text within answers of others is not searched. More: docs/data.md.
 
-Exit status: 0 done, or genuine; 1 something stays (a hold, a part in work), or not genuine; 2 it could not be done.
+Exit status: 0 erased, or genuine; 1 something is kept (a hold, an unfinished part), or not genuine; 2 an error.
 """,
     configure=_configure,
     run=_run,

@@ -1,4 +1,4 @@
-"""`checklist-dispatch export`: runs of a service as a file, or one run as a PDF (docs/exports.md)."""
+"""`checklist-dispatch export`: downloads runs of a service, or one run as PDF (docs/exports.md)."""
 
 import os
 import sys
@@ -21,9 +21,9 @@ _SERVER_VARIABLE: Final = "CHECKLISTS_BASE_URL"
 
 
 def _configure(parser: ArgumentParser) -> None:
-    parser.add_argument("--format", choices=(*_OF_RUNS, *_OF_ONE), required=True, help="pdf and json: of one run")
+    parser.add_argument("--format", choices=(*_OF_RUNS, *_OF_ONE), required=True, help="pdf and json: one run")
     parser.add_argument(
-        "--to", metavar="FILE", type=Path, default=Path("-"), help="where to (default: -, standard output)"
+        "--to", metavar="FILE", type=Path, default=Path("-"), help="output file (default: -, standard output)"
     )
     service = parser.add_argument_group("the service")
     service.add_argument(
@@ -31,19 +31,19 @@ def _configure(parser: ArgumentParser) -> None:
         metavar="URL",
         type=url,
         default=os.environ.get(_SERVER_VARIABLE) or None,
-        help=f"its base address (default: {_SERVER_VARIABLE})",
+        help=f"base URL of the service (default: {_SERVER_VARIABLE})",
     )
     service.add_argument("--key-file", type=Path, metavar="FILE", help=f"the API key's file (default: ${KEY_VARIABLE})")
     which = parser.add_argument_group("which runs")
-    which.add_argument("--run", metavar="RUN_ID", type=run_id, help="this one alone, as pdf or json")
-    which.add_argument("--status", choices=_STATUSES, help="those with this status")
-    which.add_argument("--template", metavar="TEMPLATE_ID", dest="template_id", help="those of this template")
-    which.add_argument("--reference", metavar="TEXT", dest="executor_ref", help="those with this executor_ref")
-    which.add_argument("--created-after", metavar="TIME", help="dispatched then or later, as 2026-11-01T00:00:00Z")
+    which.add_argument("--run", metavar="RUN_ID", type=run_id, help="only this run, as pdf or json")
+    which.add_argument("--status", choices=_STATUSES, help="only with this status")
+    which.add_argument("--template", metavar="TEMPLATE_ID", dest="template_id", help="only of this template")
+    which.add_argument("--reference", metavar="TEXT", dest="executor_ref", help="only with this executor_ref")
+    which.add_argument("--created-after", metavar="TIME", help="dispatched at or after, as 2026-11-01T00:00:00Z")
     which.add_argument("--created-before", metavar="TIME", help="dispatched before")
-    table = parser.add_argument_group("of a table (csv)")
+    table = parser.add_argument_group("options of csv")
     table.add_argument("--rows", choices=("answers", "runs"), help="what a row is (default: answers)")
-    table.add_argument("--no-bom", action="store_true", help="without the mark of UTF-8 that Excel needs")
+    table.add_argument("--no-bom", action="store_true", help="omit the byte order mark, which Excel needs")
 
 
 def _run(options: Namespace) -> ExitStatus:
@@ -64,18 +64,18 @@ def _run(options: Namespace) -> ExitStatus:
 def _asked(options: Namespace) -> tuple[str, dict[str, str]]:
     """Path and query. Raises CommandFailed."""
     if options.server is None:
-        raise CommandFailed(f"which service? Give --server, or set {_SERVER_VARIABLE}")
+        raise CommandFailed(f"give --server, or set {_SERVER_VARIABLE}")
     filters = {name: str(getattr(options, name)) for name in _FILTERS if getattr(options, name) is not None}
     if options.format in _OF_ONE:
         if options.run is None:
-            raise CommandFailed(f"--format {options.format} is of one run: say which with --run")
+            raise CommandFailed(f"--format {options.format} exports one run: give --run")
         if filters or options.rows or options.no_bom:
-            raise CommandFailed("filters and options of a table do not go with --run")
+            raise CommandFailed("--run cannot be combined with filters, --rows or --no-bom")
         return f"/v1/runs/{options.run}/export", {"format": options.format}
     if options.run is not None:
-        raise CommandFailed("--run goes with --format pdf and json")
+        raise CommandFailed("--run needs --format pdf or json")
     if options.format != "csv" and (options.rows or options.no_bom):
-        raise CommandFailed("--rows and --no-bom go with --format csv")
+        raise CommandFailed("--rows and --no-bom need --format csv")
     if options.rows == "runs" and options.template_id is None:
         raise CommandFailed("--rows runs needs --template: the columns are a template's steps")
     table = {"rows": options.rows} if options.rows else {}
@@ -85,7 +85,7 @@ def _asked(options: Namespace) -> tuple[str, dict[str, str]]:
 def _target(options: Namespace) -> Target:
     if str(options.to) == "-":
         if options.format == "pdf" and sys.stdout.isatty():
-            raise CommandFailed("a PDF is not for a terminal: give --to FILE")
+            raise CommandFailed("a PDF cannot be printed to a terminal: give --to FILE")
         return StandardOutput()
     if options.to.is_dir():
         raise CommandFailed(f"{options.to} is a folder")
@@ -98,19 +98,20 @@ def _name(options: Namespace) -> str:
 
 COMMAND = Command(
     name="export",
-    summary="runs as CSV, JSON lines or GeoJSON, a run as PDF, from a service with an API key",
+    summary="download runs as CSV, JSON lines or GeoJSON, a run as PDF",
     description="""\
-Fetch runs from a service as a file (docs/exports.md), with an API key of their organization.
+Download runs from a service (docs/exports.md) with an API key of their organization.
 
   checklist-dispatch export --server https://checklists.example --key-file key.txt \\
       --format csv --status completed --created-after 2026-11-01T00:00:00Z --to november.csv
   checklist-dispatch export --format pdf --run r-... --to run.pdf
   checklist-dispatch export --format jsonl | jq -r .run_id
 
-The file has its name when it is whole, and only you may read it; until then whatever was there stays. What breaks
-off is begun anew, five times at most; so is what the service is too busy for. Standard error says how far it is.
+The file is renamed to its name when it is complete, and only you can read it; an existing file is kept until then. An
+interrupted export, or one refused because the service is busy, starts again, five times in all. Progress goes to
+standard error.
 
-Exit status: 0 done; 1 done, but a part of the archive is damaged and its runs are missing; 2 it could not be done.
+Exit status: 0 done; 1 done, but a part of the archive is damaged and its runs are missing; 2 an error.
 """,
     configure=_configure,
     run=_run,

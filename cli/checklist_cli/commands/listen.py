@@ -1,4 +1,4 @@
-"""`checklist-dispatch listen`: an endpoint for trying out webhooks, on this machine."""
+"""`checklist-dispatch listen`: receives webhooks on this machine."""
 
 import asyncio
 import signal
@@ -13,7 +13,7 @@ from checklist_crds.times import utc_now
 
 from ..console.command import Command, CommandFailed, ExitStatus
 from ..console.terminal import Paint
-from ..console.values import number_to
+from ..console.values import from_one, number_to
 from ..receiver.answer_script import AnswerScript
 from ..receiver.capture_formats import CaptureFolder
 from ..receiver.listener import Endpoint, Listener, Received, bind
@@ -32,14 +32,14 @@ def _configure(parser: ArgumentParser) -> None:
     where.add_argument("--url", help=f"webhook.url as given at dispatch (default: http(s)://HOST:PORT{_PATH})")
     where.add_argument("--tls-certificate", type=Path, metavar="PEM", help="serve https with this certificate chain")
     where.add_argument(
-        "--tls-key", type=Path, metavar="PEM", help="its key, if the certificate's file does not hold it"
+        "--tls-key", type=Path, metavar="PEM", help="its key, if the certificate file does not contain it"
     )
     answers = parser.add_argument_group("answers")
     answers.add_argument(
         "--answer",
         default="204",
         metavar="SCRIPT",
-        help="by attempt, the last one stands for all that follow: 200 | 500,500,200 | 204@12 | drop (default: 204)",
+        help="per attempt, the last one repeats: 200 | 500,500,200 | 204@12 | drop (default: 204)",
     )
     answers.add_argument(
         "--delay",
@@ -48,14 +48,14 @@ def _configure(parser: ArgumentParser) -> None:
         metavar="S",
         help="answer each attempt S seconds late",
     )
-    answers.add_argument("--max-age", type=int, default=MAX_AGE_S, metavar="S", help="refuse what is older (300)")
-    answers.add_argument("--skew", type=int, default=SKEW_S, metavar="S", help="by how much clocks may differ (5)")
+    answers.add_argument("--max-age", type=int, default=MAX_AGE_S, metavar="S", help="accepted age (default: 300)")
+    answers.add_argument("--skew", type=int, default=SKEW_S, metavar="S", help="accepted clock difference (default: 5)")
     output = parser.add_argument_group("output")
     output.add_argument(
         "--format", type=Form, choices=list(Form), default=Form.FULL, help="full, line or json (default: full)"
     )
-    output.add_argument("--save", type=Path, metavar="FOLDER", help="keep every request there, for `verify`")
-    output.add_argument("--count", type=_from_one, metavar="N", help="end after N requests")
+    output.add_argument("--save", type=Path, metavar="FOLDER", help="save each request there, for `verify`")
+    output.add_argument("--count", type=from_one(), metavar="N", help="end after N requests")
 
 
 def _run(options: Namespace) -> ExitStatus:
@@ -77,7 +77,7 @@ async def _listen(options: Namespace, script: AnswerScript, secret: bytes, out: 
         url = _canonical(options.url or _own_url(options.host, bound.getsockname()[1], is_tls=tls is not None))
         output = _Output(options, url, out)
         expected = Expectation(url, secret, options.max_age, options.skew)
-        listener = Listener(expected, script, tell=output.tell, clock=utc_now)
+        listener = Listener(expected, script, report=output.report, clock=utc_now)
         endpoint = Endpoint(listener, bound, tls)
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, _stop, output, listener)
@@ -94,11 +94,11 @@ async def _listen(options: Namespace, script: AnswerScript, secret: bytes, out: 
 
 def _stop(output: "_Output", listener: Listener) -> None:
     output.enough.set()
-    listener.answered.set()  # whoever stops us does not wait for answers that are late on purpose
+    listener.answered.set()  # do not wait for delayed answers
 
 
 class _Output:
-    """Prints and keeps what came, and knows when it is enough: by --count, by a signal, or when it can do neither."""
+    """Prints and saves requests; `enough` is set after --count requests, by a signal or on a failure."""
 
     def __init__(self, options: Namespace, url: str, out: TextIO) -> None:
         self._url, self._out = url, out
@@ -120,10 +120,10 @@ class _Output:
         return self._most is not None and self._count >= self._most
 
     def begin(self) -> None:
-        """Say where; in JSON not between the documents."""
+        """Print the URL; with JSON output, to standard error."""
         print(f"listening: {self._url}", file=sys.stderr if self._form is Form.JSON else self._out, flush=True)
 
-    def tell(self, received: Received) -> None:
+    def report(self, received: Received) -> None:
         self._count += 1
         try:
             if self._folder is not None:
@@ -173,28 +173,20 @@ def _port(text: str) -> int:
     return int(text)
 
 
-def _from_one(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise ArgumentTypeError("must be a whole number, at least 1")
-    return int(text)
-
-
 COMMAND = Command(
     name="listen",
     summary="receive, verify and print deliveries, and answer as you choose",
     description="""\
-Receive deliveries on this machine: verify each one, know duplicates, print it, answer as you choose.
+Receive deliveries on this machine: verify each one, detect duplicates, print it, and answer as you choose.
 
-It answers 401 to what is not genuine and says why, 204 to an event that it has taken before, and follows --answer
-for the rest.
+It answers 401 and the reason to requests that are not genuine, 204 to a duplicate event, and by --answer otherwise.
 
   checklist-dispatch listen --secret-file secret.txt
-  checklist-dispatch listen --answer 500,500,200         # fail twice, then take it
+  checklist-dispatch listen --answer 500,500,200         # fail twice, then accept
   checklist-dispatch listen --answer 204@12              # too late: the sender waits 10 s
   checklist-dispatch listen --url https://hooks.example.com/hook --save captures   # behind a tunnel
 
-http and addresses of your own machine are accepted at dispatch only by a service in development mode, as `make run`
-starts it.
+Only a service in development mode, as `make run` starts it, dispatches to http and to your own machine.
 """,
     configure=_configure,
     run=_run,

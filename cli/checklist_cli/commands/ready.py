@@ -1,4 +1,4 @@
-"""`checklist-dispatch ready`: whether API and operator can serve."""
+"""`checklist-dispatch ready`: checks whether API and operator are ready."""
 
 import asyncio
 import sys
@@ -18,7 +18,7 @@ _ANSWER_WITHIN_S: Final = 5.0
 
 
 def _configure(parser: ArgumentParser) -> None:
-    parser.add_argument("urls", metavar="URL", nargs="+", type=url, help="address of an API or of an operator")
+    parser.add_argument("urls", metavar="URL", nargs="+", type=url, help="base URL of an API or operator")
     parser.add_argument(
         "--within",
         metavar="SECONDS",
@@ -33,7 +33,7 @@ def _run(options: Namespace) -> ExitStatus:
 
 
 async def _ask_all(urls: list[str], within_s: float) -> ExitStatus:
-    import aiohttp  # takes a moment, and other commands have no need of it
+    import aiohttp  # slow to import, and other commands do not need it
 
     until = time.monotonic() + within_s
     status = ExitStatus.YES
@@ -68,9 +68,9 @@ def url(text: str) -> str:
 
 COMMAND = Command(
     name="ready",
-    summary="ask API and operator whether they can serve",
+    summary="check whether API and operator are ready",
     description="""\
-Ask API and operator for /readyz, and wait until all of them are ready. `helm test` runs it.
+Check /readyz of API and operator, and wait until all are ready. `helm test` runs it.
 
 Exit status: 0 all are ready, 1 one of them is not.
 """,

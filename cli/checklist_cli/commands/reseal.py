@@ -1,4 +1,4 @@
-"""`checklist-dispatch reseal`: the last but one step of a rotation of the sealing key (docs/secrets.md)."""
+"""`checklist-dispatch reseal`: seals all secrets with the new sealing key (docs/secrets.md)."""
 
 import asyncio
 import logging
@@ -27,10 +27,10 @@ def _configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--count",
         action="store_true",
-        help="only count the secrets under each key; exit status 1 if some are to be done",
+        help="only count the secrets under each key; exit status 1 if some need resealing",
     )
     parser.add_argument(
-        "--namespace", action="append", default=[], metavar="NAME", help="only there (may be repeated; default: all)"
+        "--namespace", action="append", default=[], metavar="NAME", help="only this one, can be repeated (default: all)"
     )
     parser.add_argument(
         "--keys-file",
@@ -39,14 +39,14 @@ def _configure(parser: ArgumentParser) -> None:
         help=f"read the keys from a file instead of {_VARIABLE} or {_VARIABLE}{SUFFIX}",
     )
     parser.add_argument(
-        "--parallel", type=from_one(10_000), default=4, metavar="N", help="runs that are written at a time (default: 4)"
+        "--parallel", type=from_one(10_000), default=4, metavar="N", help="runs written at a time (default: 4)"
     )
     parser.add_argument(
         "--per-second",
         type=from_one(10_000),
         default=0,
         metavar="N",
-        help="write at most N runs in a second (default: no limit)",
+        help="write at most N runs per second (default: no limit)",
     )
 
 
@@ -56,11 +56,11 @@ def _run(options: Namespace) -> ExitStatus:
 
 
 async def _reseal(options: Namespace, ring: KeyRing) -> ExitStatus:
-    # What talks to a cluster takes half a second to import, and other commands have no need of it.
+    # Imported late: the cluster client takes half a second to import, and other commands do not need it.
     from checklist_crds.kube.client import KubeClient, KubeConnection
     from checklist_crds.kube.errors import KubeError
 
-    # What its configuration loader warns of is in the error that follows.
+    # The error that follows contains what its configuration loader logs.
     logging.getLogger("kubernetes").setLevel(logging.ERROR)
 
     from ..maintenance.resealing import Resealing
@@ -77,55 +77,54 @@ async def _reseal(options: Namespace, ring: KeyRing) -> ExitStatus:
                 namespaces=options.namespace,
                 parallel=options.parallel,
                 per_second=options.per_second,
-                report=_teller(),
+                report=_reporter(),
             )
             if options.count:
-                return _told_count(await resealing.count(), ring)
-            return _told_result(await resealing.run(), ring)
+                return _print_count(await resealing.count(), ring)
+            return _print_result(await resealing.run(), ring)
     except KubeError as error:
-        raise CommandFailed(f"{error}; what is done stays done, and running it again goes on from there") from None
+        raise CommandFailed(f"{error}; run it again to resume") from None
 
 
-def _teller() -> "Callable[[Resealed], None]":
+def _reporter() -> "Callable[[Resealed], None]":
     progress = Progress()
     return lambda now: progress.now_and_then(
         lambda: (
-            f"pass {now.number}: {now.seen:,} secrets looked at, {now.resealed:,} sealed anew, "
-            f"{now.unreadable:,} unreadable"
+            f"pass {now.number}: {now.seen:,} secrets read, {now.resealed:,} resealed, {now.unreadable:,} unreadable"
         )
     )
 
 
-def _told_count(keys: Counter[str], ring: KeyRing) -> ExitStatus:
+def _print_count(keys: Counter[str], ring: KeyRing) -> ExitStatus:
     for key in dict.fromkeys((*ring.ids, *sorted(keys))):
         what = "seals" if key == ring.current else "opens" if key in ring.ids else "not among the keys"
         print(f"{keys[key]:>9,}  under {key} ({what})")
     return ExitStatus.YES if keys.total() == keys[ring.current] else ExitStatus.NO
 
 
-def _told_result(result: "Result", ring: KeyRing) -> ExitStatus:
-    print(f"sealed secrets: {result.seen:,}; sealed anew under {ring.current}: {result.resealed:,}")
+def _print_result(result: "Result", ring: KeyRing) -> ExitStatus:
+    print(f"sealed secrets: {result.seen:,}; resealed with {ring.current}: {result.resealed:,}")
     for run, why in result.unreadable.items():
         print(f"unreadable: {run}: {why}", file=sys.stderr)
     if result.is_still_used:
         print(
-            "new runs keep coming under another key: some API process does not seal with "
-            f"{ring.current} yet. Start all of them with it, then run this again",
+            f"new runs are sealed with another key: an API process does not use {ring.current} yet. Restart all of "
+            "them with it, then run this again",
             file=sys.stderr,
         )
         return ExitStatus.NO
     if result.left:
         counts = ", ".join(f"{number:,} under {key}" for key, number in sorted(result.left.items()))
-        print(f"left: {counts}; keep the keys that are named here", file=sys.stderr)
+        print(f"left: {counts}; keep these keys", file=sys.stderr)
         return ExitStatus.NO
     others = [key for key in ring.ids if key != ring.current]
-    print(f"left: 0; {', '.join(others)} may go" if others else "left: 0")
+    print(f"left: 0; {', '.join(others)} can be removed" if others else "left: 0")
     return ExitStatus.YES
 
 
 def _ring(options: Namespace) -> KeyRing:
     source, text = _VARIABLE, os.environ.get(_VARIABLE, "")
-    named = os.environ.get(_VARIABLE + SUFFIX, "").strip()  # as API and operator are told in a pod
+    named = os.environ.get(_VARIABLE + SUFFIX, "").strip()
     keys_file: Path | None = options.keys_file or (Path(named) if named and not text.strip() else None)
     if keys_file is not None:
         source = str(keys_file)
@@ -136,9 +135,7 @@ def _ring(options: Namespace) -> KeyRing:
         except UnicodeDecodeError:
             raise CommandFailed(f"{source}: must be id:base64,id:base64") from None
     if not text.strip():
-        raise CommandFailed(
-            f"{source} is empty: it must hold the keys as API and operator have them, the new one first"
-        )
+        raise CommandFailed(f"{source} is empty: it must contain the keys of API and operator, the new one first")
     try:
         return KeyRing.parse(text)
     except ValueError as error:
@@ -147,22 +144,22 @@ def _ring(options: Namespace) -> KeyRing:
 
 COMMAND = Command(
     name="reseal",
-    summary="seal the secrets of all runs anew, under the current sealing key",
+    summary="seal all secrets with a new sealing key",
     description="""\
-Seal the webhook secrets of all runs, and the passwords of all local accounts, anew: under the first key of
+Seal the webhook secrets of all runs and the passwords of all local accounts with the first key of
 CHECKLISTS_SEALING_KEYS.
 
-It works while the service runs, may be stopped at any time, and goes on when it is run again. To rotate the key:
+The service can keep running. It can be interrupted and run again. To rotate the key:
 
-  1. old,new   give both keys to API and operator, the old one first, and wait until all processes run with them
-  2. new,old   now the new one first, again for all processes
-  3.           checklist-dispatch reseal        with the keys of step 2, until it says: left: 0
-  4. new       take the old one away (keep it with backups that are older than step 3)
+  1. old,new   give both keys to API and operator, the old one first, and wait until all processes use them
+  2. new,old   then the new one first, again for all processes
+  3.           checklist-dispatch reseal        with the keys of step 2, until it prints: left: 0
+  4. new       remove the old one (keep it with backups that are older than step 3)
 
 The cluster is that of KUBECONFIG, else of ~/.kube/config, else of the pod's service account, which needs to list and
 patch runs and localaccounts.
 
-Exit status: 0 nothing is left under another key, 1 something is, 2 it could not be done.
+Exit status: 0 nothing is left under another key, 1 something is, 2 an error.
 """,
     configure=_configure,
     run=_run,

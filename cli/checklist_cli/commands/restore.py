@@ -1,4 +1,4 @@
-"""`checklist-dispatch restore`: brings a backup into a cluster."""
+"""`checklist-dispatch restore`: restores a backup into a cluster."""
 
 import asyncio
 import logging
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def _configure(parser: ArgumentParser) -> None:
-    parser.add_argument("--from", metavar="URL", dest="source", required=True, help="where the backup is")
-    parser.add_argument("--snapshot", metavar="NAME", help="this one (default: the newest that is whole)")
+    parser.add_argument("--from", metavar="URL", dest="source", required=True, help="URL of the backup")
+    parser.add_argument("--snapshot", metavar="NAME", help="a snapshot (default: the newest complete one)")
     parser.add_argument(
         "--organization",
         metavar="NAME",
         action="append",
         default=[],
-        help="only this one, by its object's name or its id; may be repeated",
+        help="only this organization, by object name or id; can be repeated",
     )
     parser.add_argument(
         "--into-namespace",
@@ -30,17 +30,17 @@ def _configure(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         dest="into",
-        help="put objects of the namespace OLD into NEW (OLD may be left out when there is one; may be repeated)",
+        help="restore objects of the namespace OLD into NEW (OLD is optional if there is one; can be repeated)",
     )
     parser.add_argument(
-        "--photos", action=BooleanOptionalAction, default=True, help="copy photos and the archive, too (default)"
+        "--photos", action=BooleanOptionalAction, default=True, help="also copy photos and the archive (default)"
     )
     parser.add_argument(
         "--check-keys",
         action=BooleanOptionalAction,
         default=True,
-        help="see first that the server key is the same and that all that is sealed opens, and believe no run that has "
-        "no seal of the service (default)",
+        help="first check that the server key is the same and that all secrets can be opened, and accept admissions of "
+        "runs only with a valid seal (default)",
     )
     parser.add_argument(
         "--parallel", metavar="N", type=from_one(256), default=16, help="objects written at a time (16)"
@@ -53,7 +53,7 @@ def _run(options: Namespace) -> ExitStatus:
 
 
 async def _restore(options: Namespace) -> ExitStatus:
-    # What talks to a cluster takes half a second to import, and other commands have no need of it.
+    # Imported late: the cluster client takes half a second to import, and other commands do not need it.
     from checklist_crds.kube.client import KubeClient, KubeConnection
     from checklist_crds.kube.errors import KubeError
     from checklist_crds.platform.object_store import StoreUnavailable
@@ -87,42 +87,42 @@ async def _restore(options: Namespace) -> ExitStatus:
     except DamagedBackup as error:
         raise CommandFailed(f"the backup is damaged: {error}") from None
     except (KubeError, StoreUnavailable) as error:
-        raise CommandFailed(f"{error}; what is done stays done, and running it again goes on from there") from None
-    _tell(result)
+        raise CommandFailed(f"{error}; run it again to resume") from None
+    _print(result)
     return ExitStatus.NO if result.secrets_missing else ExitStatus.YES
 
 
-def _tell(result: "Result") -> None:
+def _print(result: "Result") -> None:
     from ..backup.placing import Placed
 
     made = result.placed[Placed.MADE]
-    print(f"objects: {made:,} made, {result.placed.total() - made:,} were there; {result.archived:,} runs are archived")
+    print(f"objects: {made:,} created, {result.placed.total() - made:,} existed; {result.archived:,} runs are archived")
     if result.copies is not None:
-        print(f"photos and archive: {result.copies.copied:,} objects copied, {result.copies.present:,} were there")
+        print(f"photos and archive: {result.copies.copied:,} objects copied, {result.copies.present:,} existed")
     if result.were_finished:
-        print(f"restored before, and left alone: {', '.join(result.were_finished)}")
+        print(f"restored before, unchanged: {', '.join(result.were_finished)}")
     print(f"organizations: {len(result.finished)} restored")
     if result.unproved:
         print(
-            f"not believed: {len(result.unproved):,} runs say that they were admitted, without a valid seal under the "
-            f"server key; an operator admits or refuses them: {', '.join(sorted(result.unproved)[:20])}"
+            f"not proven: {len(result.unproved):,} runs were admitted without a valid seal under the server key; an "
+            f"operator admits or refuses them: {', '.join(sorted(result.unproved)[:20])}"
         )
     for need in result.secrets_missing:
         print(
-            f"missing (or not to be seen from here): the Secret {need.namespace}/{need.name} with the key {need.key}, "
-            "which runs' webhooks need"
+            f"missing or not readable: the Secret {need.namespace}/{need.name} with the key {need.key}, which webhooks "
+            "of runs need"
         )
 
 
 def _namespaces(into: list[str], manifest: "BackupManifest") -> dict[str, str]:
-    """New by old. Raises CommandFailed."""
+    """New namespaces by old. Raises CommandFailed."""
     found: dict[str, str] = {}
     for text in into:
         old, equals, new = text.rpartition("=")
         if not equals:
             if len(manifest.namespaces) > 1:
                 raise CommandFailed(
-                    f"the backup has objects in {', '.join(manifest.namespaces)}: write --into-namespace OLD=NEW"
+                    f"the backup has objects in {', '.join(manifest.namespaces)}: give --into-namespace OLD=NEW"
                 )
             found.update(dict.fromkeys(manifest.namespaces, new))
         elif old not in manifest.namespaces:
@@ -134,19 +134,18 @@ def _namespaces(into: list[str], manifest: "BackupManifest") -> dict[str, str]:
 
 COMMAND = Command(
     name="restore",
-    summary="bring a backup into a cluster",
+    summary="restore a backup into a cluster",
     description="""\
-Bring a backup into a cluster: ids, links, tokens, versions, quota of the month and deliveries still to be sent are as
-they were.
+Restore a backup into a cluster, with ids, links, tokens, versions, the month's quota and unsent deliveries.
 
-Before: install the definitions and the same Secrets (server key, sealing keys), make the namespaces, and let no
-operator run (scale it to 0). Until all objects of an organization are there it is paused, and an API that runs answers
-503 for it. Nothing that is in the cluster is written over: where something else bears a name that is needed, it says so
-and ends. It may be stopped at any time; run again, it goes on, and what is finished is left alone.
+Before: install the definitions and the same Secrets (server key, sealing keys), create the namespaces, and scale the
+operator to 0. Until all objects of an organization are restored it is paused, and the API answers 503 for it. Existing
+objects are not overwritten: if another object has a needed name, the restore ends with an error. It can be interrupted
+and run again; what is finished is not changed.
 
   checklist-dispatch restore --from s3://backups/checklists
 
-Exit status: 0 done; 1 done, but webhook secrets that runs name are missing; 2 it could not be done (it may have begun).
+Exit status: 0 done; 1 done, but webhook secrets of runs are missing; 2 an error (it may have begun).
 """,
     configure=_configure,
     run=_run,

@@ -1,4 +1,4 @@
-"""`checklist-dispatch sign-in-link`: a link that signs a person in to the dashboard once."""
+"""`checklist-dispatch sign-in-link`: creates a link that signs a person in to the dashboard once."""
 
 import asyncio
 import os
@@ -24,21 +24,21 @@ _LOOPBACK: Final = "http://127.0.0.1:8080"
 
 def _configure(parser: ArgumentParser) -> None:
     parser.add_argument("email", type=email, metavar="EMAIL", help="the person's e-mail address")
-    parser.add_argument("--name", metavar="TEXT", help="the person's name, for a new account (default: of the address)")
+    parser.add_argument("--name", metavar="TEXT", help="name for a new account (default: the part before the @)")
     parser.add_argument(
-        "--hours", type=_hours, metavar="N", help="how long it can be used (default: 0.25; an invitation: 168)"
+        "--hours", type=_hours, metavar="N", help="validity of the link (default: 0.25; an invitation: 168)"
     )
-    parser.add_argument("--invitation", action="store_true", help="ask for a password to be chosen")
+    parser.add_argument("--invitation", action="store_true", help="ask the person to choose a password")
     parser.add_argument(
         "--organization",
         metavar="NAME",
-        help="the account of this Organization, which counts there alone (default: the installation's, which counts "
-        "wherever a Member has the address)",
+        help="the account of this Organization, valid there only (default: that of the installation, valid in each "
+        "organization with a Member of this address)",
     )
     parser.add_argument(
         "--reset",
         action="store_true",
-        help="take the account over: its password, its link and all its sessions are over",
+        help="first end the account's password, link and sessions",
     )
     add_kubeconfig_option(parser)
     add_namespace_option(parser)
@@ -46,7 +46,7 @@ def _configure(parser: ArgumentParser) -> None:
         "--base-url",
         metavar="URL",
         default=os.environ.get("CHECKLISTS_BASE_URL") or _LOOPBACK,
-        help=f"the service's address (default: CHECKLISTS_BASE_URL, else {_LOOPBACK})",
+        help=f"the service's URL (default: CHECKLISTS_BASE_URL, else {_LOOPBACK})",
     )
 
 
@@ -71,16 +71,16 @@ async def _make(options: Namespace) -> ExitStatus:
             await _end_sessions(client, options, account)
         members = await _members(client, options.email)
     if options.reset:
-        print(f"{options.email} has no password any more, and its sessions are over", file=sys.stderr)
+        print(f"removed the password of {options.email} and ended its sessions", file=sys.stderr)
     print(address(options.base_url.rstrip("/"), token))
     print(f"signs {options.email} in once, until {format_timestamp(link.expires_at)}", file=sys.stderr)
     if not members:
-        print(f"note: no Member has the address {options.email}, so there is nothing to see there yet", file=sys.stderr)
+        print(f"note: no Member has the address {options.email}, so the dashboard is still empty", file=sys.stderr)
     return ExitStatus.YES
 
 
 async def _account_name(client: "KubeClient", options: Namespace) -> str:
-    """Of the account that is meant. Raises CommandFailed for an organization that is not there, KubeError."""
+    """The name of the LocalAccount. Raises CommandFailed for an unknown organization, KubeError."""
     from checklist_crds.kube.errors import KubeNotFound
     from checklist_crds.resources.base import ORGANIZATION_LABEL
     from checklist_crds.resources.kinds import LOCAL_ACCOUNT, ORGANIZATION
@@ -91,7 +91,7 @@ async def _account_name(client: "KubeClient", options: Namespace) -> str:
         await client.get(ORGANIZATION, options.organization)
     except KubeNotFound:
         raise CommandFailed(f"there is no organization {options.organization}") from None
-    # One that was invited before names had the organization in them bears the name of the installation's account.
+    # Before names contained the organization, invited accounts had the name of the installation's account.
     earlier = account_name(options.email)
     with suppress(KubeNotFound):
         found = await client.get(LOCAL_ACCOUNT, earlier, options.namespace)
@@ -101,7 +101,7 @@ async def _account_name(client: "KubeClient", options: Namespace) -> str:
 
 
 async def _end_sessions(client: "KubeClient", options: Namespace, account: str) -> None:
-    """Those that the cluster keeps, also while no API runs. (It refuses them, wherever they are, by resetAt.)"""
+    """Delete the sessions in the cluster, even while no API runs. (The API refuses all others by resetAt.)"""
     from checklist_crds.kube.errors import KubeNotFound
     from checklist_crds.resources.kinds import DASHBOARD_SESSION
 
@@ -113,7 +113,7 @@ async def _end_sessions(client: "KubeClient", options: Namespace, account: str) 
 
 
 async def _store(client: "KubeClient", options: Namespace, name: str, spec: dict[str, Any]) -> None:
-    """The account with the link; made if there is none. An older link is of no use any more."""
+    """Create the account with the link, or replace the link of an existing one."""
     from checklist_crds.kube.client import retry_conflicts
     from checklist_crds.kube.errors import KubeAlreadyExists, KubeConflict, KubeNotFound
     from checklist_crds.resources.kinds import LOCAL_ACCOUNT
@@ -163,23 +163,23 @@ def _hours(text: str) -> float:
 
 COMMAND = Command(
     name="sign-in-link",
-    summary="make a link that signs a person in to the dashboard once",
+    summary="create a link that signs a person in to the dashboard once",
     description="""\
-Make a link that signs a person in to the dashboard once, and print it.
+Create a link that signs a person in to the dashboard once, and print it.
 
-It makes the person's LocalAccount if there is none, and takes the place of an older link. Whoever opens it is signed in
-as that person, so give it to nobody else. What the person may do is said by the Members with their e-mail address.
+It creates the person's LocalAccount if there is none, and replaces an older link. Anyone who opens the link is signed
+in as that person, so give it to them only. Their Members decide what they may do.
 
-An address has one account in the installation, which counts in all organizations, and one in each organization whose
-administrators invited it, which counts there alone (--organization). --reset takes an account over that somebody else
-has set a password for.
+An address has one account in the installation, valid in all organizations, and one in each organization whose
+administrators invited it, valid there only (--organization). --reset ends the access of another person who has set the
+account's password.
 
 The cluster is that of --kubeconfig, KUBECONFIG, ~/.kube/config, or the pod's service account, which needs to get,
 create and patch localaccounts and to list members; with --reset also to list and delete dashboardsessions, with
---organization to get organizations. The service takes links only where local accounts are on
+--organization to get organizations. The service accepts links only if local accounts are enabled
 (CHECKLISTS_LOCAL_ACCOUNTS).
 
-Exit status: 0 done, 2 it could not be done.
+Exit status: 0 done, 2 an error.
 """,
     configure=_configure,
     run=_run,

@@ -1,4 +1,4 @@
-"""`checklist-dispatch verify`: says of a captured request whether it is genuine, and if not, which check failed."""
+"""`checklist-dispatch verify`: checks whether a captured request is genuine, and which check failed."""
 
 import sys
 from argparse import ArgumentParser, Namespace
@@ -23,27 +23,25 @@ def _configure(parser: ArgumentParser) -> None:
     what.add_argument(
         "capture", type=Path, nargs="?", help="a raw HTTP request, or JSON of `listen --save`; - is standard input"
     )
-    what.add_argument("--headers", type=Path, metavar="FILE", help="instead: its header lines, one a line, ...")
+    what.add_argument("--headers", type=Path, metavar="FILE", help="instead: its headers, one per line, ...")
     what.add_argument("--body", type=Path, metavar="FILE", help="... and its body, byte for byte")
-    what.add_argument("--method", default="POST", help="its method, where --headers has no request line (POST)")
-    what.add_argument("--url", help="webhook.url as given at dispatch (default: the one that --save noted)")
+    what.add_argument("--method", default="POST", help="its method, if --headers has no request line (POST)")
+    what.add_argument("--url", help="webhook.url as given at dispatch (default: as saved by --save)")
     add_secret_options(parser)
     when = parser.add_argument_group("when")
     when.add_argument(
-        "--at", metavar="TIME", help="judge its age as of then (RFC 3339); default: when --save got it, else now"
+        "--at", metavar="TIME", help="judge its age at this time (RFC 3339); default: as saved by --save, else now"
     )
-    when.add_argument("--max-age", type=int, default=MAX_AGE_S, metavar="S", help="longest age (300)")
-    when.add_argument("--skew", type=int, default=SKEW_S, metavar="S", help="by how much clocks may differ (5)")
+    when.add_argument("--max-age", type=int, default=MAX_AGE_S, metavar="S", help="accepted age (300)")
+    when.add_argument("--skew", type=int, default=SKEW_S, metavar="S", help="accepted clock difference (5)")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
 
 def _run(options: Namespace) -> ExitStatus:
-    request, noted_url = _request(options)
-    url = options.url or noted_url
+    request, saved_url = _request(options)
+    url = options.url or saved_url
     if url is None:
-        raise CommandFailed(
-            "--url is needed: the URL in webhook.url at dispatch, not one put together from the request"
-        )
+        raise CommandFailed("give --url: webhook.url as given at dispatch, not a URL derived from the request")
     try:
         canonical = canonical_url(url, allow_insecure=True)
     except InvalidTarget as refusal:
@@ -68,7 +66,7 @@ def _request(options: Namespace) -> tuple[CapturedRequest, str | None]:
         head = _bytes(options.headers).decode("latin-1")
         return capture_formats.from_head(head, _bytes(options.body), method=options.method), None
     except CaptureUnreadable as reason:
-        raise CommandFailed(f"no request can be read: {reason}") from None
+        raise CommandFailed(f"the request cannot be read: {reason}") from None
 
 
 def _bytes(path: Path) -> bytes:
@@ -84,20 +82,20 @@ def _moment(text: str | None) -> datetime | None:
     try:
         return parse_timestamp(text)
     except ValueError:
-        raise CommandFailed("--at must be a time with its zone, as 2026-11-21T13:50:00Z") from None
+        raise CommandFailed("--at must be a time with a time zone, as 2026-11-21T13:50:00Z") from None
 
 
 COMMAND = Command(
     name="verify",
-    summary="say whether a captured request is genuine, and which check failed",
+    summary="check whether a captured request is genuine, and which check failed",
     description="""\
-Verify a captured delivery: every check of docs/receivers.md by itself, and for one that failed, how to mend it.
+Verify a captured delivery: run each check of docs/receivers.md, and print for a failed one how to fix it.
 
   checklist-dispatch verify request.http --url https://hooks.example.com/hook --secret-file secret.txt
   checklist-dispatch verify --headers headers.txt --body body.bin --url https://hooks.example.com/hook
   checklist-dispatch verify captures/0001-run.completed-attempt-1.json
 
-Exit status: 0 genuine, 1 not genuine, 2 it could not be judged.
+Exit status: 0 genuine, 1 not genuine, 2 it could not be verified.
 """,
     configure=_configure,
     run=_run,

@@ -1,1 +1,1 @@
-"""What all commands share: how one ends, the options for the cluster, progress, text for a terminal."""
+"""Shared by all commands: exit statuses, the options for the cluster, progress, text for a terminal."""

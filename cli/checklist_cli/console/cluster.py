@@ -1,4 +1,4 @@
-"""Which cluster is meant, and which installation in it: the same options in every command; and how it is reached."""
+"""Options that select the cluster and the installation in it, and the connection."""
 
 import logging
 import os
@@ -29,7 +29,7 @@ def add_namespace_option(parser: ArgumentParser) -> None:
 
 
 def served_namespaces() -> tuple[str, ...]:
-    """Those of the installation whose environment this is: elsewhere its service account may not look. None: all."""
+    """CHECKLISTS_WATCH_NAMESPACES: the only ones that the service account may read. Empty: all."""
     words = (word.strip() for word in os.environ.get("CHECKLISTS_WATCH_NAMESPACES", "").split(","))
     return tuple(word for word in words if word)
 
@@ -43,12 +43,12 @@ async def connected(
     advice: str = "",
     also: tuple[type[Exception], ...] = (),
 ) -> "AsyncIterator[KubeClient]":
-    """A client of the cluster. A KubeError in the block, or one of `also`, ends the command; `advice` follows it."""
-    # What talks to a cluster takes half a second to import, and other commands have no need of it.
+    """A client of the cluster. A KubeError or one of `also` in the block ends the command, followed by `advice`."""
+    # Imported late: the cluster client takes half a second to import, and other commands do not need it.
     from checklist_crds.kube.client import KubeClient, KubeConnection
     from checklist_crds.kube.errors import KubeError
 
-    # What its configuration loader warns of is in the error that follows.
+    # The error that follows contains what its configuration loader logs.
     logging.getLogger("kubernetes").setLevel(logging.ERROR)
     ends: tuple[type[Exception], ...] = (KubeError, *also)
     try:

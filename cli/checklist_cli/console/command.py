@@ -1,4 +1,4 @@
-"""What a command is, and how one fails."""
+"""The definition of a command, its exit statuses and its failure."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class ExitStatus(IntEnum):
-    """What the shell is told. `NO` is an answer (not genuine, something left to do), `UNUSABLE` is none."""
+    """`NO` is a negative result (not genuine, something left), `UNUSABLE` an error."""
 
     YES = 0
     NO = 1
@@ -16,12 +16,12 @@ class ExitStatus(IntEnum):
 
 
 class CommandFailed(Exception):
-    """The command cannot do what it was asked; the message is one line for a person and holds no secret."""
+    """The command cannot do its work. The message is one line for people, without secrets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One word after `checklist-dispatch`. `run` returns the exit status, or raises CommandFailed."""
+    """A subcommand of `checklist-dispatch`. `run` returns the exit status, or raises CommandFailed."""
 
     name: str
     summary: str

@@ -1,4 +1,4 @@
-"""Text from strangers on somebody's terminal: nothing that moves a cursor, and colours only where they are wanted."""
+"""Makes untrusted text safe to print on a terminal, and adds colours."""
 
 import json
 import os
@@ -10,12 +10,12 @@ _COLOURS: Final = {"green": "32", "yellow": "33", "red": "31", "dim": "2"}
 
 
 def plain(text: str) -> str:
-    """`text` without control and formatting characters, which could rewrite what is on the screen."""
+    """Replace control and formatting characters, which could rewrite the screen."""
     return "".join("�" if unicodedata.category(character) in ("Cc", "Cf", "Cs") else character for character in text)
 
 
 def pretty_json(document: Any) -> str:
-    """Indented JSON for reading: long texts (pictures in base64) are cut and say so."""
+    """Indented JSON for reading, with long texts (pictures in base64) truncated."""
     return "\n".join(plain(line) for line in json.dumps(_cut(document), indent=2, ensure_ascii=False).split("\n"))
 
 

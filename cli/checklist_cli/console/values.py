@@ -1,4 +1,4 @@
-"""Values of options that several commands take: each function is the `type` of an argument."""
+"""Argument types that several commands use."""
 
 import re
 from argparse import ArgumentTypeError
@@ -23,7 +23,7 @@ def organization_id(text: str) -> str:
 
 
 def email(text: str) -> str:
-    """In lower case."""
+    """An e-mail address, in lower case."""
     if _EMAIL.fullmatch(text.strip()) is None:
         raise ArgumentTypeError("must be an e-mail address")
     return text.strip().lower()
@@ -41,7 +41,7 @@ def from_one(most: int | None = None) -> Callable[[str], int]:
 
 
 def number_to(most: int, what: str = "number") -> Callable[[str], float]:
-    """A number, of `what`, from 0 to `most`."""
+    """A number from 0 to `most`; `what` names it in the error."""
 
     def parse(text: str) -> float:
         try:

@@ -1,4 +1,4 @@
-"""What `checklist-dispatch doctor` looks at: the cluster, the work that waits in it, and what is around it.
+"""The checks of `checklist-dispatch doctor`: the cluster, the work in it, and the services it uses.
 
-Each check yields findings in words; none of them changes anything but a probe in the stores, which it takes away again.
+Each check yields findings. None changes anything except a probe object in each store, which it deletes.
 """

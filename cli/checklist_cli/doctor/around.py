@@ -1,4 +1,4 @@
-"""What is around the cluster: keys, stores, Redis, and whether API and operator answer. By the settings of a pod."""
+"""Checks keys, stores, Redis, and whether API and operator answer, by the settings of the pod."""
 
 import uuid
 from collections.abc import AsyncIterator, Mapping
@@ -16,21 +16,21 @@ _OFF: Final = ("0", "false", "no", "off")
 
 
 def secret_of(environment: Mapping[str, str], name: str) -> str | None:
-    """A setting that may be in a file; None when it is not set. Raises OSError."""
+    """A setting given directly or as a file; None if it is not set. Raises OSError."""
     if file := environment.get(name + SUFFIX, "").strip():
         return Path(file).read_text("utf-8").strip()
     return environment.get(name, "").strip() or None
 
 
 def keys(environment: Mapping[str, str]) -> tuple[list[Finding], tuple[str, ...]]:
-    """Whether both keys can be read, and the ids of the sealing keys."""
+    """Check that both keys can be read; also returns the ids of the sealing keys."""
     findings: list[Finding] = []
     ids: tuple[str, ...] = ()
     for name, what in (("CHECKLISTS_SERVER_KEY", "server key"), ("CHECKLISTS_SEALING_KEYS", "sealing keys")):
         try:
             text = secret_of(environment, name)
             if text is None:
-                findings.append(unknown("keys", f"the {what} is not known here ({name})", _IN_A_POD))
+                findings.append(unknown("keys", f"the {what} is not set here ({name})", _IN_A_POD))
             elif name.endswith("SERVER_KEY"):
                 ServerKeys.parse(text)
                 findings.append(ok("keys", "the server key can be read"))
@@ -38,18 +38,16 @@ def keys(environment: Mapping[str, str]) -> tuple[list[Finding], tuple[str, ...]
                 ids = KeyRing.parse(text).ids
                 findings.append(ok("keys", f"sealing keys: {ids[0]} seals, {len(ids)} open"))
         except (OSError, ValueError) as error:
-            advice = (
-                "compare the Secret with docs/secrets.md; without the old keys nothing that they sealed opens again"
-            )
+            advice = "compare the Secret with docs/secrets.md; what the old keys sealed can be opened only with them"
             findings.append(Finding("keys", Level.CRITICAL, f"the {what} cannot be read: {error}", advice))
     return findings, ids
 
 
 async def stores(environment: Mapping[str, str]) -> AsyncIterator[Finding]:
-    """A probe is written to each store, read back, and taken away."""
+    """Write a probe object to each store, read it back and delete it."""
     photos = environment.get("CHECKLISTS_PHOTO_STORE", "").strip()
     if not photos:
-        yield unknown("stores", "no store is known here (CHECKLISTS_PHOTO_STORE)", _IN_A_POD)
+        yield unknown("stores", "no store is set here (CHECKLISTS_PHOTO_STORE)", _IN_A_POD)
         return
     archive = environment.get("CHECKLISTS_ARCHIVE_STORE", "").strip() or photos
     for name, url in {"photos": photos, "archive": archive}.items():
@@ -61,9 +59,9 @@ async def _probe(name: str, url: str) -> Finding:
     from checklist_crds.platform.object_store import InvalidStore, StoreUnavailable
 
     key, content = f"doctor/{uuid.uuid4().hex}", uuid.uuid4().bytes
-    advice = "look at its URL, its credentials and the NetworkPolicy; uploads wait, and nothing is archived meanwhile"
+    advice = "check its URL, its credentials and the NetworkPolicy; meanwhile uploads wait and nothing is archived"
     try:
-        store = ArchiveStore.open(url)  # any store of objects: its face is the smaller one
+        store = ArchiveStore.open(url)  # works for both stores and has the smaller interface
         await store.put(key, content)
         read = await store.get(key)
         await store.delete([key])
@@ -72,30 +70,30 @@ async def _probe(name: str, url: str) -> Finding:
     except StoreUnavailable as error:
         return Finding("stores", Level.CRITICAL, f"the store of {name} does not work: {error}", advice)
     if read != content:
-        return Finding("stores", Level.CRITICAL, f"the store of {name} gives back something else", advice)
-    return ok("stores", f"the store of {name} takes, gives back and deletes")
+        return Finding("stores", Level.CRITICAL, f"the store of {name} returns other content", advice)
+    return ok("stores", f"the store of {name} can be written, read and deleted from")
 
 
 async def redis(environment: Mapping[str, str], api_pods: int | None) -> AsyncIterator[Finding]:
-    """`api_pods`: how many there are, where that is known."""
+    """`api_pods`: how many there are, if known."""
     url = environment.get("CHECKLISTS_REDIS_URL", "").strip()
     if not url:
         if api_pods is not None and api_pods > 1:
             yield Finding(
                 "redis",
                 Level.WARNING,
-                f"{api_pods} pods of the API and no Redis known here: each allows the full rate limit",
+                f"{api_pods} pods of the API and no Redis: each allows the full rate limit",
                 "set redis.url or redis.builtIn.enabled in the values (docs/replicas.md)",
             )
         else:
-            yield unknown("redis", "no Redis is known here (CHECKLISTS_REDIS_URL)")
+            yield unknown("redis", "no Redis is set here (CHECKLISTS_REDIS_URL)")
         return
-    advice = "look at its pod, its password and the NetworkPolicy; until then each replica limits by itself"
+    advice = "check its pod, its password and the NetworkPolicy; until then each replica limits by itself"
     try:
         from redis.asyncio import Redis
         from redis.exceptions import RedisError
     except ModuleNotFoundError:
-        yield unknown("redis", "this program has no client for Redis (pip install 'checklist-dispatch[redis]')")
+        yield unknown("redis", "the Redis client is not installed (pip install 'checklist-dispatch[redis]')")
         return
     options: dict[str, Any] = {"socket_timeout": _ANSWER_WITHIN_S, "socket_connect_timeout": _ANSWER_WITHIN_S}
     try:
@@ -112,7 +110,7 @@ async def redis(environment: Mapping[str, str], api_pods: int | None) -> AsyncIt
 
 
 async def answering(urls: list[str]) -> AsyncIterator[Finding]:
-    """/readyz of API and operator, at the addresses that were given."""
+    """Check /readyz of API and operator at the given addresses."""
     import aiohttp
 
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=_ANSWER_WITHIN_S)) as session:
@@ -126,11 +124,11 @@ async def answering(urls: list[str]) -> AsyncIterator[Finding]:
             if is_ready:
                 yield ok("ready", f"{url} is ready")
             else:
-                yield Finding("ready", Level.CRITICAL, f"{url} is not ready: {text}", "the log of its pod says why")
+                yield Finding("ready", Level.CRITICAL, f"{url} is not ready: {text}", "see the log of its pod")
 
 
 async def archived(environment: Mapping[str, str]) -> AsyncIterator[Finding]:
-    """How many runs the archive holds, by its manifests; and what is left of an archiving that did not end."""
+    """Count the archived runs by the manifests, and report damaged ones."""
     from checklist_crds.archive import ArchiveStore, Damaged
     from checklist_crds.platform.object_store import InvalidStore, StoreUnavailable
 
@@ -142,7 +140,7 @@ async def archived(environment: Mapping[str, str]) -> AsyncIterator[Finding]:
     if environment.get("CHECKLISTS_ARCHIVE", "").strip().lower() in _OFF:
         yield ok("archive", "off (CHECKLISTS_ARCHIVE is 0): runs past their retention stay in the cluster")
         return
-    advice = "checklist-dispatch archive verify tells what is damaged"
+    advice = "find the damaged parts with checklist-dispatch archive verify"
     runs = parts = 0
     try:
         store = ArchiveStore.open(url)

@@ -1,4 +1,4 @@
-"""The installation in the cluster: definitions, clock, leader, programs, rights."""
+"""Checks the installation in the cluster: definitions, clock, leader, programs, rights."""
 
 from collections.abc import AsyncIterator, Iterator
 from typing import Final
@@ -14,7 +14,7 @@ from ..backup.guard import is_held
 from .finding import Finding, Level, ok, spoken, unknown
 
 ACCOUNTS: Final = ("api", "operator")
-"""By the component's name in the chart."""
+"""Component names of the chart."""
 _API: Final = {
     "runs": "create get list watch",
     "runs/status": "patch",
@@ -38,8 +38,8 @@ _OPERATOR: Final = {
 
 
 def needed(component: str) -> Iterator[tuple[str, str, str]]:
-    """(API group, resource or resource/subresource, verb), those without which the main job stands still: the chart's
-    own rules (a test compares the two)."""
+    """The essential rights, as (API group, resource or resource/subresource, verb): a subset of the chart's rules,
+    which a test verifies."""
     for resource, verbs in (_API if component == "api" else _OPERATOR).items():
         for verb in verbs.split():
             yield GROUP, resource, verb
@@ -52,15 +52,15 @@ _DEPLOYMENT: Final = Kind("apps", "v1", "deployments", "Deployment")
 _REVIEW: Final = Kind("authorization.k8s.io", "v1", "localsubjectaccessreviews", "LocalSubjectAccessReview")
 _OPERATORS_LEASE: Final = "checklist-dispatch-operator"
 _OURS: Final = "app.kubernetes.io/part-of=checklist-dispatch"
-"""However the chart's objects are named."""
+"""Selects the chart's objects by label, since their names vary."""
 _COMPONENT: Final = "app.kubernetes.io/component"
-_SKEW_TOLD_S: Final = 2.0
-_SKEW_HARMS_S: Final = 30.0
+_SKEW_REPORTED_S: Final = 2.0
+_SKEW_HARMFUL_S: Final = 30.0
 _UPGRADE: Final = "helm upgrade the release (docs/install.md), or kubectl apply the definitions in crds/"
 
 
 async def definitions(client: KubeClient) -> AsyncIterator[Finding]:
-    """All kinds are served, in the version that this program knows, and stored in one version only."""
+    """Check that all kinds are served in this program's version, and stored in one version only."""
     wrong = False
     for kind in ALL_KINDS:
         name = f"{kind.plural}.{kind.group}"
@@ -71,7 +71,7 @@ async def definitions(client: KubeClient) -> AsyncIterator[Finding]:
             yield Finding("definitions", Level.CRITICAL, f"{name} is not installed", _UPGRADE)
             continue
         except KubeError as error:
-            yield unknown("definitions", f"cannot be read: {error.message}", "run it as somebody who may get them")
+            yield unknown("definitions", f"cannot be read: {error.message}", "run it with the right to get them")
             return
         for finding in _definition(name, body):
             wrong = True
@@ -86,7 +86,7 @@ def _definition(name: str, body: JsonObject) -> list[Finding]:
     conditions = {each["type"]: each["status"] for each in status.get("conditions") or ()}
     if conditions.get("Established") != "True":
         found.append(
-            Finding("definitions", Level.CRITICAL, f"{name} is not served", f"kubectl describe crd {name} says why")
+            Finding("definitions", Level.CRITICAL, f"{name} is not served", f"see kubectl describe crd {name}")
         )
     text = (body["metadata"].get("annotations") or {}).get(CRD_VERSION_ANNOTATION, "")
     version = int(text) if text.isdecimal() else 0
@@ -100,7 +100,7 @@ def _definition(name: str, body: JsonObject) -> list[Finding]:
                 "definitions",
                 Level.WARNING,
                 f"{name} has version {version}, newer than this program's {CRD_VERSION}",
-                "run the doctor of the release that is installed",
+                "run the doctor of the installed release",
             )
         )
     stored = status.get("storedVersions") or []
@@ -110,37 +110,37 @@ def _definition(name: str, body: JsonObject) -> list[Finding]:
                 "definitions",
                 Level.WARNING,
                 f"objects of {name} may be stored as {', '.join(stored)}",
-                "before an old version goes, write all objects once and drop it from status.storedVersions",
+                "before an old version is removed, write all objects once and drop it from status.storedVersions",
             )
         )
     return found
 
 
 async def clock(client: KubeClient, now: Clock) -> AsyncIterator[Finding]:
-    """This machine's clock against the API server's, which tells whole seconds."""
+    """Compare this machine's clock with the API server's, which reports whole seconds."""
     before = now()
     server = await client.server_time()
     if server is None:
-        yield unknown("clock", "the API server tells no time")
+        yield unknown("clock", "the API server reports no time")
         return
     local = before + (now() - before) / 2
-    # A whole second stands for all of it.
+    # The server's time is truncated to a whole second.
     behind = (server - local).total_seconds()
     skew = max(0.0, behind, -behind - 1.0)
     text = f"{skew:.0f} s from the API server's" if skew >= 1 else "as the API server's, to the second"
-    if skew < _SKEW_TOLD_S:
+    if skew < _SKEW_REPORTED_S:
         yield ok("clock", text)
         return
-    level = Level.CRITICAL if skew >= _SKEW_HARMS_S else Level.WARNING
-    yield Finding("clock", level, text, "set this machine's clock by NTP: expiry, retries and signatures go by it")
+    level = Level.CRITICAL if skew >= _SKEW_HARMFUL_S else Level.WARNING
+    yield Finding("clock", level, text, "set this machine's clock by NTP: expiry, retries and signatures depend on it")
 
 
 async def leaders(client: KubeClient, namespace: str, now: Clock) -> AsyncIterator[Finding]:
-    """An operator leads, and its lease is fresh."""
+    """Check that an operator leads with a fresh lease."""
     try:
         leases, _ = await client.list_all(LEASE, namespace)
     except KubeError as error:
-        yield unknown("leader", f"leases cannot be read: {error.message}", "run it as somebody who may list them")
+        yield unknown("leader", f"leases cannot be read: {error.message}", "run it with the right to list them")
         return
     lease = next((lease for lease in leases if lease["metadata"]["name"] == _OPERATORS_LEASE), None)
     if lease is None:
@@ -148,33 +148,33 @@ async def leaders(client: KubeClient, namespace: str, now: Clock) -> AsyncIterat
             "leader",
             Level.CRITICAL,
             f"no operator has ever worked in the namespace {namespace}",
-            "is it the installation's (--namespace)? kubectl get pods shows whether an operator runs",
+            "check --namespace, and with kubectl get pods whether an operator runs",
         )
     elif is_held(lease, now()):
         spec = lease["spec"]
         age = max(0.0, (now() - parse_timestamp(spec["renewTime"])).total_seconds())
         yield ok("leader", f"{spec['holderIdentity']} holds {_OPERATORS_LEASE}, renewed {spoken(age)} ago")
-        if (parse_timestamp(spec["renewTime"]) - now()).total_seconds() > _SKEW_TOLD_S:
+        if (parse_timestamp(spec["renewTime"]) - now()).total_seconds() > _SKEW_REPORTED_S:
             text = f"{_OPERATORS_LEASE} was renewed in the future"
             yield Finding("leader", Level.WARNING, text, "compare the clocks of the nodes")
     else:
         yield Finding(
             "leader",
             Level.CRITICAL,
-            f"nobody holds {_OPERATORS_LEASE}: no event is sent, nothing expires on record",
-            "kubectl get pods and the operator's log say why; a standby takes over within 20 s",
+            f"no operator holds {_OPERATORS_LEASE}: events are not sent, expiry is not recorded",
+            "see kubectl get pods and the operator's log; a standby takes over within 20 s",
         )
 
 
 async def programs(client: KubeClient, namespace: str) -> AsyncIterator[Finding]:
-    """The Deployments of the chart have all the pods that they want."""
+    """Check that the chart's Deployments have all their pods."""
     try:
         found, _ = await client.list_all(_DEPLOYMENT, namespace, label_selector=_OURS)
     except KubeError as error:
-        yield unknown("pods", f"deployments cannot be read: {error.message}", "run it as somebody who may list them")
+        yield unknown("pods", f"deployments cannot be read: {error.message}", "run it with the right to list them")
         return
     if not found:
-        yield unknown("pods", f"no Deployment of the chart is in the namespace {namespace}")
+        yield unknown("pods", f"the namespace {namespace} has no Deployment of the chart")
     for body in found:
         name, status = body["metadata"]["name"], body.get("status") or {}
         wanted, available = int(body["spec"].get("replicas", 1)), int(status.get("availableReplicas") or 0)
@@ -190,7 +190,7 @@ async def programs(client: KubeClient, namespace: str) -> AsyncIterator[Finding]
 
 
 async def api_pods(client: KubeClient, namespace: str) -> int | None:
-    """How many pods of the API are wanted; None where that cannot be seen."""
+    """The number of desired API pods; None if it cannot be read."""
     try:
         found, _ = await client.list_all(_DEPLOYMENT, namespace, label_selector=_OURS)
     except KubeError:
@@ -204,7 +204,7 @@ async def api_pods(client: KubeClient, namespace: str) -> int | None:
 
 
 async def rights(client: KubeClient, namespace: str) -> AsyncIterator[Finding]:
-    """The chart's service accounts may do what API and operator do, asked of the API server itself."""
+    """Check the rights of the chart's service accounts with the API server."""
     try:
         found, _ = await client.list_all(_DEPLOYMENT, namespace, label_selector=_OURS)
     except KubeError as error:
@@ -224,28 +224,28 @@ async def rights(client: KubeClient, namespace: str) -> AsyncIterator[Finding]:
         try:
             missing = [right for right in needed(component) if not await _may(client, user, namespace, right)]
         except KubeError as error:
-            yield unknown("rights", f"cannot be asked: {error.message}", "run it as an administrator of the cluster")
+            yield unknown("rights", f"cannot be checked: {error.message}", "run it as an administrator of the cluster")
             return
         if missing:
-            told = ", ".join(f"{verb} {resource}" for _, resource, verb in missing)
+            rights_missing = ", ".join(f"{verb} {resource}" for _, resource, verb in missing)
             yield Finding(
                 "rights",
                 Level.CRITICAL,
-                f"{accounts[component]} ({component}) may not: {told}",
+                f"{accounts[component]} ({component}) may not: {rights_missing}",
                 "helm upgrade restores the roles of the chart; with rbac.create=false compare with docs/security.md",
             )
         else:
-            yield ok("rights", f"{accounts[component]} ({component}) may do what it has to")
+            yield ok("rights", f"{accounts[component]} ({component}) has the rights it needs")
 
 
 async def _may(client: KubeClient, user: str, namespace: str, right: tuple[str, str, str]) -> bool:
     group, resource, verb = right
     resource, _, subresource = resource.partition("/")
-    # Of what has no namespace it is asked in this one, too: a right in the whole cluster holds there.
+    # Cluster-scoped resources are checked in this namespace, too: a cluster-wide right includes it.
     attributes = {"group": group, "resource": resource, "subresource": subresource, "verb": verb}
     attributes["namespace"] = namespace
     if resource == "leases" and verb != "create":
-        attributes["name"] = _OPERATORS_LEASE  # its role is for leases by their names
+        attributes["name"] = _OPERATORS_LEASE  # the role is limited to leases by name
     spec = {
         "user": user,
         "groups": ["system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated"],

@@ -1,4 +1,4 @@
-"""What a check says."""
+"""The result of a check."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -7,18 +7,18 @@ from typing import Any
 
 
 class Level(IntEnum):
-    """How bad it is; the worst is the exit status, as monitoring plugins have it."""
+    """Severity; the worst is the exit status, as for monitoring plugins."""
 
     OK = 0
     WARNING = 1
     CRITICAL = 2
     UNKNOWN = -1
-    """It could not be looked at from here, and the text says why. Counts as nothing, unless that is asked for."""
+    """Not visible from here; the text says why. Ignored unless --strict."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line: `check` names what was looked at, `advice` says what to do where something is to be done."""
+    """One line of the report. `check`: name of the check, `advice`: what to do."""
 
     check: str
     level: Level
@@ -39,7 +39,7 @@ def unknown(check: str, why: str, advice: str = "") -> Finding:
 
 
 def worst(findings: Iterable[Finding], *, strict: bool) -> Level:
-    """Of all. `strict`: what could not be looked at is a warning."""
+    """The worst level. `strict`: unknown counts as a warning."""
     levels = (Level.WARNING if strict and finding.level is Level.UNKNOWN else finding.level for finding in findings)
     return max((level for level in levels if level is not Level.UNKNOWN), default=Level.OK)
 

@@ -1,4 +1,4 @@
-"""The work that waits in the cluster: runs that should have ended, late events and retries, what was refused."""
+"""Checks the work in the cluster: overdue runs, late events and retries, refused runs."""
 
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection
@@ -23,15 +23,15 @@ LATE: Final = timedelta(minutes=1)
 VERY_LATE: Final = timedelta(minutes=10)
 _BEHIND: Final = timedelta(days=1)
 _SHOWN: Final = 3
-_STUCK_ADVICE: Final = "see whether an operator leads (above), and what its log says of these names"
+_STUCK_ADVICE: Final = "check whether an operator leads (above), and what its log says of these names"
 
-Told = Callable[[int], None]
-"""Called with how many objects were looked at so far."""
+Report = Callable[[int], None]
+"""Receives the number of objects read so far."""
 
 
 @dataclass(slots=True)
 class _Late:
-    """Names of what is late, and how late the worst is."""
+    """Names of late objects, and the largest delay."""
 
     names: list[str] = field(default_factory=list)
     worst: timedelta = timedelta(0)
@@ -51,7 +51,7 @@ class _Late:
 
 @dataclass(frozen=True, slots=True)
 class Paused:
-    """Organizations that are paused: what waits there waits because somebody said so."""
+    """Paused organizations: their work waits on purpose."""
 
     organizations: frozenset[str]
 
@@ -65,13 +65,11 @@ async def _paused(client: KubeClient) -> Paused:
 
 
 async def restored(client: KubeClient) -> AsyncIterator[Finding]:
-    """Organizations whose restore has begun and not ended; nothing where there are none."""
+    """Report organizations whose restore has not ended."""
     try:
         bodies, _ = await client.list_all(ORGANIZATION)
     except KubeError as error:
-        yield unknown(
-            "restore", f"organizations cannot be read: {error.message}", "run it as somebody who may list them"
-        )
+        yield unknown("restore", f"organizations cannot be read: {error.message}", "run it with the right to list them")
         return
     for body in bodies:
         snapshot = (body["metadata"].get("annotations") or {}).get(RESTORING_ANNOTATION)
@@ -79,13 +77,13 @@ async def restored(client: KubeClient) -> AsyncIterator[Finding]:
             yield Finding(
                 "restore",
                 Level.WARNING,
-                f"{body['metadata']['name']} is not whole: it is being restored from {snapshot}, and answers 503",
-                "wait for that restore; where it was stopped, run the same command again, which goes on",
+                f"{body['metadata']['name']} is being restored from {snapshot}, and answers 503",
+                "wait for that restore; if it was interrupted, run the same command again",
             )
 
 
-async def runs(client: KubeClient, keys: Collection[str], now: Clock, told: Told) -> AsyncIterator[Finding]:
-    """All runs that are not settled. `keys`: ids of the sealing keys; none: they are not known here."""
+async def runs(client: KubeClient, keys: Collection[str], now: Clock, report: Report) -> AsyncIterator[Finding]:
+    """Check all unsettled runs. `keys`: ids of the sealing keys, empty if unknown."""
     expired, unsent = _Late(), _Late()
     refused: list[str] = []
     seen, foreign = Counter[str](), Counter[str]()
@@ -99,31 +97,27 @@ async def runs(client: KubeClient, keys: Collection[str], now: Clock, told: Told
                 key = sealing_key_of(sealed) if sealed else None
                 if key is not None and keys and key not in keys:
                     foreign[key] += 1
-            told(seen.total())
+            report(seen.total())
     except KubeError as error:
-        yield unknown("runs", f"cannot be read: {error.message}", "run it as somebody who may list them")
+        yield unknown("runs", f"cannot be read: {error.message}", "run it with the right to list them")
         return
     phases = ", ".join(f"{number:,} {phase}" for phase, number in sorted(seen.items()))
     yield ok("runs", f"{seen.total():,} are not settled" + (f" ({phases})" if phases else ""))
-    yield expired.finding(
-        "expiry", "no run is past its time and open", "runs are past their time and open", _STUCK_ADVICE
-    )
-    yield unsent.finding(
-        "events", "no event waits to be handed over", "runs have events that nobody took", _STUCK_ADVICE
-    )
+    yield expired.finding("expiry", "no open run is past its expiry", "open runs are past their expiry", _STUCK_ADVICE)
+    yield unsent.finding("events", "no event waits to be sent", "runs have unsent events", _STUCK_ADVICE)
     if refused:
         text = f"{len(refused):,} runs are not admitted: {_some(refused)}"
-        yield Finding("admission", Level.WARNING, text, "kubectl describe clrun NAME tells the reason")
+        yield Finding("admission", Level.WARNING, text, "see the reason with kubectl describe clrun NAME")
     for key, number in sorted(foreign.items()):
         yield Finding(
             "keys",
             Level.CRITICAL,
-            f"webhook secrets of {number:,} runs are sealed with the key {key}, which is not among the keys here",
-            "their events cannot be signed: add it again behind the others, CHECKLISTS_SEALING_KEYS in docs/secrets.md",
+            f"webhook secrets of {number:,} runs are sealed with the unknown key {key}",
+            "their events cannot be signed: add the key behind the others, CHECKLISTS_SEALING_KEYS in docs/secrets.md",
         )
 
 
-def _judge_run(  # noqa: PLR0917 - one look, several lists
+def _judge_run(  # noqa: PLR0917 - one pass, several lists
     body: JsonObject, paused: Paused, now: datetime, expired: _Late, unsent: _Late, refused: list[str]
 ) -> None:
     name, status = str(body["metadata"]["name"]), body.get("status") or {}
@@ -137,8 +131,8 @@ def _judge_run(  # noqa: PLR0917 - one look, several lists
         refused.append(name)
 
 
-async def deliveries(client: KubeClient, now: Clock, told: Told) -> AsyncIterator[Finding]:
-    """All deliveries that are not settled: retries whose time has passed."""
+async def deliveries(client: KubeClient, now: Clock, report: Report) -> AsyncIterator[Finding]:
+    """Check all unsettled deliveries for late retries."""
     late, seen = _Late(), 0
     try:
         paused = await _paused(client)
@@ -149,15 +143,15 @@ async def deliveries(client: KubeClient, now: Clock, told: Told) -> AsyncIterato
                 organization = str(body["spec"]["organizationRef"]["name"])
                 if due is not None and not paused.holds(body, organization):
                     late.note(str(body["metadata"]["name"]), now() - parse_timestamp(due))
-            told(seen)
+            report(seen)
     except KubeError as error:
-        yield unknown("retries", f"cannot be read: {error.message}", "run it as somebody who may list them")
+        yield unknown("retries", f"cannot be read: {error.message}", "run it with the right to list them")
         return
     yield late.finding("retries", f"{seen:,} deliveries are under way, none is late", "retries are late", _STUCK_ADVICE)
 
 
-async def past_retention(client: KubeClient, now: Clock, told: Told) -> AsyncIterator[Finding]:
-    """Settled runs a day past what their organization keeps: the archive is behind, or its store away."""
+async def past_retention(client: KubeClient, now: Clock, report: Report) -> AsyncIterator[Finding]:
+    """Check for settled runs a day past their retention: archiving is late, or its store unavailable."""
     try:
         bodies, _ = await client.list_all(ORGANIZATION)
         keeps = {keep.name: keep for keep in map(Keep.of, bodies)}
@@ -168,13 +162,13 @@ async def past_retention(client: KubeClient, now: Clock, told: Told) -> AsyncIte
                 keep = keeps.get(organization_of(body))
                 due = keep.due_at(body) if keep is not None else None
                 behind += due is not None and now() - due > _BEHIND
-            told(settled)
+            report(settled)
     except KubeError as error:
-        yield unknown("retention", f"cannot be read: {error.message}", "run it as somebody who may list runs")
+        yield unknown("retention", f"cannot be read: {error.message}", "run it with the right to list runs")
         return
     if behind:
         text = f"{behind:,} of {settled:,} settled runs are a day past their retention and still in the cluster"
-        advice = "the operator's log says why: a store that is away, or an archive that is off"
+        advice = "see the operator's log: the store may be unavailable, or the archive off"
         yield Finding("retention", Level.WARNING, text, advice)
     else:
         yield ok("retention", f"{settled:,} settled runs in the cluster, none a day past its retention")

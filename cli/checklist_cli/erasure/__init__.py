@@ -1,5 +1,5 @@
-"""Erasure of one person's data: found in all places, erased, looked for once more, and told in a receipt.
+"""Erases one person's data: finds it everywhere, erases it, searches again, and writes a receipt.
 
-What is to go is noted first (journal), so that whoever is cut off is gone on with; `checklist_crds.archive.erasures`
-says how an archiver at work hears of it.
+Targets are written to a journal first, so that an interrupted erasure can be resumed; `checklist_crds.archive.erasures`
+describes how a running archiver learns of it.
 """

@@ -1,7 +1,6 @@
-"""The whole archive of an organization looked through for runs of one person: every part is read, with its digest."""
+"""Searches the whole archive of an organization for runs of one person, verifying each part's digest."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -19,7 +18,7 @@ from .sight import FoundPart, FoundRun, Known, Sight, host_of
 
 _PARALLEL: Final = 4
 _ABANDONED_AFTER: Final = timedelta(minutes=10)
-"""A part without manifest and without mark: nobody can still be writing it then."""
+"""Age from which a part without manifest and mark is not being written any more."""
 
 
 class ArchiveLook:
@@ -32,8 +31,8 @@ class ArchiveLook:
         self._progress = progress
 
     async def run(self, sight: Sight, known: Known, journal: Journal) -> None:
-        """Adds to `sight`. `journal`: which parts an earlier attempt has written, or was taking away."""
-        for has_runs in (True, False):  # which runs are theirs is known before deliveries without runs are looked at
+        """Add the found runs to `sight`. `journal`: parts that an earlier attempt has written or was deleting."""
+        for has_runs in (True, False):  # runs first: deliveries without runs are matched by run id
             await self._parts(sight, known, has_runs=has_runs)
         await self._unvouched(sight, known, journal)
         sight.parts.sort(key=lambda part: part.place)
@@ -41,23 +40,23 @@ class ArchiveLook:
     async def _parts(self, sight: Sight, known: Known, *, has_runs: bool) -> None:
         seen = set[PartPlace]()
         while True:
-            # Parts come and go while they are read: what came is looked into as well, until nothing new has come.
+            # Parts are added and removed meanwhile: read new ones as well, until there are none.
             listed = {place async for place, _ in self._store.manifests(sight.organization.id)}
             unseen = sorted(place for place in listed - seen if place.has_runs == has_runs)
             if not unseen:
                 return
-            await for_each(_each(unseen), lambda place: self._part(place, sight, known), parallel=_PARALLEL)
+            await for_each(unseen, lambda place: self._part(place, sight, known), parallel=_PARALLEL)
             seen.update(unseen)
 
     async def _part(self, place: PartPlace, sight: Sight, known: Known) -> None:
         try:
             manifest, content = await asyncio.gather(self._store.manifest(place), self._store.get(place.key))
             if manifest is None:
-                return  # gone since it was listed
+                return  # deleted since it was listed
             if content is None:
                 if await self._store.get(place.manifest_key) is None:
                     return
-                raise Damaged(f"{place.key}: is not there, but its manifest is")
+                raise Damaged(f"{place.key}: missing, but its manifest exists")
             targets = frozenset(sight.targets) if not place.has_runs else frozenset[str]()
             runs, others = await asyncio.to_thread(_found, content, manifest, self._person, known, targets)
         except Damaged as damage:
@@ -72,7 +71,7 @@ class ArchiveLook:
         self._progress.now_and_then(
             lambda: (
                 f"{sight.looked_at['archive_parts']:,} parts, {sight.looked_at['archived_runs']:,} archived runs "
-                f"looked through, {len(sight.targets):,} runs found"
+                f"searched, {len(sight.targets):,} runs found"
             )
         )
 
@@ -90,7 +89,7 @@ class ArchiveLook:
         for place in sorted(parts.keys() - manifests):
             content = await self._store.get(place.key)
             if content is None or await self._store.get(place.manifest_key) is not None:
-                continue  # finished or gone meanwhile
+                continue  # finished or deleted meanwhile
             try:
                 lines = unvouched_lines(content, place)
                 targets = frozenset(sight.targets)
@@ -104,7 +103,7 @@ class ArchiveLook:
                     sight.garbage.append(place)
                 continue
             sight.targets |= runs.keys()
-            ours = place in journal.taken_away and place not in marked
+            ours = place in journal.replaced and place not in marked
             (sight.unvouched if abandoned or ours else sight.in_work)[place] = runs
 
 
@@ -121,7 +120,7 @@ def _found(
 def _in_lines(
     lines: list[bytes], place: PartPlace, person: Person, known: Known, targets: frozenset[str]
 ) -> tuple[dict[str, FoundRun], set[str]]:
-    """Those of the lines that are theirs; and ids that are known, and other runs have by now. Raises Damaged."""
+    """The person's entries, and known ids that other runs have by now. Raises Damaged."""
     found, strangers = dict[str, FoundRun](), set[str]()
     for line in lines:
         if place.has_runs:
@@ -169,8 +168,3 @@ def _deliveries_of(line: bytes, person: Person, known: Known, targets: frozenset
         host=host_of(removed.deliveries[0]["spec"].get("url")),
         deliveries=tuple(str(one["metadata"]["name"]) for one in removed.deliveries),
     )
-
-
-async def _each(places: list[PartPlace]) -> AsyncIterator[PartPlace]:
-    for place in places:
-        yield place

@@ -1,4 +1,4 @@
-"""What the cluster has of one person: runs, deliveries, replays, and, where they are to go as well, who they are."""
+"""Searches the cluster for one person's runs, deliveries, replays and, if requested, their accounts."""
 
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable
@@ -34,29 +34,29 @@ _TRIES = 5
 
 @dataclass(slots=True)
 class Identity:
-    """Who the person is in this installation, as far as the cluster tells."""
+    """The person's members and accounts in this installation."""
 
     person: Person
     members: list[FoundObject] = field(default_factory=list)
-    """Of the organization."""
+    """Members of the organization."""
     elsewhere: int = 0
     """Members of other organizations with the same address."""
     is_last_admin: bool = False
     accounts: list[FoundObject] = field(default_factory=list)
-    """Local accounts and sessions of the dashboard."""
+    """Local accounts and dashboard sessions."""
 
 
 class ClusterLook:
     """Methods raise KubeError."""
 
     def __init__(self, client: KubeClient, namespace: str, progress: Progress) -> None:
-        """`namespace`: that of the installation, where organizations live that name none."""
+        """`namespace`: the default namespace of organizations without their own."""
         self._client = client
         self._namespace = namespace
         self._progress = progress
 
     async def organization(self, name: str) -> Organization:
-        """By its object's name or its public id. Raises CommandFailed."""
+        """The organization by object name or public id. Raises CommandFailed."""
         async for bodies, _ in self._client.pages(ORGANIZATION):
             for body in bodies:
                 found = str(body["metadata"]["name"])
@@ -66,8 +66,8 @@ class ClusterLook:
         raise CommandFailed(f"there is no organization {name}")
 
     async def identity(self, organization: Organization, asked: Person, members: Iterable[str]) -> Identity:
-        """Who is meant: `members` by their objects' names or public ids; whoever has one of the addresses is one, too,
-        and an address that a member has is one of the person's. Raises CommandFailed for a member that nobody knows."""
+        """Resolve the person: `members` (object names or public ids), members with one of the addresses, and the
+        addresses of these members. Raises CommandFailed for an unknown member."""
         all_members = [body async for body in self._objects(MEMBER)]
         own = [body for body in all_members if organization_of(MEMBER, body) == organization.name]
         emails, ids, named = set(asked.emails), set(asked.members), set(members)
@@ -77,7 +77,7 @@ class ClusterLook:
                 emails.add(_address(body))
                 ids.add(object_id("u", name, organization.name))
                 named -= {name, object_id("u", name, organization.name)}
-        ids |= {member for member in named if is_id("u", member)}  # deleted since: their runs still say it
+        ids |= {member for member in named if is_id("u", member)}  # deleted since, but still in their runs
         if unknown := sorted(member for member in named if not is_id("u", member)):
             raise CommandFailed(f"{organization.name} has no member {', '.join(unknown)}")
         emails.discard("")
@@ -105,7 +105,7 @@ class ClusterLook:
         return identity
 
     async def look(self, sight: Sight, person: Person, known: Known) -> None:
-        """Runs, and what of deliveries and replays tells by itself whose it is. Adds to `sight`."""
+        """Add the person's runs to `sight`."""
         async for body in self._objects(RUN):
             if organization_of(RUN, body) != sight.organization.name:
                 continue
@@ -127,7 +127,7 @@ class ClusterLook:
             sight.targets.add(name)
 
     async def look_at_deliveries(self, sight: Sight, person: Person, known: Known) -> None:
-        """To be called when all runs were looked for. Adds to `sight`."""
+        """Add their deliveries and replays to `sight`. Call it after all runs were searched."""
         async for body in self._objects(WEBHOOK_DELIVERY):
             if organization_of(WEBHOOK_DELIVERY, body) != sight.organization.name:
                 continue
@@ -145,7 +145,7 @@ class ClusterLook:
                 sight.objects.append(_found(DELIVERY_REPLAY, body, run))
 
     async def audit(self, organization: Organization, person: Person, runs: set[str]) -> Counter[str]:
-        """How many entries name the person as who acted, and as whom or whose run it was done to."""
+        """Count audit entries with the person as actor, and as target or owner of the target run."""
         counted: Counter[str] = Counter()
         async for body in self._objects(AUDIT_ENTRY):
             spec = body["spec"]
@@ -153,13 +153,13 @@ class ClusterLook:
                 continue
             actor, target = spec.get("actor") or {}, spec.get("target") or {}
             if person.is_address(actor.get("email")) or actor.get("id") in person.members:
-                counted["as who acted"] += 1
+                counted["as actor"] += 1
             elif target.get("id") in person.members | runs or person.is_address(target.get("name")):
-                counted["as whom or whose run it was done to"] += 1
+                counted["as target, or of their runs"] += 1
         return counted
 
     async def _objects(self, kind: Kind) -> AsyncIterator[JsonObject]:
-        """All of a kind, each once. A list that the cluster can no longer go on with is begun anew."""
+        """All objects of a kind, each once. A list that expires while it is read is started again."""
         seen = set[str]()
         for number in range(1, _TRIES + 1):
             try:
@@ -169,7 +169,7 @@ class ClusterLook:
                         if uid not in seen:
                             seen.add(uid)
                             yield body
-                    self._progress.now_and_then(lambda: f"{len(seen):,} {kind.plural} looked at")
+                    self._progress.now_and_then(lambda: f"{len(seen):,} {kind.plural} read")
                 return
             except KubeGone:
                 if number == _TRIES:

@@ -1,4 +1,4 @@
-"""Erases one person's data: look, note, erase, and look again until nothing is left; then the receipt."""
+"""Erases one person's data: search, journal, erase, repeat until nothing is left; then write the receipt."""
 
 import uuid
 from collections.abc import Collection, Mapping, Sequence
@@ -32,13 +32,13 @@ _WRITER: Final = "checklist-dispatch erase"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What was asked."""
+    """The request of the command."""
 
     organization: Organization
     identity: Identity
-    """Who is meant, as the cluster knows them."""
+    """The person, as resolved in the cluster."""
     asked: tuple[tuple[str, str], ...]
-    """What the person was named by: (kind, value), normalised."""
+    """How the command named the person: (kind, value), normalised."""
     with_account: bool = False
 
 
@@ -56,7 +56,7 @@ class Erasure:
         progress: Progress | None = None,
         clock: Clock = utc_now,
     ) -> None:
-        """`backups` by their URLs: looked into for what of these runs they still have."""
+        """`backups` by URL: searched for these runs, to report them."""
         self._places = places
         self._request = request
         self._keys = keys
@@ -71,11 +71,11 @@ class Erasure:
         self._rewriting = PartRewriting(places.archive, clock=clock, writer=_WRITER)
 
     async def dry_run(self) -> Sight:
-        """What would go, and what would stay."""
+        """Search, without changes."""
         return await self._look(await self._journal())
 
     async def run(self) -> dict[str, Any]:
-        """The receipt. Everything that it tells of is done, and looked at once more, when this returns."""
+        """Erase, search again, and return the receipt."""
         journal = await self._journal()
         journal.attempts.append(Attempt(at=self._clock(), by=self._written_by))
         journal.members = sorted({*journal.members, *self._request.identity.person.members})
@@ -90,7 +90,7 @@ class Erasure:
                 announced = True
             await self._journals.write(journal)
             await self._erase(sight, journal)
-            self._progress.line("looking through all places again")
+            self._progress.line("searching all places again")
             sight = await self._look(journal)
         journal.forget(sight.held)
         for place in sight.garbage:
@@ -104,11 +104,11 @@ class Erasure:
         return receipt
 
     async def _journal(self) -> Journal:
-        """That of the attempt before, where one was cut off."""
+        """The journal of an interrupted attempt, or a new one."""
         organization, subject = self._request.organization.id, whole_subject(self._request.asked)
         unfinished = await self._journals.unfinished(subject_digests(self._keys, organization, *subject))
         if unfinished is not None:
-            self._progress.line(f"going on with {unfinished.id}, which was cut off")
+            self._progress.line(f"resuming {unfinished.id}, which was interrupted")
             return unfinished
         digest = subject_digest(self._keys, organization, *subject)
         return Journal(id=f"erasure-{uuid.uuid4()}", organization=organization, subject=digest)
@@ -119,7 +119,7 @@ class Erasure:
         return await self._looking.look(known, journal, with_account=self._request.with_account)
 
     async def _announce(self, journal: Journal) -> None:
-        """The audit entry comes before the act."""
+        """Write the audit entry, before anything is erased."""
         organization, now = self._request.organization, self._clock()
         spec = AuditEntrySpec(
             organization_ref=OrganizationRef(name=organization.name),
@@ -131,8 +131,6 @@ class Erasure:
         )
         body = AUDIT_ENTRY.manifest(entry_name(now), organization.home, spec.to_kube(), organization=organization.name)
         await self._places.client.create(AUDIT_ENTRY, body, organization.home)
-
-    # -- erasing ----------------------------------------------------------------------------------------------------
 
     async def _erase(self, sight: Sight, journal: Journal) -> None:
         held = set(sight.held)
@@ -148,7 +146,7 @@ class Erasure:
         await self._removal.objects(sight.account)
 
     async def _parts(self, sight: Sight, journal: Journal, held: Collection[str]) -> None:
-        """A few at a time: what is to become of them is noted before anything of it is written."""
+        """Rewrite parts in batches; each batch is written to the journal first."""
         waiting = [part for part in sight.parts if part.runs.keys() - held]
         for start in range(0, len(waiting), _PARTS_AT_ONCE):
             await self._some_parts(waiting[start : start + _PARTS_AT_ONCE], journal, held)
@@ -161,18 +159,15 @@ class Erasure:
         await self._journals.write(journal)
         await gathered(self._rewriting.carry_out(plan) for plan in plans if plan is not None)
 
-    # -- the receipt ------------------------------------------------------------------------------------------------
-
     async def _receipt(self, journal: Journal, sight: Sight) -> dict[str, Any]:
         request, organization = self._request, self._request.organization
         held, now = sight.held, self._clock()
         left = [
-            f"{place.key}: the operator is at work on it; run the command again in ten minutes"
-            for place in sight.in_work
+            f"{place.key}: the operator is writing it; run the command again in ten minutes" for place in sight.in_work
         ]
-        left += [f"{what}: cannot be looked into" for what in sight.unreadable]
+        left += [f"{what}: cannot be read" for what in sight.unreadable]
         if sight.can_go:
-            left.append("what came while it was erased; run the command again")
+            left.append("data that arrived during the erasure; run the command again")
         erased = self._erased(journal, sight)
         return {
             "kind": KIND,
@@ -201,7 +196,7 @@ class Erasure:
         }
 
     def _erased(self, journal: Journal, sight: Sight) -> dict[str, Any]:
-        """What was there, and is not there any more."""
+        """What was found before and is not there any more."""
         objects = {one.name for one in sight.objects}
         photos = {key for keys in sight.photos.values() for key in keys}
         there = {part.place.key for part in sight.parts}
@@ -238,7 +233,7 @@ class Erasure:
         audit = await cluster.audit(request.organization, person, set(journal.runs))
         body = await self._places.client.get(ORGANIZATION, request.organization.name)
         days = (body["spec"].get("retention") or {}).get("auditDays")
-        until = "nothing removes it (retention.auditDays is not set)" if days is None else f"removed after {days} days"
+        until = "it is kept (retention.auditDays is not set)" if days is None else f"removed after {days} days"
         identity = request.identity
         account = [] if request.with_account else [*identity.members, *identity.accounts]
         if request.with_account and identity.elsewhere:
@@ -248,10 +243,10 @@ class Erasure:
     async def _elsewhere(self, journal: Journal) -> list[dict[str, str]]:
         found = {}
         for url, store in self._backups.items():
-            self._progress.line(f"looking into the backup {url}")
+            self._progress.line(f"searching the backup {url}")
             found[url] = await snapshots_with(store, self._request.organization.id, journal.runs.keys())
         return elsewhere({run.host for run in journal.runs.values() if run.host}, found)
 
 
 def _progress_of_parts(done: int, of: int) -> str:
-    return f"{done:,} of {of:,} parts written anew"
+    return f"{done:,} of {of:,} parts rewritten"

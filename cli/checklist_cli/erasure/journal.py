@@ -1,7 +1,7 @@
-"""What an erasure is about to do, and has done: kept in the archive's store until it is over, and as a note after that.
+"""The journal of an erasure, in the archive's store: what is to be erased and what was; kept as a record afterwards.
 
-It is written before anything is deleted. So an erasure that was cut off is gone on with by the same command, also where
-nothing but its note can tell whose a delivery or a photo was. It holds ids and digests, no name and no address.
+It is written before anything is deleted, so that the same command can resume an interrupted erasure, even for
+deliveries and photos whose run is gone already. It contains ids and digests, no names and addresses.
 """
 
 import json
@@ -35,7 +35,7 @@ class Attempt(_Part):
 
 
 class JournalRun(ErasedRun):
-    """A run that goes, and where it was found."""
+    """A run to erase, and where it was found."""
 
     why: tuple[str, ...] = ()
     live: bool = False
@@ -44,38 +44,38 @@ class JournalRun(ErasedRun):
 
 
 class RewrittenPart(_Part):
-    """A part that holds these runs, and what takes its place."""
+    """A part with these runs, and its replacement."""
 
     sha256: str
     runs: tuple[str, ...]
     lines: int
     instead: str | None
-    """The key of the part that takes its place; None where none of its lines stay."""
+    """The key of the replacement; None if no lines remain."""
     sha256_instead: str | None
     lines_instead: int
 
 
 class Journal(_Part):
-    """One erasure. `format` and `runs` are what archivers read (`NotedErasure`)."""
+    """The journal of one erasure. Archivers read `format` and `runs` (`NotedErasure`)."""
 
     format: int = Field(default=1, ge=1, le=1)
     id: str
     state: State = State.WORKING
     organization: str
     subject: str
-    """Keyed digest of all that was asked for."""
+    """Keyed digest of the whole request."""
     attempts: list[Attempt] = []
     members: list[str] = []
-    """Public ids of the person, which nobody can tell any more when their Member is gone."""
+    """Public ids of the person, which cannot be found any more once their Member is deleted."""
     runs: dict[str, JournalRun] = {}
     deliveries: dict[str, str] = {}
-    """Runs by the names of their deliveries."""
+    """Run ids by delivery name."""
     replays: dict[str, str] = {}
     photos: dict[str, int] = {}
-    """Bytes by keys."""
+    """Sizes in bytes by key."""
     parts: dict[str, RewrittenPart] = {}
     remains: list[str] = []
-    """Keys of parts without manifest."""
+    """Keys of parts without a manifest."""
     account: list[str] = []
     receipt: dict[str, Any] | None = None
 
@@ -84,18 +84,18 @@ class Journal(_Part):
         return {run_id: frozenset(run.uids) for run_id, run in self.runs.items()}
 
     @property
-    def taken_away(self) -> frozenset[PartPlace]:
-        """Parts that were to go: without a manifest they are remains of ours."""
+    def replaced(self) -> frozenset[PartPlace]:
+        """Parts to delete: one without a manifest is a remainder of this erasure."""
         return frozenset(place for key in self.parts if (place := PartPlace.of_key(key)) is not None)
 
     @property
     def written(self) -> frozenset[PartPlace]:
-        """Parts that were to take their places."""
+        """Their replacements."""
         keys = [part.instead for part in self.parts.values() if part.instead]
         return frozenset(place for key in keys if (place := PartPlace.of_key(key)) is not None)
 
     def add(self, sight: Sight, now: datetime) -> None:
-        """All of `sight` that is to go."""
+        """Add everything of `sight` that is to be erased."""
         held = sight.held
         for run_id in sorted(sight.targets - held.keys()):
             found = sight.places_of(run_id)
@@ -123,7 +123,7 @@ class Journal(_Part):
         self.account += [name for name in named if name not in self.account]
 
     def forget(self, run_ids: Mapping[str, str]) -> None:
-        """Runs that stay after all: a hold came while we were at work."""
+        """Drop runs that are kept after all because of a new hold."""
         for run_id in run_ids:
             self.runs.pop(run_id, None)
         self.deliveries = {name: run for name, run in self.deliveries.items() if run not in run_ids}
@@ -135,7 +135,7 @@ class Journal(_Part):
 
 
 class Journals:
-    """Those of an organization. Methods raise StoreUnavailable and Damaged."""
+    """The journals of an organization. Methods raise StoreUnavailable and Damaged."""
 
     def __init__(self, store: ArchiveStore, organization: str) -> None:
         """`organization`: the public id."""
@@ -143,7 +143,7 @@ class Journals:
         self._organization = organization
 
     async def unfinished(self, subjects: set[str]) -> Journal | None:
-        """The erasure of that person that was cut off, if there is one. `subjects`: their digest under each key."""
+        """The interrupted erasure of a person, if any. `subjects`: their digest under each key."""
         async for stored in self._store.erasures(self._organization):
             text = await self._store.get(stored.key)
             if text is None:

@@ -1,6 +1,5 @@
-"""One look over all places, in the order in which runs move: cluster, archive, and what belongs to the runs found."""
+"""Searches all places in the order in which runs move: cluster, archive, then what belongs to the runs found."""
 
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from checklist_crds.archive import ArchiveStore
@@ -21,13 +20,13 @@ _PARALLEL = 8
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where an installation keeps data of people."""
+    """Where an installation stores data of people."""
 
     client: KubeClient
     archive: ArchiveStore
     photos: PhotoStore
     namespace: str
-    """That of the installation."""
+    """The namespace of the installation."""
 
 
 class Looking:
@@ -41,9 +40,9 @@ class Looking:
         self._cluster = ClusterLook(places.client, places.namespace, progress)
 
     async def look(self, person: Person, journal: Journal, *, with_account: bool) -> Sight:
-        """A run goes from the cluster to the archive and never back, so the archive is looked at after the cluster.
+        """Search for the person's data. Runs move from the cluster to the archive only, so the archive comes second.
 
-        `journal`: what is known to be theirs from before.
+        `journal`: runs known from earlier attempts.
         """
         organization = await self._cluster.organization(self._organization.name)  # a hold counts at once
         sight = Sight(organization)
@@ -56,19 +55,15 @@ class Looking:
         await self._photos(sight, sorted(sight.targets | known.keys() | person.runs))
         if with_account:
             identity = await self._cluster.identity(organization, person, ())
-            # The member last: it tells whose the others are.
+            # The member last: the others are found through it.
             sight.account = [*([] if identity.elsewhere else identity.accounts), *identity.members]
         return sight
 
     async def _photos(self, sight: Sight, run_ids: list[str]) -> None:
-        async def each() -> AsyncIterator[str]:
-            for run_id in run_ids:
-                yield run_id
-
         async def one(run_id: str) -> None:
             found = await self._places.photos.objects_of_run(self._organization.id, run_id)
             sight.looked_at["photo_folders"] += 1
             if found:
                 sight.photos[run_id] = {stored.key: stored.size for stored in found}
 
-        await for_each(each(), one, parallel=_PARALLEL)
+        await for_each(run_ids, one, parallel=_PARALLEL)

@@ -1,4 +1,4 @@
-"""Whose data is meant, and what makes a run theirs. Pure, and fast where there is much to look through."""
+"""Decides which runs belong to a person. Pure, with a fast filter for large archives."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,50 +8,50 @@ from typing import Any, Final
 
 from checklist_crds.values.json_text import from_json
 
-_WRITTEN_AS_IT_IS: Final = re.compile(r'[^"\\\x00-\x1f]+')
-"""What JSON, and JSON within JSON, leaves as it is."""
+_UNESCAPED: Final = re.compile(r'[^"\\\x00-\x1f]+')
+"""Text that JSON, and JSON within JSON, does not escape."""
 _ESCAPE: Final = b"\\u"
 
 
 class Why(StrEnum):
-    """What makes a run that person's."""
+    """Why a run belongs to the person."""
 
     EMAIL = "email"
-    """They answered it with this address."""
+    """They answered it with one of the addresses."""
     MEMBER = "member"
-    """It was opened or answered by this member."""
+    """One of the members opened or answered it."""
     REFERENCE = "executor_ref"
-    """The caller's reference of it is the address, or the one that was named."""
+    """The caller's reference is one of the addresses or references."""
     RUN = "run"
-    """It was named."""
+    """The run was given."""
 
 
 def normalised(text: str) -> str:
-    """Two addresses are the same when these are."""
+    """The form in which addresses and references are compared."""
     return text.strip().casefold()
 
 
 @dataclass(frozen=True)
 class Person:
-    """By what they are known; all of it is compared whole, never by parts."""
+    """What identifies the person; values are compared as a whole."""
 
     emails: frozenset[str] = frozenset()
     """Normalised."""
     members: frozenset[str] = frozenset()
     """Public ids, u-<uuid>."""
     references: frozenset[str] = frozenset()
-    """Normalised references of callers; addresses count as references as well."""
+    """Normalised references of callers; addresses count as references, too."""
     runs: frozenset[str] = frozenset()
     """Ids of runs, r-<uuid>."""
     _needles: tuple[str, ...] | None = field(init=False, repr=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
         texts = self.emails | self.references | {member.casefold() for member in self.members}
-        longest = [max(_WRITTEN_AS_IT_IS.findall(text), key=len, default="") for text in sorted(texts)]
+        longest = [max(_UNESCAPED.findall(text), key=len, default="") for text in sorted(texts)]
         object.__setattr__(self, "_needles", None if "" in longest else tuple(longest))
 
     def may_be_in(self, line: bytes) -> bool:
-        """False: no object in this JSON text is theirs by address, reference or member. Much faster than to read it."""
+        """Whether an object in this JSON text may match by address, reference or member. Much faster than parsing."""
         if self._needles is None or _ESCAPE in line:
             return True
         if line.isascii():
@@ -61,7 +61,7 @@ class Person:
         return any(needle in text for needle in self._needles)
 
     def why(self, run: Mapping[str, Any]) -> frozenset[Why]:
-        """What makes this Run object theirs; empty: it is somebody else's."""
+        """Why this Run object belongs to the person; empty if it does not."""
         spec, status = run.get("spec") or {}, run.get("status") or {}
         identity = status.get("identity") or {}
         members = {status.get("assignedTo"), identity.get("userId")}
@@ -70,7 +70,7 @@ class Person:
         return found | {Why.RUN} if run["metadata"]["name"] in self.runs else found
 
     def why_delivered(self, delivery: Mapping[str, Any]) -> frozenset[Why]:
-        """What in the payload of a WebhookDelivery object says that its run is theirs."""
+        """Why the run of this WebhookDelivery object belongs to the person, by the payload."""
         spec = delivery["spec"]
         found = frozenset({Why.RUN}) if spec["runRef"]["name"] in self.runs else frozenset[Why]()
         text = str(spec.get("payload") or "").encode(errors="replace")
@@ -88,7 +88,7 @@ class Person:
         return found | self._why(identity.get("email"), payload.get("executor_ref"), members)
 
     def with_members(self, members: Iterable[str]) -> "Person":
-        """The same person, known by these public ids as well."""
+        """A copy with these public ids added."""
         return replace(self, members=self.members | frozenset(members))
 
     def is_address(self, text: object) -> bool:

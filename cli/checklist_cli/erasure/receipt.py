@@ -1,6 +1,6 @@
-"""The receipt of an erasure: what was asked, what went, what stays and why, the proof. Genuine under the server key.
+"""The receipt of an erasure: the request, what was erased, what is kept and why, the proof. Signed with the server key.
 
-It names nobody: whom it is about is a keyed digest, which only who has the server key and the address can make.
+It contains no names: the person is a keyed digest, which only the server key and the address together can reproduce.
 """
 
 import json
@@ -19,22 +19,22 @@ _MAC: Final = re.compile(r"[0-9a-f]{64}")
 
 
 def subject_digest(keys: ServerKeys, organization: str, kind: str, value: str) -> str:
-    """Of one thing that a person is known by, under the signing key."""
+    """The digest of one identifier of a person, under the signing key."""
     return keys.mac(_SUBJECT, _subject(organization, kind, value)).hex()
 
 
 def whole_subject(asked: Iterable[tuple[str, str]]) -> tuple[str, str]:
-    """All of it together, (kind, value) each, as one more thing."""
+    """All (kind, value) pairs together as one more identifier."""
     return "all", canonical_json([list(one) for one in sorted(asked)]).decode()
 
 
 def subject_digests(keys: ServerKeys, organization: str, kind: str, value: str) -> set[str]:
-    """Under each of the keys: what was noted before a rotation is still known."""
+    """The digest under each key, since a rotation keeps old digests valid."""
     return {subject_digest(ServerKeys(key), organization, kind, value) for key in keys.all}
 
 
 def is_about(receipt: Mapping[str, Any], keys: ServerKeys, kind: str, value: str) -> bool:
-    """Whether the receipt is about who is known by this."""
+    """Whether the receipt is about the person with this identifier."""
     try:
         organization = str(receipt["organization"]["id"])
         digests = {str(one["digest"]) for one in receipt["subject"] if one["kind"] == kind}
@@ -44,13 +44,13 @@ def is_about(receipt: Mapping[str, Any], keys: ServerKeys, kind: str, value: str
 
 
 def signed(receipt: Mapping[str, Any], keys: ServerKeys) -> dict[str, Any]:
-    """With its HMAC-SHA-256 over the canonical JSON (RFC 8785) of all else."""
+    """The receipt with an HMAC-SHA-256 over its canonical JSON (RFC 8785)."""
     plain = {name: value for name, value in receipt.items() if name != "hmac"}
     return {**plain, "hmac": keys.mac(_SIGNED, canonical_json(plain)).hex()}
 
 
 def is_genuine(receipt: object, keys: ServerKeys) -> bool:
-    """Whether this installation has made it, and nobody changed it since."""
+    """Whether this installation made the receipt and it is unchanged."""
     if not isinstance(receipt, dict) or receipt.get("kind") != KIND:
         return False
     mac = receipt.get("hmac")
@@ -64,28 +64,28 @@ def is_genuine(receipt: object, keys: ServerKeys) -> bool:
 
 
 def as_text(receipt: Mapping[str, Any]) -> str:
-    """As it is kept: JSON that a person can read."""
+    """The receipt as indented JSON."""
     return json.dumps(receipt, indent=1, ensure_ascii=False) + "\n"
 
 
 def summary(receipt: Mapping[str, Any]) -> list[str]:
-    """A few lines for whoever ran the command."""
+    """A few lines for the terminal."""
     counts, left = receipt["erased"]["counts"], receipt["proof"]["left"]
     lines = [
         f"erased: {counts['runs']:,} runs ({counts['runs_live']:,} in the cluster, {counts['runs_archived']:,} in the "
         f"archive), {counts['deliveries']:,} deliveries, {counts['replays']:,} replays, {counts['photo_objects']:,} "
-        f"objects of photos ({counts['photo_bytes']:,} bytes); {counts['parts']:,} parts of the archive written anew "
-        "or gone"
+        f"objects of photos ({counts['photo_bytes']:,} bytes); {counts['parts']:,} parts of the archive rewritten or "
+        "deleted"
     ]
     lines += [f"held back: {one['run']}: {one['why']}" for one in receipt["held"]]
     lines += [f"left: {one}" for one in receipt["left"]]
     looked = receipt["proof"]["looked_at"]
     lines.append(
-        f"proof: looked through again, {looked.get('live_runs', 0):,} live and {looked.get('archived_runs', 0):,} "
+        f"proof: searched again, {looked.get('live_runs', 0):,} live and {looked.get('archived_runs', 0):,} "
         f"archived runs in {looked.get('archive_parts', 0):,} parts: "
-        + ("nothing of the person is left" if not any(left.values()) else "NOT everything is gone")
+        + ("nothing of the person is left" if not any(left.values()) else "NOT everything is erased")
     )
-    lines += [f"stays: {one['what']}: {one['why']}" for one in receipt["stays"]]
+    lines += [f"kept: {one['what']}: {one['why']}" for one in receipt["stays"]]
     lines += [f"elsewhere: {one['where']}: {one['what']}" for one in receipt["elsewhere"]]
     return lines
 

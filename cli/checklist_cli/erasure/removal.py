@@ -1,7 +1,7 @@
-"""Takes out of the cluster what a look has found. Each run goes only as it is when it is looked at once more."""
+"""Deletes from the cluster what a search found. Each run is deleted only if it is unchanged since its check."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import Final, TypeVar
+from collections.abc import Sequence
+from typing import Final
 
 from checklist_crds.kube.client import KubeClient, retry_conflicts
 from checklist_crds.kube.errors import KubeConflict, KubeNotFound
@@ -14,7 +14,6 @@ from .sight import FoundObject, FoundRun
 
 _AT_ONCE: Final = 16
 _TRIES: Final = 20
-T = TypeVar("T")
 
 
 class ClusterRemoval:
@@ -26,7 +25,7 @@ class ClusterRemoval:
         self._organization = organization
 
     async def runs(self, runs: Sequence[FoundRun]) -> set[str]:
-        """Deletes the runs; the ids of those that stay, since somebody has put a legal hold on them by now."""
+        """Delete the runs; returns the ids of those kept because of a new legal hold."""
         await self._confirm({run.run_id for run in runs})
         stay = set[str]()
 
@@ -34,11 +33,11 @@ class ClusterRemoval:
             if not await self._run(run):
                 stay.add(run.run_id)
 
-        await _each(runs, one)
+        await for_each(runs, one, parallel=_AT_ONCE)
         return stay
 
     async def objects(self, found: Sequence[FoundObject]) -> None:
-        """Deletes them, in whatever state they are."""
+        """Delete the objects, in any state."""
 
         async def one(found: FoundObject) -> None:
             try:
@@ -46,10 +45,10 @@ class ClusterRemoval:
             except KubeNotFound:
                 return
 
-        await _each(found, one)
+        await for_each(found, one, parallel=_AT_ONCE)
 
     async def _run(self, found: FoundRun) -> bool:
-        """Whether it is gone."""
+        """Delete a run; returns whether it is gone."""
         for _ in range(_TRIES):
             try:
                 body = await self._client.get(RUN, found.run_id, found.namespace)
@@ -64,11 +63,11 @@ class ClusterRemoval:
             except KubeConflict:
                 continue
             return True
-        return False  # it changes without end; the next look finds it again
+        return False  # it keeps changing; the next search finds it again
 
     async def _confirm(self, run_ids: set[str]) -> None:
-        """The month's count keeps runs that were dispatched a moment ago: one that is counted and not there is taken
-        for one that was never made, and given back."""
+        """Confirm the quota of recently dispatched runs: a counted run that is missing would be released as never
+        created."""
 
         async def attempt() -> None:
             body = await self._client.get(ORGANIZATION, self._organization)
@@ -80,11 +79,3 @@ class ClusterRemoval:
             await self._client.patch_status(ORGANIZATION, self._organization, status, resource_version=version)
 
         await retry_conflicts(attempt)
-
-
-async def _each(items: Sequence[T], work: Callable[[T], Awaitable[None]]) -> None:
-    async def one_after_the_other() -> AsyncIterator[T]:
-        for item in items:
-            yield item
-
-    await for_each(one_after_the_other(), work, parallel=_AT_ONCE)

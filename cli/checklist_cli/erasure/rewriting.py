@@ -1,8 +1,8 @@
-"""Parts of the archive written anew without the runs of one person.
+"""Rewrites archive parts without the runs of one person.
 
-Each part: the new one, read back and compared; its manifest, read back; then the old manifest goes, and then the old
-part. Cut off anywhere, each other run is in one part that counts, or in two of the same content for a moment, of which
-readers take one; and whoever does it again finds the same names, and ends it.
+For each part: write the new one, read it back and compare; write its manifest, read it back; delete the old manifest,
+then the old part. If interrupted, each other run is in one valid part, or briefly in two with the same content, of
+which readers take one. A repetition uses the same names and completes it.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from .sight import FoundPart
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to become of a part. `new` is None where nothing of it stays."""
+    """The rewriting of a part. `new` is None if no line remains."""
 
     old: Manifest
     new: EncodedPart | None
@@ -45,7 +45,7 @@ class PartRewriting:
         self._writer = writer
 
     async def plan(self, found: FoundPart, runs: frozenset[str]) -> Plan | None:
-        """Without the lines of `runs`; writes nothing. None: the part is gone since it was found."""
+        """Plan the part without the lines of `runs`, without writing. None: the part was deleted since."""
         content = await self._store.get(found.place.key)
         if content is None:
             return None
@@ -58,10 +58,10 @@ class PartRewriting:
         old = plan.old.place
         mark = await self._store.get(old.mark_key)
         if plan.new is not None:
-            if mark is not None:  # the operator is still deleting what the part holds, and goes on by the mark
+            if mark is not None:  # the operator is still deleting the part's runs, and resumes by the mark
                 moved = {**json.loads(mark), "part": plan.new.place.key}
                 await self._store.put(plan.new.place.mark_key, json.dumps(moved).encode())
-            if not await self._is_there(plan.new):
+            if not await self._is_present(plan.new):
                 await self._write(plan.new)
         await self._store.delete([old.manifest_key])
         await self._store.delete([old.key])
@@ -69,23 +69,23 @@ class PartRewriting:
             await self._store.delete([old.mark_key])
 
     async def remove_remains(self, place: PartPlace) -> None:
-        """A part that no manifest speaks of."""
+        """Delete a part without a manifest and mark."""
         if await self._store.get(place.manifest_key) is None and await self._store.get(place.mark_key) is None:
             await self._store.delete([place.key])
 
     async def _write(self, part: EncodedPart) -> None:
         await self._store.put(part.place.key, part.content)
         if await self._store.get(part.place.key) != part.content:
-            raise Damaged(f"{part.place.key}: was not given back as it was written")
+            raise Damaged(f"{part.place.key}: read back with other content")
         text = part.manifest.encoded()
         await self._store.put(part.place.manifest_key, text)
         if await self._store.get(part.place.manifest_key) != text:
-            raise Damaged(f"{part.place.manifest_key}: was not given back as it was written")
+            raise Damaged(f"{part.place.manifest_key}: read back with other content")
         if await self._store.get(part.place.key) is None:
-            raise Damaged(f"{part.place.key}: was taken away while it was written")
+            raise Damaged(f"{part.place.key}: deleted while it was written")
 
-    async def _is_there(self, part: EncodedPart) -> bool:
-        """Whether an earlier attempt, or the operator, has written these lines already."""
+    async def _is_present(self, part: EncodedPart) -> bool:
+        """Whether an earlier attempt or the operator has written these lines already."""
         try:
             manifest = await self._store.manifest(part.place)
             content = await self._store.get(part.place.key)

@@ -1,4 +1,4 @@
-"""What a look over all places has found of a person, and how much was looked at."""
+"""The result of a search: what was found of a person, and how much was searched."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -12,42 +12,42 @@ from checklist_crds.resources.kinds import Kind
 from .person import Why
 
 Known = Mapping[str, frozenset[str]]
-"""Runs that are known to be theirs: uids of their objects by id. Another object of the same id is another run."""
+"""Uids by id of runs known to belong to the person. A run object with another uid is another run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Organization:
-    """Whose runs are looked at."""
+    """The organization whose runs are searched."""
 
     name: str
     """metadata.name."""
     id: str
-    """The public one, org-<uuid>."""
+    """The public id, org-<uuid>."""
     home: str
     """The namespace of new objects."""
     held: bool
-    """Whether a legal hold is on all of its runs."""
+    """Whether all of its runs are under a legal hold."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundRun:
-    """A run, live or in a part of the archive."""
+    """A run in the cluster or in an archive part."""
 
     run_id: str
     namespace: str
     uid: str
     why: frozenset[Why]
     held: bool
-    """Whether the run itself bears a legal hold."""
+    """Whether the run itself is under a legal hold."""
     host: str | None = None
-    """Where its events went."""
+    """The host that received its events."""
     deliveries: tuple[str, ...] = ()
-    """Names of those in the same line of the archive."""
+    """Names of the deliveries in the same archive line."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundObject:
-    """Another object of the cluster; `run_id` is the run that it belongs to, if to any."""
+    """Another object in the cluster; `run_id`: the run it belongs to, or empty."""
 
     kind: Kind
     namespace: str
@@ -58,7 +58,7 @@ class FoundObject:
 
 @dataclass(frozen=True, slots=True)
 class FoundPart:
-    """A part of the archive with lines of the person, by the ids of their runs."""
+    """An archive part with lines of the person, by run id."""
 
     manifest: Manifest
     runs: dict[str, FoundRun]
@@ -80,7 +80,7 @@ LOOKED_AT: Final = (
 
 @dataclass(slots=True)
 class Sight:
-    """Of one look."""
+    """The result of one search."""
 
     organization: Organization
     live: dict[str, FoundRun] = field(default_factory=dict)
@@ -88,26 +88,26 @@ class Sight:
     objects: list[FoundObject] = field(default_factory=list)
     """Deliveries and replays of these runs."""
     account: list[FoundObject] = field(default_factory=list)
-    """Member, account and sessions of the person, where they are to go as well."""
+    """The person's member, account and sessions, if they are to be erased."""
     photos: dict[str, dict[str, int]] = field(default_factory=dict)
-    """Bytes by the keys of objects in the photo store, by run."""
+    """Sizes in bytes by key of photo store objects, by run."""
     unvouched: dict[PartPlace, dict[str, FoundRun]] = field(default_factory=dict)
-    """Remains of parts that no manifest speaks of and nobody is at work on, with the runs in them."""
+    """Abandoned parts without a manifest, with the person's runs in them."""
     in_work: dict[PartPlace, dict[str, FoundRun]] = field(default_factory=dict)
-    """Parts that the operator has begun and not finished: it takes these runs out of them itself."""
+    """Unfinished parts of the operator, which removes these runs itself."""
     garbage: list[PartPlace] = field(default_factory=list)
-    """Remains of an earlier attempt, with lines of others that are in parts that count."""
+    """Remains of an earlier attempt; their lines are also in valid parts."""
     unreadable: list[str] = field(default_factory=list)
-    """What could not be looked into."""
+    """Places that could not be read."""
     targets: set[str] = field(default_factory=set)
-    """Ids of all runs that are theirs, wherever something of them is or was."""
+    """Ids of all runs of the person, wherever they are or were."""
     strangers: set[str] = field(default_factory=set)
-    """Ids of runs that were erased, and that other runs have now: a dispatch that is sent again makes the same id."""
+    """Ids of erased runs that other runs have now: a repeated dispatch creates the same id."""
     looked_at: Counter[str] = field(default_factory=Counter)
 
     @property
     def held(self) -> dict[str, str]:
-        """Runs that have to stay, with the reason: those that are there at all."""
+        """Existing runs that must be kept, with the reason."""
         found = [*self.live.values(), *(run for part in self.parts for run in part.runs.values())]
         if self.organization.held:
             there = {run.run_id for run in found} | {one.run_id for one in self.objects} | set(self.photos)
@@ -116,7 +116,7 @@ class Sight:
 
     @property
     def left(self) -> dict[str, int]:
-        """What of the person is there and could go, by place. All zero is the proof."""
+        """Counts of what is left to erase, by place. All zero is the proof."""
         held = self.held.keys()
         return {
             "live_runs": len(self.live.keys() - held),
@@ -132,14 +132,14 @@ class Sight:
         }
 
     def places_of(self, run_id: str) -> list[FoundRun]:
-        """Where the run itself was found: in the cluster first, then in parts of the archive, whole or not."""
+        """Where the run itself was found: the cluster first, then archive parts, also unfinished ones."""
         parts = [part.runs for part in self.parts if part.place.has_runs]
         parts += [runs for unfinished in (self.unvouched, self.in_work) for runs in unfinished.values()]
         return [runs[run_id] for runs in (self.live, *parts) if run_id in runs]
 
     @property
     def can_go(self) -> bool:
-        """Whether there is something that an erasure can take away now."""
+        """Whether there is something to erase now."""
         left = self.left
         return sum(left.values()) > len(self.in_work)
 
@@ -149,7 +149,7 @@ class Sight:
 
 
 def host_of(url: object) -> str | None:
-    """Of a webhook's URL: its host alone."""
+    """The host of a webhook's URL."""
     try:
         return urlsplit(str(url)).hostname if url else None
     except ValueError:

@@ -1,1 +1,1 @@
-"""Work on what an installation has stored: the check of the archive, sealing with the current key."""
+"""Maintenance of stored data: the check of the archive, sealing with the current key."""

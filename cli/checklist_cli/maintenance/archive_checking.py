@@ -1,4 +1,4 @@
-"""The whole archive looked at: each part against its manifest, and what is there that no manifest speaks of."""
+"""Verifies the whole archive: each part against its manifest, and objects without a manifest."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,12 +11,12 @@ from checklist_crds.archive.layout import MANIFEST, PART
 from checklist_crds.times import Clock
 
 _YOUNG: Final = timedelta(hours=1)
-"""Somebody may just be writing it."""
+"""A younger part may still be being written."""
 
 
 @dataclass(slots=True)
 class Findings:
-    """What was seen, and what is wrong."""
+    """Counts and problems."""
 
     organizations: set[str] = field(default_factory=set)
     parts: int = 0
@@ -25,11 +25,11 @@ class Findings:
     size: int = 0
     """Bytes of parts, compressed."""
     twice: int = 0
-    """Runs that are in more than one part: readers take the last state. No damage."""
+    """Runs in more than one part, of which readers take the last state. Not a problem."""
     unfinished: int = 0
-    """Parts that the operator is at work on, or will go on with."""
+    """Parts that the operator is writing or will complete."""
     problems: list[str] = field(default_factory=list)
-    """Each names the object in the store."""
+    """Each with the key of the object in the store."""
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -48,14 +48,14 @@ class ArchiveCheck:
     """`run` raises StoreUnavailable."""
 
     def __init__(self, store: ArchiveStore, *, clock: Clock, report: Callable[[Findings], None]) -> None:
-        """`report` is told after each part."""
+        """`report` is called after each part."""
         self._store = store
         self._reader = ArchiveReader(store)
         self._clock = clock
         self._report = report
 
     async def run(self, organization: str | None = None) -> Findings:
-        """Of one organization, by its public id, or of all."""
+        """Verify one organization, by public id, or all."""
         found = Findings()
         marked = {place async for place, _ in self._store.unfinished()}
         for one in [organization] if organization else await self._store.organizations():
@@ -69,7 +69,7 @@ class ArchiveCheck:
         async for one in self._store.objects(folder):
             place = PartPlace.of_key(one.key)
             if place is None:
-                found.problems.append(f"{one.key}: is nothing that belongs here")
+                found.problems.append(f"{one.key}: not an object of the archive")
                 continue
             (manifests if one.key.endswith(MANIFEST) else parts).add(place)
             if self._clock() - one.modified_at < _YOUNG:
@@ -83,7 +83,7 @@ class ArchiveCheck:
             if place in marked or (place in young and place not in manifests):
                 found.unfinished += 1
             elif place not in manifests:
-                found.problems.append(f"{place.folder.key}/{place.name}{PART}: has no manifest, so nobody reads it")
+                found.problems.append(f"{place.folder.key}/{place.name}{PART}: has no manifest, so it is not read")
 
     async def _part(self, place: PartPlace, seen: dict[str, int], found: Findings) -> None:
         try:

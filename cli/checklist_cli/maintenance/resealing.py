@@ -1,35 +1,33 @@
-"""Seals secrets of runs and passwords of accounts anew, under the current key, while the service goes on.
+"""Seals secrets of runs and passwords of accounts with the current key, while the service is running.
 
-What is done is in the objects themselves (a sealed secret names its key), so nothing is lost when this is stopped: it
-goes on where it was when it is started again. An object is written on condition that nobody wrote in between, like
-every other change of it; one that did change is read again.
+A sealed text names its key, so the objects themselves record the progress, and an interrupted resealing can be run
+again. Writes are conditional on the resource version; a changed object is read again.
 """
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import Final
 
 from checklist_crds.kube.client import JsonObject, KubeClient, retry_conflicts
-from checklist_crds.kube.errors import KubeGone, KubeNotFound, KubeUnavailable
+from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.resources.kinds import LOCAL_ACCOUNT, RUN, Kind
 from checklist_crds.secrets.account_links import password_owner
 from checklist_crds.secrets.sealing import KeyRing, SealBroken, run_owner, sealing_key_of
 
+from ..backup.placing import patiently
+
 NOT_SEALED: Final = "(not sealed)"
-"""Stands for the key of a text that has not the form of a sealed one."""
+"""The key of a text that is not in the sealed form."""
 
 _PASSES: Final = 5
 _SHOWN: Final = 20
-_CLUSTER_MAY_PAUSE_S: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
-
-T = TypeVar("T")
 
 
 @dataclass(slots=True)
 class Resealed:
-    """Counts so far: `seen` runs with a sealed secret in pass number `number`, the others in all passes."""
+    """Progress: `seen` sealed secrets in pass `number`; the other counts are of all passes."""
 
     number: int = 1
     seen: int = 0
@@ -39,19 +37,19 @@ class Resealed:
 
 @dataclass(slots=True)
 class Result:
-    """How it ended. `left` counts, by key, secrets that are not under the current key."""
+    """The outcome. `left` counts, by key, secrets that are not sealed with the current key."""
 
     seen: int = 0
     resealed: int = 0
     left: Counter[str] = field(default_factory=Counter)
     unreadable: dict[str, str] = field(default_factory=dict)
-    """Why, by run; the first 20 of them."""
+    """Reasons by run, for the first 20."""
     is_still_used: bool = False
-    """New runs came under an old key all the time: some process still seals with it."""
+    """New runs kept arriving under an old key: a process still seals with it."""
 
 
 class Resealing:
-    """`parallel` runs are written at a time, at most `per_second` in a second (0: as fast as it goes)."""
+    """Writes `parallel` runs at a time, at most `per_second` per second (0: no limit)."""
 
     def __init__(
         self,
@@ -72,7 +70,7 @@ class Resealing:
         self._report = report
 
     async def count(self) -> Counter[str]:
-        """Runs by the key that their secret is sealed under. Writes nothing. Raises KubeError."""
+        """Count secrets by the key they are sealed with, without changes. Raises KubeError."""
 
         async def once() -> Counter[str]:
             keys: Counter[str] = Counter()
@@ -80,10 +78,10 @@ class Resealing:
                 keys.update(_key_of(run.sealed) for run in page)
             return keys
 
-        return await _patiently(once)
+        return await patiently(once)
 
     async def run(self) -> Result:
-        """Until a whole pass over all runs finds nothing to do. Raises KubeError, after which it may be run again."""
+        """Reseal until a whole pass finds nothing to do. Raises KubeError; can be run again."""
         progress, result = Resealed(), Result()
         for number in range(1, _PASSES + 1):
             progress.number = number
@@ -94,7 +92,7 @@ class Resealing:
                 result.unreadable.clear()
                 return await self._one_pass(progress, result)
 
-            result.left = await _patiently(once)
+            result.left = await patiently(once)
             result.seen, result.resealed = progress.seen, progress.resealed
             if progress.resealed == before:
                 return result
@@ -102,7 +100,7 @@ class Resealing:
         return result
 
     async def _one_pass(self, progress: Resealed, result: Result) -> Counter[str]:
-        """What could not be sealed anew, by key."""
+        """Reseal once; counts unreadable secrets by key."""
         left: Counter[str] = Counter()
 
         async def one(run: "_Sealed") -> None:
@@ -119,7 +117,7 @@ class Resealing:
         async for page in self._pages():
             progress.seen += len(page)
             stale = [run for run in page if sealing_key_of(run.sealed) != self._ring.current]
-            # Each comes to its own end: a write whose answer is thrown away may still happen.
+            # Wait for all: a request may be executed even if its response is discarded.
             for fault in await asyncio.gather(*map(one, stale), return_exceptions=True):
                 if fault is not None:
                     raise fault
@@ -127,7 +125,7 @@ class Resealing:
         return left
 
     async def _reseal(self, run: "_Sealed") -> bool:
-        """Whether something had to be written. Raises SealBroken, KubeError."""
+        """Whether something was written. Raises SealBroken, KubeError."""
         just_listed = [run]
 
         async def attempt() -> bool:
@@ -146,7 +144,7 @@ class Resealing:
             return True
 
         async with self._permits:
-            return bool(await _patiently(lambda: retry_conflicts(attempt)))
+            return bool(await patiently(lambda: retry_conflicts(attempt)))
 
     async def _get(self, run: "_Sealed") -> JsonObject:
         return await self._client.get(run.kind, run.name, run.namespace)
@@ -167,7 +165,7 @@ class Resealing:
 
 @dataclass(frozen=True, slots=True)
 class _Sealed:
-    """The part that matters here of a run with a sealed secret, or of an account with a sealed password."""
+    """The relevant fields of a run with a sealed secret, or of an account with a sealed password."""
 
     kind: Kind
     namespace: str
@@ -177,7 +175,7 @@ class _Sealed:
 
     @classmethod
     def of(cls, kind: Kind, body: JsonObject) -> "_Sealed | None":
-        """None where nothing is sealed. Reads the bare object: one that no model takes has a secret, too."""
+        """None without a sealed text. Reads the raw object: even an invalid one can have a secret."""
         spec, metadata = body.get("spec") or {}, body["metadata"]
         sealed = (spec.get("webhook") or {}).get("sealedSecret") if kind is RUN else spec.get("sealedPassword")
         return sealed and cls(kind, metadata["namespace"], metadata["name"], metadata["resourceVersion"], sealed)
@@ -192,13 +190,3 @@ class _Sealed:
 
 def _key_of(sealed: str) -> str:
     return sealing_key_of(sealed) or NOT_SEALED
-
-
-async def _patiently(attempt: Callable[[], Awaitable[T]]) -> T:
-    """`attempt` again while the cluster takes a pause. Raises KubeUnavailable when that lasts."""
-    for pause_s in _CLUSTER_MAY_PAUSE_S:
-        try:
-            return await attempt()
-        except (KubeUnavailable, KubeGone):  # gone: the list that was being read is too old to be read on
-            await asyncio.sleep(pause_s)
-    return await attempt()

@@ -1,1 +1,1 @@
-"""For receivers of webhooks: captured requests, their verification, the listener."""
+"""Tools for receivers of webhooks: captured requests, their verification, the listener."""

@@ -1,7 +1,7 @@
-"""Captured requests as files: raw HTTP, header lines with a body beside them, or the JSON of `listen --save`.
+"""File formats of captured requests: raw HTTP, header lines and a body, or the JSON of `listen --save`.
 
-Text of a head is taken as ISO 8859-1, byte for byte, as HTTP does. Line ends there may be LF, since editors and mail
-make them so; a body is never touched.
+The head is decoded as ISO 8859-1, as in HTTP. Its line ends may be LF, since editors and mail change them; a body is
+never changed.
 """
 
 import base64
@@ -23,16 +23,16 @@ _FORMAT_VERSION: Final = 1
 _REQUEST_LINE: Final = re.compile(r"([A-Z]+) (\S+) HTTP/\d(?:\.\d)?")
 _FIELD_LINE: Final = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*")
 _END_OF_HEAD: Final = re.compile(rb"\r?\n\r?\n")
-# `curl -v` marks what was sent with "> ", and what it has to say itself with "* ".
+# `curl -v` marks what it sent with "> ", and its own messages with "* ".
 _CURL_MARK: Final = re.compile(r"^> ?")
 
 
 class CaptureUnreadable(ValueError):
-    """Not a request that could be read; the message says what is missing."""
+    """The request cannot be read; the message says why."""
 
 
 def read(raw: bytes) -> tuple[CapturedRequest, str | None]:
-    """A request from JSON or from raw HTTP, whichever it is, and the URL that was configured, where the file says so.
+    """Read a request from JSON or raw HTTP, and the configured URL if the file contains it.
 
     Raises CaptureUnreadable.
     """
@@ -42,25 +42,25 @@ def read(raw: bytes) -> tuple[CapturedRequest, str | None]:
 
 
 def from_raw_http(raw: bytes) -> CapturedRequest:
-    """From the bytes of a whole request: request line, fields, empty line, body. Raises CaptureUnreadable."""
+    """Parse a whole request: request line, fields, empty line, body. Raises CaptureUnreadable."""
     end = _END_OF_HEAD.search(raw)
     if end is None:
         raise CaptureUnreadable("no empty line ends the header fields, so there is no body to verify")
     request = from_head(raw[: end.start()].decode("latin-1"), raw[end.end() :])
     if request.field("transfer-encoding") is not None:
         raise CaptureUnreadable(
-            "the body is in transfer coding, which a proxy has put there: capture behind the part that decodes it, or "
-            "give the decoded body with --body and the fields with --headers"
+            "the body has a transfer coding, which a proxy added: capture it after decoding, or give the decoded body "
+            "with --body and the fields with --headers"
         )
     length = request.declared_length
     if length is not None and len(request.body) > length and not request.body[length:].strip(b"\r\n"):
-        # An editor or `echo` adds a line end to a file; what was sent ends where Content-Length says.
+        # An editor or `echo` adds a line end to a file; the body ends where Content-Length says.
         return CapturedRequest(request.method, request.target, request.fields, request.body[:length])
     return request
 
 
 def from_head(head: str, body: bytes, *, method: str = "POST", target: str = "") -> CapturedRequest:
-    """From header lines, perhaps after a request line, perhaps marked by `curl -v`. Raises CaptureUnreadable."""
+    """Parse header lines, optionally after a request line or marked by `curl -v`. Raises CaptureUnreadable."""
     lines = [_CURL_MARK.sub("", line) for line in head.replace("\r\n", "\n").split("\n")]
     lines = [line for line in lines if line.strip() and not line.startswith("* ")]
     start = _REQUEST_LINE.fullmatch(lines[0].strip()) if lines else None
@@ -79,7 +79,7 @@ def from_head(head: str, body: bytes, *, method: str = "POST", target: str = "")
 
 
 def to_json(request: CapturedRequest, *, url: str) -> str:
-    """The request with the URL that was configured; `envelope` is for people, `body_base64` is what counts."""
+    """The request with the configured URL; `envelope` is for reading, `body_base64` is authoritative."""
     document = {
         _FORMAT: _FORMAT_VERSION,
         "received_at": format_timestamp(request.received_at) if request.received_at else None,
@@ -94,7 +94,7 @@ def to_json(request: CapturedRequest, *, url: str) -> str:
 
 
 def from_json(raw: bytes) -> tuple[CapturedRequest, str | None]:
-    """What `to_json` wrote. Raises CaptureUnreadable."""
+    """Parse the result of `to_json`. Raises CaptureUnreadable."""
     try:
         document = json.loads(raw)
         if document.get(_FORMAT) != _FORMAT_VERSION:
@@ -140,9 +140,9 @@ _UNFIT: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 class CaptureFolder:
-    """Where `listen --save` keeps what it got, in order of arrival: `0001-run.completed-attempt-1.json`.
+    """Saves requests of `listen --save` in order of arrival: `0001-run.completed-attempt-1.json`.
 
-    Never over a file that is there, and readable by its owner only.
+    Existing files are kept, and only the owner can read new ones.
     """
 
     def __init__(self, folder: Path, *, url: str) -> None:
@@ -155,7 +155,7 @@ class CaptureFolder:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     def save(self, received: Received) -> Path:
-        """The file that was written. Raises OSError."""
+        """Returns the file that was written. Raises OSError."""
         text = to_json(received.request, url=self._url)
         while True:
             self._number += 1

@@ -1,4 +1,4 @@
-"""A request as it came in: what `listen` gets from its socket and `verify` from a file."""
+"""A request as received by `listen` or read from a file by `verify`."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,8 +8,8 @@ from datetime import datetime
 class CapturedRequest:
     """Method, target of the request line (`/hook?a=b`), header fields in order of arrival, and the body's bytes.
 
-    `received_at` is when it came, where that is known. `declared_length` and the length of `body` differ in a capture
-    that was cut off or edited.
+    `received_at`: None if unknown. `declared_length` differs from the length of `body` if the capture was truncated or
+    edited.
     """
 
     method: str
@@ -19,12 +19,12 @@ class CapturedRequest:
     received_at: datetime | None = None
 
     def field(self, name: str) -> str | None:
-        """The value of a field, None without it. Lines of the same name are one list (RFC 9110 section 5.3)."""
+        """The value of a field, or None. Fields of the same name are joined as a list (RFC 9110 section 5.3)."""
         values = [value.strip(" \t") for key, value in self.fields if key.lower() == name.lower()]
         return ", ".join(values) if values else None
 
     @property
     def declared_length(self) -> int | None:
-        """What Content-Length says, if it says a number."""
+        """The value of Content-Length, if it is a number."""
         text = self.field("content-length") or ""
         return int(text) if text.isascii() and text.isdigit() else None

@@ -1,8 +1,7 @@
-"""Why a check failed: the usual mistakes of receivers, each tried out.
+"""Finds out why a check failed, by trying the usual mistakes of receivers.
 
-A signature that does not hold says nothing about its cause. But a signature that holds with one thing changed (the URL
-of the request instead of the configured one, the secret without its line end) says everything. Nothing here decides
-whether a request is genuine.
+An invalid signature does not reveal its cause, but one that is valid with one thing changed (the URL of the request
+instead of the configured one, the secret without its line end) does. Nothing here decides whether a request is genuine.
 """
 
 import base64
@@ -17,17 +16,15 @@ from checklist_crds.resources.webhook_url import InvalidTarget, canonical_url
 from .captured_request import CapturedRequest
 from .signature_profile import CONTENT_TYPE, SignatureInput, content_digest, signature
 
-LOST_FIELD: Final = (
-    "our deliveries always have it: either the request is not from us, or a proxy or framework dropped the field"
-)
-FOREIGN: Final = "the request was not made by Checklist Dispatch, or was altered on its way"
+LOST_FIELD: Final = "all deliveries have it: the request is not a delivery, or a proxy or framework dropped the field"
+FOREIGN: Final = "the request was not made by Checklist Dispatch, or was changed on its way"
 _NO_TRACE: Final = (
     "compare the secret with the one given at dispatch (of this run), and the URL with webhook.url as given there"
 )
 
 
 def why_digest(body: bytes, digest: str) -> str:
-    """How the body was changed, as far as it can be found out."""
+    """How the body was changed, if it can be found out."""
     for changed, how in _changed_bodies(body):
         if content_digest(changed) == digest:
             return how
@@ -46,15 +43,15 @@ def _changed_bodies(body: bytes) -> Iterator[tuple[bytes, str]]:
         document: Any = json.loads(body)
     except (ValueError, RecursionError):
         return
-    written_anew = "the body was parsed and written again: verify the bytes that arrived, not JSON made from them"
+    reencoded = "the body was parsed and written again: verify the bytes that arrived, not JSON made from them"
     for ascii_only in (False, True):
         for separators in ((",", ":"), (", ", ": ")):
             text = json.dumps(document, ensure_ascii=ascii_only, separators=separators)
-            yield text.encode("utf-8", "surrogatepass"), written_anew
+            yield text.encode("utf-8", "surrogatepass"), reencoded
 
 
 def why_signature(request: CapturedRequest, signed: SignatureInput, value: str, *, url: str, secret: bytes) -> str:
-    """What has to be changed so that the signature holds, as far as it can be found out."""
+    """What to change so that the signature is valid, if it can be found out."""
     digest = request.field("content-digest") or ""
     urls = [(url, ""), *_other_urls(request, url)]
     for other_secret, about_secret in ((secret, ""), *_other_secrets(secret)):
@@ -64,16 +61,16 @@ def why_signature(request: CapturedRequest, signed: SignatureInput, value: str, 
                     made = signature(method, other_url, other_type, digest, signed.params, secret=other_secret)
                     if hmac.compare_digest(value.encode("latin-1", "replace"), made.encode()):
                         causes = (about_secret, about_url, about_type, about_method)
-                        return "it holds when one changes this: " + "; ".join(filter(None, causes))
+                        return "it is valid with this change: " + "; ".join(filter(None, causes))
     return _NO_TRACE
 
 
 def _other_secrets(secret: bytes) -> Iterator[tuple[bytes, str]]:
     stripped = secret.strip()
     if stripped != secret:
-        yield stripped, "the secret has spaces or a line end around it that do not belong to it"
+        yield stripped, "remove the spaces or line end around the secret"
     if len(stripped) > 2 and stripped[:1] == stripped[-1:] and stripped[:1] in (b'"', b"'"):
-        yield stripped[1:-1], "the secret has quotes around it that do not belong to it"
+        yield stripped[1:-1], "remove the quotes around the secret"
     for end in (b"\n", b"\r\n", b" "):
         yield secret + end, "the secret given at dispatch ends in white space, and this one does not"
     encoded = "the key is the secret's own characters in UTF-8, not what they decode to"
@@ -88,7 +85,7 @@ def _other_secrets(secret: bytes) -> Iterator[tuple[bytes, str]]:
 
 
 def _other_urls(request: CapturedRequest, url: str) -> Iterator[tuple[str, str]]:
-    """Addresses that the signature may have been made for, each once."""
+    """URLs that may have been signed, without duplicates."""
     tried = {url}
     for candidate in _url_candidates(request, url):
         try:

@@ -1,8 +1,8 @@
-"""The endpoint of `listen`: takes a request as it is on the wire, has it judged, answers as it was told.
+"""The endpoint of `listen`: receives requests as sent, verifies them, and answers by the script.
 
-It answers like a good receiver: 401 to what is not genuine, 2xx to duplicates, and only genuine new deliveries follow
-the script. An event counts as taken when a 2xx is decided on, even if that comes too late for the sender: this is the
-case for which receivers must know event_id.
+It behaves like a correct receiver: 401 if a request is not genuine, 2xx for duplicates; only genuine new deliveries
+follow the script. An event counts as taken once a 2xx is decided, even if that is too late for the sender: therefore
+receivers must deduplicate by event_id.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ _DUPLICATE: Final = Answer(204)
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """One request and what became of it. `novelty` and `envelope` are None when it is not genuine."""
+    """A request and its result. `novelty` and `envelope` are None if it is not genuine."""
 
     request: CapturedRequest
     report: Report
@@ -37,25 +37,25 @@ class Received:
     answer: Answer
 
 
-Tell = Callable[[Received], None]
+Reporter = Callable[[Received], None]
 
 
 class Listener:
-    """Judges and answers requests; `tell` hears of each one before it is answered."""
+    """Verifies and answers requests; calls `report` with each before it is answered."""
 
-    def __init__(self, expected: Expectation, script: AnswerScript, *, tell: Tell, clock: Clock) -> None:
+    def __init__(self, expected: Expectation, script: AnswerScript, *, report: Reporter, clock: Clock) -> None:
         self._expected = expected
         self._script = script
-        self._tell = tell
+        self._report = report
         self._clock = clock
         self._seen = SeenDeliveries()
         self._under_way = 0
         self.answered = asyncio.Event()
-        """Set while no request waits for its answer."""
+        """Set while no request is being answered."""
         self.answered.set()
 
     def receive(self, request: CapturedRequest) -> Received:
-        """Judge `request` and decide on the answer."""
+        """Verify `request` and decide on the answer."""
         report = verify(request, self._expected, now=request.received_at or self._clock())
         envelope = envelope_of(request.body)
         if not report.is_genuine or report.input is None or envelope is None:
@@ -73,7 +73,7 @@ class Listener:
         return Received(request, report, novelty, envelope, answer)
 
     async def handle(self, http: web.BaseRequest) -> web.StreamResponse:
-        """As aiohttp wants it."""
+        """The handler for aiohttp."""
         self._under_way += 1
         self.answered.clear()
         try:
@@ -91,17 +91,17 @@ class Listener:
             return web.Response(status=413, headers={"Connection": "close"})
         fields = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in http.raw_headers)
         received = self.receive(CapturedRequest(http.method, http.raw_path, fields, body, self._clock()))
-        self._tell(received)
+        self._report(received)
         await asyncio.sleep(received.answer.delay_s)
         if received.answer.status is None:
             if http.transport is not None:
                 http.transport.abort()
-            return web.Response()  # nobody hears it
+            return web.Response()  # not sent: the connection is closed
         return web.Response(status=received.answer.status)
 
 
 async def _body(http: web.BaseRequest) -> bytes | None:
-    """The bytes of the body, None when there are too many."""
+    """The bytes of the body, None if there are too many."""
     parts, length = [], 0
     async for part in http.content.iter_any():
         length += len(part)
@@ -112,7 +112,7 @@ async def _body(http: web.BaseRequest) -> bytes | None:
 
 
 class Endpoint:
-    """A Listener on a socket that is bound already, because signatures cover the URL with its port."""
+    """A Listener on a bound socket, since signatures cover the URL with its port."""
 
     def __init__(self, listener: Listener, bound: socket.socket, tls: ssl.SSLContext | None = None) -> None:
         self._listener = listener
@@ -121,7 +121,7 @@ class Endpoint:
         self._runner: web.ServerRunner | None = None
 
     async def start(self) -> None:
-        # The bytes that were signed are those on the wire, whatever Content-Encoding says.
+        # The signature covers the bytes as sent, so Content-Encoding is not decoded.
         server = web.Server(self._listener.handle, access_log=None, auto_decompress=False)
         self._runner = web.ServerRunner(server, shutdown_timeout=1.0)
         await self._runner.setup()
@@ -133,7 +133,7 @@ class Endpoint:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A socket on `host`, for port 0 on a free one. Raises OSError."""
+    """A socket on `host`; port 0 selects a free one. Raises OSError."""
     family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     bound = socket.socket(family, kind, protocol)
     try:

@@ -1,4 +1,4 @@
-"""What `listen` prints of a request: a line, a line with the event below it, or a JSON object."""
+"""The output of `listen` for a request: a line, a line and the event, or a JSON object."""
 
 import json
 from enum import StrEnum
@@ -41,14 +41,14 @@ def _line(received: Received, paint: Paint) -> str:
         return f"{start} {paint('red', 'refused')}"
     about = plain(f"{event['event']} {event['event_id']} attempt {event['delivery_attempt']} of {event['run_id']}")
     if received.novelty is Novelty.REPLAYED:
-        return f"{start} {paint('red', 'refused')}: this very transmission came before: {about}"
+        return f"{start} {paint('red', 'refused')}: an exact copy of an earlier transmission: {about}"
     if received.novelty is Novelty.DUPLICATE:
         return f"{start} {paint('yellow', 'duplicate')}: {about}"
     return f"{start} {paint('green', 'verified')}: {about}"
 
 
 def answer_word(answer: Answer) -> str:
-    """`204`, `drop`, `500 after 3 s`"""
+    """`204`, `drop`, `500 after 3 s`."""
     word = "drop" if answer.status is None else str(answer.status)
     return f"{word} after {answer.delay_s:g} s" if answer.delay_s else word
 
@@ -70,7 +70,7 @@ _COLOURS = {Verdict.PASSED: "green", Verdict.FAILED: "red", Verdict.UNJUDGED: "d
 
 
 def report_lines(report: Report, paint: Paint) -> list[str]:
-    """One line a check, and below what failed how to mend it; the verdict at the end."""
+    """A line per check, with the remedy below a failed one; the result at the end."""
     lines = []
     for check in report.checks:
         verdict = paint(_COLOURS[check.verdict], f"{check.verdict.value:<4}")
@@ -83,7 +83,7 @@ def report_lines(report: Report, paint: Paint) -> list[str]:
 
 
 def report_json(report: Report) -> str:
-    """The same as a document: {genuine, checks: [{name, verdict: ok|failed|unjudged, says, remedy}]}."""
+    """The report as JSON: {genuine, checks: [{name, verdict: ok|failed|unjudged, says, remedy}]}."""
     words = {Verdict.PASSED: "ok", Verdict.FAILED: "failed", Verdict.UNJUDGED: "unjudged"}
     checks: list[dict[str, Any]] = [
         {"name": check.name, "verdict": words[check.verdict], "says": check.says, "remedy": check.remedy}

@@ -1,4 +1,4 @@
-"""Where a webhook secret comes from: a file, the environment, or the command line."""
+"""Reads a webhook secret from a file, the environment, or the command line."""
 
 import os
 import sys
@@ -15,7 +15,7 @@ LONGEST: Final = 256
 
 
 def add_secret_options(parser: ArgumentParser) -> None:
-    """--secret-file, --secret-env, --secret: at most one of them."""
+    """Add --secret-file, --secret-env and --secret, which exclude each other."""
     group = parser.add_argument_group("the secret", "as given in webhook.secret at dispatch; one of")
     sources = group.add_mutually_exclusive_group()
     sources.add_argument("--secret-file", type=Path, metavar="FILE", help="read it from a file; - is standard input")
@@ -24,14 +24,14 @@ def add_secret_options(parser: ArgumentParser) -> None:
 
 
 def read_secret(options: Namespace) -> bytes:
-    """The secret in UTF-8. One line end at the end of a file is not part of it. Raises CommandFailed."""
+    """The secret in UTF-8, without one trailing line end of a file. Raises CommandFailed."""
     text, source = _read(options)
     if not SHORTEST <= len(text) <= LONGEST:
         raise CommandFailed(f"the secret of {source} has {len(text)} characters; secrets have {SHORTEST} to {LONGEST}")
     try:
         return text.encode()
     except UnicodeEncodeError:
-        raise CommandFailed(f"the secret of {source} is not text in UTF-8") from None
+        raise CommandFailed(f"the secret of {source} is not UTF-8") from None
 
 
 def _read(options: Namespace) -> tuple[str, str]:
@@ -53,5 +53,5 @@ def _from_file(path: Path) -> tuple[str, str]:
     except OSError as error:
         raise CommandFailed(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise CommandFailed(f"{path} is not text in UTF-8") from None
+        raise CommandFailed(f"{path} is not UTF-8") from None
     return text.removesuffix("\n").removesuffix("\r"), str(path)

@@ -1,4 +1,4 @@
-"""What a receiver has to remember: events that it took, and transmissions that it saw."""
+"""Detects duplicate events and replayed transmissions."""
 
 from collections import OrderedDict
 from enum import StrEnum
@@ -9,8 +9,8 @@ _NONCES: Final = 100_000
 
 
 class Novelty(StrEnum):
-    """NEW: to be worked on. DUPLICATE: an event that was taken before, sent once more by the service. REPLAYED: this
-    very transmission came before, which the service never does: somebody repeats what they recorded."""
+    """NEW: process it. DUPLICATE: the service sent an accepted event again. REPLAYED: an exact copy of a transmission,
+    which the service never sends: a recording was repeated."""
 
     NEW = "new"
     DUPLICATE = "duplicate"
@@ -18,7 +18,7 @@ class Novelty(StrEnum):
 
 
 class SeenDeliveries:
-    """Bounded: the oldest are forgotten. Nonces are needed only while their signature holds."""
+    """Bounded: the oldest entries are dropped. Nonces are needed only while their signature is valid."""
 
     def __init__(self, *, events: int = _EVENTS, nonces: int = _NONCES) -> None:
         self._taken: OrderedDict[str, None] = OrderedDict()
@@ -26,7 +26,7 @@ class SeenDeliveries:
         self._most_events, self._most_nonces = events, nonces
 
     def meet(self, key_id: str, nonce: str, event_id: str) -> Novelty:
-        """A genuine transmission came."""
+        """Record a genuine transmission."""
         mark = (key_id, nonce)
         if mark in self._nonces:
             return Novelty.REPLAYED
@@ -36,7 +36,7 @@ class SeenDeliveries:
         return Novelty.DUPLICATE if event_id in self._taken else Novelty.NEW
 
     def take(self, event_id: str) -> None:
-        """The event is stored: a later transmission of it is a duplicate."""
+        """Record an accepted event: later transmissions of it are duplicates."""
         self._taken[event_id] = None
         if len(self._taken) > self._most_events:
             self._taken.popitem(last=False)

@@ -1,7 +1,6 @@
-"""The one form of our signatures (docs/receivers.md): what may be in Signature-Input, and what is signed.
+"""The signature format (docs/receivers.md): the accepted Signature-Input, and the signed text.
 
-Deliberately not the sender's code, nor the library that it uses: what verifies must not share the mistakes of what
-signs.
+Independent of the sender's code and library, so that verification does not share their mistakes.
 """
 
 import hmac
@@ -15,7 +14,7 @@ LABEL: Final = "sig1"
 COMPONENTS: Final = ("@method", "@target-uri", "@authority", "content-type", "content-digest")
 PARAMETERS: Final = ("created", "expires", "nonce", "alg", "keyid", "tag")
 FORMER_PARAMETERS: Final = ("created", "keyid", "alg", "expires", "nonce", "tag")
-"""The order that earlier versions of the service sign in: accepted, so that an upgrade needs no common moment."""
+"""The order of earlier versions, accepted so that receivers and service can be upgraded separately."""
 OPTIONAL_PARAMETERS: Final = frozenset({"expires"})
 ALGORITHM: Final = "hmac-sha256"
 TAG: Final = "checklist-dispatch/v1"
@@ -39,7 +38,7 @@ _LOOSE_PARAMETER: Final = re.compile(r';\s*([a-z*][a-z0-9_.*-]*)(?:=("(?:[^"\\]|
 
 
 class NotInProfile(ValueError):
-    """A Signature-Input that is not ours; the message says in which way."""
+    """A Signature-Input of another form; the message names the difference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +79,10 @@ def signature(method: str, url: str, content_type: str, digest: str, params: str
 
 
 def _deviation(value: str) -> str:
-    """In which way a Signature-Input is not ours."""
+    """How a Signature-Input differs from the profile."""
     loose = _LOOSE_INPUT.fullmatch(value)
     if loose is None:
-        return "it is no list of components with parameters"
+        return "it is not a list of components with parameters"
     if loose["label"] != LABEL:
         return f"its label is not {LABEL}"
     named = re.findall(r'"([^"]*)"', loose["components"])

@@ -1,7 +1,7 @@
-"""Is this request a genuine delivery? Every check by itself, so that the answer can say which one failed and why.
+"""Verifies that a request is a genuine delivery. Checks are separate, so that the result can name the failed one.
 
-`listen` and `verify` ask here. The checks are those of docs/receivers.md; each passes or fails alone, except where it
-needs what another one reads (a signature cannot be judged without a Signature-Input).
+Used by `listen` and `verify`. The checks are those of docs/receivers.md; they are independent, except where one needs
+the result of another (a signature needs a Signature-Input).
 """
 
 import hmac
@@ -28,7 +28,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check: what it is called, how it ended, a sentence about it, and how to mend what failed."""
+    """One check: its name, result, an explanation, and how to fix a failure."""
 
     name: str
     verdict: Verdict
@@ -38,7 +38,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All checks in the order in which a receiver makes them."""
+    """All checks, in the order of a receiver."""
 
     checks: tuple[Check, ...]
     input: SignatureInput | None
@@ -54,7 +54,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What a genuine delivery must agree with. `url` is canonical; the secret is never shown."""
+    """The expected values. `url` is canonical; the secret is not in the repr."""
 
     url: str
     secret: bytes
@@ -66,7 +66,7 @@ class Expectation:
 
 
 def verify(request: CapturedRequest, expected: Expectation, *, now: datetime) -> Report:
-    """Judge `request` as of `now`. Never raises, whatever the request is."""
+    """Verify `request` as of `now`. Never raises."""
     try:
         signed: SignatureInput | None = parse_input(request.field("signature-input") or "")
     except NotInProfile:
@@ -103,27 +103,25 @@ def _unjudged(name: str, says: str) -> Check:
 def _method(request: CapturedRequest) -> Check:
     if request.method == "POST":
         return _passed("method", "POST")
-    return _failed("method", "deliveries are POST requests", "something between us turned the request into another one")
+    return _failed("method", "deliveries are POST requests", "something on the way changed the method")
 
 
 def _url(request: CapturedRequest, expected: Expectation) -> Check:
-    """Never fails: what is signed is the configured URL, and behind a proxy a request may have come for any other one.
-    But somebody who sends a genuine request to another place shows here, and nowhere else."""
+    """Never fails: the signature covers the configured URL, and behind a proxy the request's URL may differ. But it
+    shows a genuine request that was sent to another place."""
     authority, _, rest = expected.url.partition("://")[2].partition("/")
     host = (request.field("host") or authority).lower()
     target = request.target or f"/{rest}"
     if (host, target) == (authority, f"/{rest}"):
         return _passed("url", expected.url)
-    return _passed("url", f"{expected.url}; it came as {host}{target}, as it may behind a proxy and nowhere else")
+    return _passed("url", f"{expected.url}; it arrived as {host}{target}, which only a proxy explains")
 
 
 def _length(request: CapturedRequest) -> Check:
     length, there = request.declared_length, len(request.body)
     if length is None or length == there:
         return _passed("content-length", f"{there:,} bytes")
-    remedy = (
-        "the capture was cut off: keep the whole body" if there < length else "the capture holds more than the body"
-    )
+    remedy = "the capture is truncated: keep the whole body" if there < length else "the capture has more than the body"
     return _failed("content-length", f"Content-Length is {length:,} and the body has {there:,} bytes", remedy)
 
 
@@ -136,7 +134,7 @@ def _content_type(request: CapturedRequest) -> Check:
     return _failed(
         "content-type",
         f"the field is not {CONTENT_TYPE}",
-        "verify with the field as it arrived; what rewrites it (adds a charset) breaks the signature",
+        "verify the field as it arrived; changing it (adding a charset) breaks the signature",
     )
 
 
@@ -147,7 +145,7 @@ def _digest(request: CapturedRequest) -> Check:
     if hmac.compare_digest(value.encode("latin-1", "replace"), computed.encode()):
         return _passed("content-digest", "the body is the one that was sent")
     if not value.startswith("sha-256=:"):
-        return _failed("content-digest", "the field is no single sha-256 digest", diagnosis.FOREIGN)
+        return _failed("content-digest", "the field is not a single sha-256 digest", diagnosis.FOREIGN)
     return _failed("content-digest", "the body is not the one that was sent", diagnosis.why_digest(request.body, value))
 
 
@@ -159,7 +157,7 @@ def _input(request: CapturedRequest) -> Check:
         parse_input(value)
     except NotInProfile as deviation:
         return _failed(name, str(deviation), diagnosis.FOREIGN)
-    return _passed(name, "one sig1 with the five components, our algorithm and our tag")
+    return _passed(name, "sig1 with the five components, the algorithm and the tag")
 
 
 def _time(signed: SignatureInput | None, expected: Expectation, now: datetime) -> Check:
@@ -169,7 +167,7 @@ def _time(signed: SignatureInput | None, expected: Expectation, now: datetime) -
     age = now.timestamp() - signed.created
     if age < -expected.skew_s:
         return _failed(
-            name, f"made {_seconds(-age)} after it came in", "the receiver's clock is behind: let it follow NTP"
+            name, f"made {_seconds(-age)} after it arrived", "the receiver's clock is behind: synchronize it by NTP"
         )
     limit = expected.max_age_s
     if signed.expires is not None:
@@ -178,10 +176,10 @@ def _time(signed: SignatureInput | None, expected: Expectation, now: datetime) -
         made = datetime.fromtimestamp(min(signed.created, 253402300799), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         return _failed(
             name,
-            f"made {_seconds(age)} before it was judged, and holds for {limit} s",
-            f"somebody repeats an old request, or the receiver's clock is ahead; to judge it as of then: --at {made}",
+            f"made {_seconds(age)} before now, and valid for {limit} s",
+            f"an old request was repeated, or the receiver's clock is ahead; to verify it as of its time: --at {made}",
         )
-    return _passed(name, f"made {_seconds(max(age, 0.0))} before, holds for {limit} s")
+    return _passed(name, f"made {_seconds(max(age, 0.0))} before now, valid for {limit} s")
 
 
 def _seconds(number: float) -> str:
@@ -193,7 +191,7 @@ def _signature(request: CapturedRequest, expected: Expectation, signed: Signatur
     if value is None:
         return _failed(name, "the field is missing", diagnosis.LOST_FIELD)
     if signed is None:
-        return _unjudged(name, "cannot be judged without a Signature-Input of ours")
+        return _unjudged(name, "cannot be verified without a valid Signature-Input")
     content_type, digest = request.field("content-type") or "", request.field("content-digest") or ""
     right = signature(request.method, expected.url, content_type, digest, signed.params, secret=expected.secret)
     if hmac.compare_digest(value.encode("latin-1", "replace"), right.encode()):
@@ -208,14 +206,14 @@ def _signature(request: CapturedRequest, expected: Expectation, signed: Signatur
 def _envelope(request: CapturedRequest, signed: SignatureInput | None) -> Check:
     name, event = "envelope", envelope_of(request.body)
     if event is None:
-        return _failed(name, "the body is no event of ours in JSON", diagnosis.FOREIGN)
+        return _failed(name, "the body is not an event in JSON", diagnosis.FOREIGN)
     if signed is not None and event["run_id"] != signed.key_id:
-        return _failed(name, "the event is of another run than the signature's keyid says", diagnosis.FOREIGN)
+        return _failed(name, "the event's run is not the one of the signature's keyid", diagnosis.FOREIGN)
     return _passed(name, f"{event['event']} of {event['run_id']}")
 
 
 def envelope_of(body: bytes) -> dict[str, Any] | None:
-    """The event in a body, None for what is none: at least event_id, event and run_id as text, and the attempt."""
+    """The event in a body, or None. It must have event_id, event and run_id as text, and the attempt."""
     try:
         event = json.loads(body)
     except (ValueError, RecursionError):

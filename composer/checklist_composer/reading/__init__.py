@@ -1,4 +1,4 @@
-"""What a prompt asks for: tokens, labelled spans, items with their details and conditions, and a draft of them."""
+"""Converts a prompt to tokens, labelled spans, items with details and conditions, and a draft."""
 
 from .reader import Prompt, Reading
 

@@ -1,4 +1,4 @@
-"""What details say about an answer: options, units, expected values, scales, numbers of photos."""
+"""Parses details of an answer: options, units, expected values, scales, numbers of photos."""
 
 import re
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ _NUMBERED: Final = re.compile(r"(?:(?<=^)|(?<=[\s,;]))\(?(?:[1-9a-e])[.)]\s+")
 _FRACTION: Final = re.compile(r"\b(\d)/(\d)\b")
 _EDGE: Final = " \t\n,;:.()[]{}\"'“”„«»/|"
 _LONG_OPTION: Final = 6
-"""Words; longer ones are no option but a sentence."""
+"""Maximum words of an option; more are a sentence."""
 YES: Final = frozenset({"yes", "ja", "si", "oui", "y", "j", "s", "o"})
 NO: Final = frozenset({"no", "nein", "non", "n"})
 _SCALE: Final = re.compile(r"(\d+)\s*(?:-|–|—|\.{2,3}|…|/|[^\W\d_]{1,6})\s*(\d+)")
@@ -25,7 +25,7 @@ _LOWER: Final = frozenset({"above", "at_least", "after_number_least"})
 
 
 def options_of(text: str, language: Language) -> list[str]:
-    """The options that a text names; empty when it does not name at least two.
+    """The options in a text; empty if there are fewer than two.
 
     `good, fair or poor`, `ok/worn/broken`, `[ ] left [ ] right`, `A B C`.
     """
@@ -60,7 +60,7 @@ def _split_at_words(piece: str, language: Language, only: str = "") -> list[str]
 
 
 def roles_of(word: str, language: Language) -> Mapping[str, int]:
-    """The roles of a word by itself."""
+    """The roles of a single word."""
     return language.marks([language.forms(word)], 0)
 
 
@@ -76,7 +76,7 @@ def _tidy(option: str, language: Language) -> str:
 
 
 def numbers_of(text: str, language: Language) -> list[float]:
-    """The numbers that a text names, in digits or in words, in order."""
+    """The numbers in a text, in digits or words, in order."""
     found: list[tuple[int, float]] = []
     previous = -1
     for match in _NUMBER.finditer(text):
@@ -99,7 +99,7 @@ def numbers_of(text: str, language: Language) -> list[float]:
 
 
 def unit_in(text: str, language: Language) -> str | None:
-    """The unit of measurement behind a number in a text, as it is shown; None without one that is known."""
+    """The display name of the known unit behind a number in a text, or None."""
     tokens = TokenizedText(language, text).tokens
     for index, token in reversed(list(enumerate(tokens[:-1]))):
         if token.is_number or fold(token.text) in language.numbers:
@@ -111,7 +111,7 @@ def unit_in(text: str, language: Language) -> str | None:
 
 
 def unit_of(text: str, language: Language) -> str | None:
-    """The unit that a span labelled as one names: a known one as it is shown, else its own words."""
+    """The unit in a span labelled as one: the display name of a known unit, else the words."""
     words = text.strip(_EDGE).split()
     roles = ("in_unit", "preposition", "as_options", "article")
     while len(words) > 1 and (any(_is(words[0], language, role) for role in roles) or words[0] in ":=("):
@@ -121,7 +121,7 @@ def unit_of(text: str, language: Language) -> str | None:
 
 
 def known_unit(words: str, language: Language) -> str | None:
-    """The unit as it is shown, where the words are one and nothing else."""
+    """The display name of a unit if the words are exactly a known one, or None."""
     if words.casefold().strip() in language.unfolded or _is(words.strip(), language, "preposition"):  # à is no A
         return None
     found = language.units.get(fold(words).strip())
@@ -129,7 +129,7 @@ def known_unit(words: str, language: Language) -> str | None:
 
 
 def scale_of(text: str, language: Language) -> tuple[int, int] | None:
-    """The lowest and the highest grade of a scale: `1-5`, `from 1 to 10`, `out of 5`, `1 = bad, 5 = great`."""
+    """The lowest and highest grade of a scale: `1-5`, `from 1 to 10`, `out of 5`, `1 = bad, 5 = great`."""
     numbers = [int(number) for number in numbers_of(text, language) if float(number).is_integer()]
     match = _SCALE.search(text)
     if match:
@@ -145,7 +145,7 @@ def scale_of(text: str, language: Language) -> tuple[int, int] | None:
 
 
 def limits_of(text: str, language: Language) -> tuple[float | None, float | None]:
-    """The least and the greatest expected value of a limit's words; None where nothing is said or it is in doubt."""
+    """The minimum and maximum expected value in the words of a limit; None if missing or ambiguous."""
     tokens = TokenizedText(language, text)
     numbers = numbers_of(text, language)
     count = len(tokens)

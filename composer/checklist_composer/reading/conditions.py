@@ -1,6 +1,6 @@
-"""Conditions: which answer to which earlier item a span such as `if it leaks` or `otherwise` speaks of.
+"""Resolves conditions (`if it leaks`, `otherwise`) to answers of earlier items.
 
-A trigger is named only where the words leave no doubt. Everything else stays what it is: words for the executor.
+A condition without an unambiguous trigger stays text for the executor.
 """
 
 from collections.abc import Sequence
@@ -17,14 +17,14 @@ from .sentences import asks_back
 from .tokens import TokenizedText
 
 SUPPOSING: Final = frozenset({"if", "only_if", "unless", "otherwise", "if_not", "if_yes"})
-"""Roles of words that begin a condition."""
+"""Roles of words that introduce a condition."""
 _NEGATING: Final = frozenset({"not", "bad"})
 _POLAR: Final = frozenset({"not", "bad", "good"})
 _OFFERING: Final = frozenset({Label.CHOICE, Label.MULTI_CHOICE})
 _REACH: Final = 40
-"""A condition looks back at most at so many items."""
+"""Maximum number of earlier items that a condition may refer to."""
 _PRONOUN_WORDS: Final = 6
-"""A condition of more words that names nothing speaks of something else."""
+"""Maximum words of a condition that refers to an item without naming it."""
 _OPPOSITE: Final = {
     Operator.GT: Operator.LTE,
     Operator.GTE: Operator.LT,
@@ -39,7 +39,7 @@ _OPPOSITE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """One comparison with an item's answer; options by their labels."""
+    """A comparison with an item's answer; options by their labels."""
 
     item: Item
     op: Operator
@@ -48,12 +48,12 @@ class Test:
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """When items apply: one of the tests holds."""
+    """Items apply if at least one of the tests holds."""
 
     tests: tuple[Test, ...]
 
     def negated(self) -> "Trigger | None":
-        """When it does not apply; None where that is more than one comparison."""
+        """The opposite; None if that needs more than one comparison."""
         if len(self.tests) != 1:
             return None
         test = self.tests[0]
@@ -74,7 +74,7 @@ class Triggers:
         self._options: dict[int, list[str]] = {}
 
     def of(self, span: LabelledSpan) -> Trigger | None:
-        """The trigger of a condition's words; None where they leave a doubt."""
+        """The trigger of a condition; None if it is ambiguous."""
         before = [item for item in self.items if item.end <= span.start][-_REACH:]
         found = self._found(span, before) if before else None
         if found is not None:
@@ -98,13 +98,13 @@ class Triggers:
     # -- `if not`, `otherwise` -------------------------------------------------------------------------------------
 
     def _plain_answer(self, span: LabelledSpan) -> bool | None:
-        """The answer that `if so`, `if not` names, with nothing beside it."""
+        """The answer meant by `if so` or `if not` without other words."""
         if self._covered(span, ("if_not", "otherwise")):
             return False
         return True if self._covered(span, ("if_yes",)) else None
 
     def _covered(self, span: LabelledSpan, roles: Sequence[str]) -> bool:
-        """Whether a phrase of one of the roles is all of the span but marks and `then`."""
+        """Whether the span is a phrase with one of the roles, apart from punctuation and `then`."""
         text = self.text
         for index in range(span.start, min(span.start + 3, span.end)):
             for role in roles:
@@ -117,7 +117,7 @@ class Triggers:
         return False
 
     def _follows_last(self, before: list[Item], span: LabelledSpan, trigger: Trigger) -> bool:
-        """Whether the condition before, with its trigger, is about the last item that could be meant."""
+        """Whether the previous condition refers to the last possible item."""
         later = [item for item in before if item.start > span.end]
         return trigger.tests[0].item in before and not any(map(self._asks_back, later))
 
@@ -127,7 +127,7 @@ class Triggers:
         return item.label is Label.CHECK and asks_back(self.text, item.end)
 
     def _answered(self, before: list[Item], *, yes: bool) -> Trigger | None:
-        """The last item, answered with yes or no; a reading with limits is out of them for no."""
+        """The last item answered with yes or no; for a number with limits, no means outside of them."""
         for item in reversed(before[-2:]):
             if item.label is Label.CHECK:
                 return Trigger((Test(item, Operator.EQ, yes),))
@@ -135,12 +135,12 @@ class Triggers:
                 return Trigger((Test(item, Operator.EQ, said),))
             if item.label is Label.NUMBER and item.has(Label.LIMIT):
                 return self._out_of(item) if not yes else None
-            if item.label not in {Label.PHOTO, Label.TEXT} or item.confidence == 0:  # words that nobody understood
+            if item.label not in {Label.PHOTO, Label.TEXT} or item.confidence == 0:  # words that were not understood
                 return None
         return None
 
     def _yes_or_no(self, item: Item, *, yes: bool) -> str | None:
-        """The option that says yes, or no."""
+        """The option that means yes, or no."""
         span = item.first(Label.OPTIONS)
         labels = self._labels(span) if span else []
         words = YES if yes else NO
@@ -219,7 +219,7 @@ class Triggers:
         return None
 
     def _counts(self, span: LabelledSpan, item: Item) -> bool:
-        """Whether the item is a number of things, and the condition speaks of there being any."""
+        """Whether the item counts things, and the condition is that there are any."""
         if item.label is not Label.NUMBER:
             return False
         bare = not item.has(Label.UNIT) and not item.has(Label.LIMIT) and "there" in self._roles(span)
@@ -262,16 +262,16 @@ class Triggers:
         return None
 
     def _repeats(self, span: LabelledSpan, item: Item) -> bool:
-        """Whether the condition says nothing but words of the item."""
+        """Whether all words of the condition are in the item."""
         return bool(self._stems_of(span)) and self._stems_of(span) <= self._stems_of(item)
 
     def _asks_whether_there(self, span: LabelledSpan, item: Item) -> bool:
-        """Whether the item asks whether there is something, and the condition says nothing but that there is."""
+        """Whether the item asks whether something exists, and the condition is only that it does."""
         said = self._stems_of(span) - self._stems_of(item)
         return not said and "there" in self._roles_between(max(item.start - 1, 0), item.end)
 
     def _states_another(self, span: LabelledSpan, item: Item) -> bool:
-        """Whether it speaks of a state (`if it is closed`) and the item of another one (`window open?`)."""
+        """Whether the condition names a state (`if it is closed`) different from the item's (`window open?`)."""
         said, asked = (self._states(place) for place in (span, item))
         return bool(said and asked) and not said & asked
 
@@ -282,7 +282,7 @@ class Triggers:
         return any(self.text.language.opposite(stem) & asked for stem in said)
 
     def _states(self, place: LabelledSpan | Item) -> set[str]:
-        """The stems of the words that name a state."""
+        """The stems of state words."""
         at = [index for index in range(place.start, place.end) if "state" in self.text.roles[index]]
         return {self._stem(self.text.tokens[index].key) for index in at}
 
@@ -292,7 +292,7 @@ class Triggers:
         return len(self.text.stems(span.start, span.end)) <= _PRONOUN_WORDS
 
     def _named(self, span: LabelledSpan, items: Sequence[Item]) -> Item | None:
-        """The item whose words the condition repeats: the one with the most of them, of equal ones the last."""
+        """The item with the most words in common with the condition, the last one if equal."""
         counted = [(self._overlap(span, item), item) for item in items]
         most = max((count for count, _ in counted), default=0)
         return next((item for count, item in reversed(counted) if count == most), None) if most else None
@@ -318,7 +318,7 @@ class Triggers:
         return self._roles_between(span.start, span.end)
 
     def _roles_between(self, start: int, end: int) -> set[str]:
-        """The roles of the words; within a phrase that has a polarity (`does not work`) no word has one of its own."""
+        """The roles of the words; in a phrase with a polarity (`does not work`), single words have none."""
         found: set[str] = set()
         phrase_end = start
         for index in range(start, end):

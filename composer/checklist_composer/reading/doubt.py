@@ -1,8 +1,8 @@
-"""Passages that the labeller hardly understood: they stay in the writer's own words, each as one text step.
+"""Converts passages with uncertain labels to text steps in the writer's words.
 
-A passage is what stands between two separators of a sentence. It is understood when every word of it has a label that
-is likely. In a messy prompt every word must be nearly certain, and doubtful passages beside each other are one, unless
-it is certain that a new item begins: options, conditions and asides stay with what they belong to.
+A passage is the text between two separators of a sentence. It is understood if all words have likely labels. In a messy
+prompt, all must be nearly certain, and adjacent doubtful passages are merged unless a new item certainly begins, so
+that options, conditions and remarks stay with their item.
 """
 
 from bisect import bisect_left
@@ -16,59 +16,58 @@ from .tokens import TokenizedText
 
 _CUTS: Final = frozenset(",;:()|")
 _CUTS_OF_MESSY: Final = frozenset(",;|")
-"""What stands behind a colon or in parentheses says more about the words before."""
+"""Text behind a colon or in parentheses belongs to the words before it."""
 _UNDERSTOOD: Final = 0.3
-"""A passage with a less likely label than that stays in its own words."""
+"""Minimum probability of every label in an understood passage."""
 _UNDERSTOOD_OF_MESSY: Final = 0.97
-"""The same of a messy prompt."""
+"""The same in a messy prompt."""
 _ASKING: Final = 0.5
-"""With so great a share of its words in a span, a passage without an item may ask for something."""
+"""Minimum share of words in a span, of a passage without an item that may ask for something."""
 _ASKING_OF_MESSY: Final = 0.03
 _READ: Final = 0.2
-"""With a smaller share, words of a messy prompt are rather to be read than to be answered."""
+"""Words of a messy prompt with a smaller share become an instruction, not a question."""
 _SHORT: Final = 4
-"""Tokens of what is rather an item than a remark."""
+"""Maximum tokens of an item; more are a remark."""
 _READ_SHORT: Final = 0.1
-"""The same share for what is short, or has a verb or noun that asks for something."""
+"""Like `_READ`, for short passages, and for passages with a verb or noun that asks for something."""
 _TASKS: Final = frozenset({"record", "describe", "measure", "count", "photo", "sign", "signature", "scan"})
 _ASIDE: Final = 0.04
-"""With a smaller share, words of a messy prompt are chatter; between the two they go with what stands before."""
+"""Words of a messy prompt with a smaller share are ignored; up to `_ASKING` they belong to the words before."""
 _BEGINS: Final = 0.8
-"""With this probability a new item begins in a passage."""
+"""Minimum probability that a new item begins in a passage."""
 _LONGEST: Final = 30
-"""Tokens of one passage."""
+"""Maximum tokens of one passage."""
 _LEAST: Final = 6
-"""Tokens of a piece of a longer passage."""
+"""Minimum tokens of a piece of a longer passage."""
 _MAY_BEGIN: Final = 0.5
-"""With this probability of an item's beginning a long passage is cut there, as late as may be."""
+"""A long passage is cut at the last token that begins an item with this probability."""
 _QUESTIONS: Final = frozenset({"wh", "who", "how_much", "count"})
 _ANSWERS: Final = frozenset({Label.OPTIONS, Label.RANGE, Label.UNIT})
-"""Labels of words that say how something is answered."""
+"""Labels of words about the form of an answer."""
 _NAMED_BEFORE: Final = 2
-"""Items of a messy prompt, before which its name stands."""
+"""The name of a messy prompt comes before this many items."""
 _KEPT: Final = frozenset({Label.NAME, Label.SECTION, Label.SETTING})
 
 
 @dataclass(frozen=True, slots=True)
 class Certainty:
-    """How sure the labeller is of each token."""
+    """Probabilities of each token, from the labeller."""
 
     of_label: Sequence[float]
-    """The probability of its label."""
+    """That its label is right."""
     outside: Sequence[float]
-    """The probability that it is in no span."""
+    """That it is in no span."""
     begins: Sequence[float]
-    """The probability that it begins an item."""
+    """That it begins an item."""
 
     def asked(self, text: TokenizedText, start: int, end: int) -> float:
-        """The share of the words that are in a span, as far as that is known."""
+        """The expected share of the words that are in a span."""
         meaning = [index for index in range(start, end) if text.carries_meaning(index)]
         return sum(1 - self.outside[index] for index in meaning) / max(1, len(meaning))
 
 
 def as_aside(text: TokenizedText, span: LabelledSpan, certainty: Certainty) -> LabelledSpan:
-    """Words of a messy prompt that may ask for something: to be answered in words, or only to be read where hardly
-    anything asks."""
+    """A text item from words of a messy prompt, or an instruction if they hardly ask for anything."""
     share = certainty.asked(text, span.start, span.end)
     item = span.end - span.start <= _SHORT or text.any_of(_TASKS, span.start, span.end)
     asks = text.any_of(_QUESTIONS, span.start, min(span.start + 2, span.end))
@@ -80,7 +79,7 @@ def as_aside(text: TokenizedText, span: LabelledSpan, certainty: Certainty) -> L
 def in_own_words(
     text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sentences, certainty: Certainty, *, messy: bool
 ) -> list[LabelledSpan]:
-    """The spans, in order, without those of passages that were not understood; these are texts of no confidence."""
+    """The spans, in order; passages that were not understood become text items with confidence 0."""
     return _Passages(text, spans, sentences, certainty, messy=messy).in_own_words()
 
 
@@ -103,7 +102,7 @@ class _Passages:
         self.bounds = list(self._bounds())
 
     def _bounds(self) -> Iterator[tuple[int, int]]:
-        """The passages in order, as tokens from and to; no span is cut."""
+        """Start and end tokens of the passages, in order; no span is split."""
         cuts = _CUTS_OF_MESSY if self.messy else _CUTS
         inside = {index for span in self.spans for index in range(span.start + 1, span.end)}
         start = 0
@@ -144,18 +143,18 @@ class _Passages:
         return found
 
     def _is_kept(self, span: LabelledSpan, end: int) -> bool:
-        """Whether a span says something of the whole; a heading in the middle of speech is a part of what follows."""
+        """Whether a span applies to the whole prompt; an inline heading is part of the following words."""
         following = self.text.tokens[span.end + 1] if span.end + 1 < end else None
         inline = following is not None and following.line == self.text.tokens[span.start].line
-        if self.messy and span.label is Label.NAME:  # speech tells its name before it asks
+        if self.messy and span.label is Label.NAME:  # a messy prompt gives its name before the items
             return sum(self.certainty.begins[: span.start]) < _NAMED_BEFORE
         return span.label in _KEPT and not (self.messy and inline and span.label is Label.SECTION)
 
-    def _wishes(self, start: int, end: int) -> bool:
+    def _requests(self, start: int, end: int) -> bool:
         return self.text.has("request", start, end) or self.text.has("checklist", start, end)
 
     def _asks(self, start: int, end: int) -> bool:
-        """Whether something speaks for an item in a piece beside the name of the checklist."""
+        """Whether a piece next to the name of the checklist may be an item."""
         return any(span.label in ITEMS for span in self._inside(start, end)) or self._share(start, end) >= _ASKING
 
     def _own(self, start: int, end: int) -> LabelledSpan:
@@ -164,7 +163,7 @@ class _Passages:
         return as_aside(self.text, own, self.certainty) if self.messy and not asks else own
 
     def _pieces(self, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """A long run in pieces, each cut where an item most likely begins: a label has an end."""
+        """Split a long run where items most likely begin, since labels have a maximum length."""
         while end - start > _LONGEST:
             places = range(start + _LEAST, min(start + _LONGEST, end - _LEAST))
             cut = max(
@@ -183,7 +182,7 @@ class _Passages:
     def _is_understood(self, start: int, end: int) -> bool:
         inside = self._between(start, end)
         if self.messy and inside and inside[-1].label in {Label.CHOICE, Label.MULTI_CHOICE}:
-            return False  # its options stand elsewhere
+            return False  # its options are elsewhere
         if self.messy and any(span.label is Label.OPTIONS and self._runs_on(span) for span in inside):
             return False
         if self.messy and inside and inside[0].label in _ANSWERS and start < inside[0].start:
@@ -194,18 +193,18 @@ class _Passages:
         return least >= (_UNDERSTOOD_OF_MESSY if self.messy else _UNDERSTOOD)
 
     def _runs_on(self, span: LabelledSpan) -> bool:
-        """Whether options have nothing between them but one `or`, so that one may be two: `full half or empty`"""
+        """Whether options have no separator except one `or`, so that one may be two: `full half or empty`."""
         tokens, roles = self.text.tokens, self.text.roles
         inside = range(span.start, span.end)
         joints = [at for at in inside if not (tokens[at].is_word or tokens[at].is_number) or "or" in roles[at]]
         return len(joints) <= 1 < len(inside) - len(joints) - 1
 
     def _may_ask(self, start: int, end: int) -> bool:
-        """Whether a passage may ask for something; what asks for the checklist itself does not."""
+        """Whether a passage may ask for something other than the checklist itself."""
         if any(span.label in ITEMS for span in self._between(start, end)):
-            return self.messy or not self._wishes(start, end)
+            return self.messy or not self._requests(start, end)
         inside = self._between(start, end)
-        if self._wishes(start, end) or (inside and not self.messy and all(span.label is Label.IF for span in inside)):
+        if self._requests(start, end) or (inside and not self.messy and all(span.label is Label.IF for span in inside)):
             return False
         if self.messy and any(span.label in _ANSWERS for span in self._between(start, end)):
             return True
@@ -215,10 +214,10 @@ class _Passages:
         return self.certainty.asked(self.text, start, end)
 
     def _goes_on(self, start: int, end: int, following: int, following_end: int) -> bool:
-        """Whether the next passage belongs to a doubtful one."""
+        """Whether the next passage belongs to this doubtful one."""
         if following_end - start > _LONGEST:
             return False
-        if not self.messy:  # it says more about one before a colon or an opened parenthesis
+        if not self.messy:  # behind a colon or an opening parenthesis
             same_line = self.text.tokens[following].line == self.text.tokens[end - 1].line
             opened = any(token.text in ":(" for token in self.text.tokens[start:end])
             return same_line and opened and self.text.tokens[end - 1].text not in ".;!?"
@@ -233,7 +232,7 @@ class _Passages:
         return same and max(self.certainty.begins[following:following_end]) < _BEGINS
 
     def _left(self, start: int, end: int, taken: set[int]) -> Iterator[tuple[int, int]]:
-        """The runs of a passage that are in no kept span, without marks at their edges."""
+        """The runs of a passage outside of kept spans, without punctuation at their ends."""
         first = start
         for index in range(start, end + 1):
             if index < end and index not in taken:

@@ -1,4 +1,4 @@
-"""What is about the whole or a part of it: the title, and headings that were taken for items or the other way round."""
+"""Finds the title, and corrects headings labelled as items and items labelled as headings."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -10,27 +10,27 @@ from .sentences import Sentences, asks_back
 from .tokens import TokenizedText
 
 VAGUE_HEADINGS: Final = frozenset({Label.CHECK, Label.TEXT, Label.CHOICE, Label.MULTI_CHOICE})
-"""Items that are a heading when another item stands right behind their colon."""
+"""Items that are a heading if another item directly follows their colon."""
 TASKS: Final = frozenset({"record", "measure", "count", "describe"})
-"""Roles of verbs that say what kind of answer is wanted."""
+"""Roles of verbs for kinds of answers."""
 _LISTED: Final = 3
-"""With so many items in other sentences, the sentence of the name is a title."""
+"""From this many items in other sentences, the sentence with the name is a title."""
 _HEADED: Final = 2
 _SEVERAL: Final = 2
 _HEADINGS: Final = 2
-"""So many lines with headings make headings of all that look like them."""
+"""From this many lines with headings, similar lines have headings too."""
 
 
 def without_false_headings(
     text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sentences
 ) -> list[LabelledSpan]:
-    """The spans in order: no name behind several items, no heading that is about its own line only."""
+    """The spans in order, without names behind several items and without headings of only their line."""
     spans = [part for span in spans for part in _named_apart(text, _no_name(text, span, spans, sentences))]
     return [span for at, span in enumerate(spans) if not _heads_its_line(text, spans, at)]
 
 
 def _named_apart(text: TokenizedText, span: LabelledSpan) -> Iterator[LabelledSpan]:
-    """`kayak return: boat number, ...`: what stands behind the colon of a name, in a list, is the first item."""
+    """Split a name at its colon if a list begins there: `kayak return: boat number, ...`."""
     colon = next((at for at in range(span.start, span.end) if text.tokens[at].text == ":"), span.end)
     listed = span.end < len(text) and text.tokens[span.end].text == ","
     if span.label is Label.NAME and listed and span.start < colon < span.end - 1:
@@ -43,7 +43,7 @@ def _named_apart(text: TokenizedText, span: LabelledSpan) -> Iterator[LabelledSp
 def _no_name(
     text: TokenizedText, span: LabelledSpan, spans: Sequence[LabelledSpan], sentences: Sentences
 ) -> LabelledSpan:
-    """An item in place of a name behind several items, or that begins with what is to be done: `Record the area.`"""
+    """An item instead of a name behind several items, or of one that begins with a task: `Record the area.`"""
     if span.label is not Label.NAME or sentences.of[span.start] == 0:
         return span
     before = sum(one.label in ITEMS for one in spans if one.end <= span.start)
@@ -53,7 +53,7 @@ def _no_name(
 
 
 def with_sections(text: TokenizedText, spans: Sequence[LabelledSpan]) -> Iterator[LabelledSpan]:
-    """Items without details, before a colon and several items of their line, as headings, where others are so, too."""
+    """Make items before a colon and several items of their line headings, if there are several such lines."""
     heads = {at for at in range(len(spans)) if _heads_several(text, spans, at)}
     headed = len(heads) + sum(span.label is Label.SECTION for span in spans) >= _HEADINGS
     for at, span in enumerate(spans):
@@ -72,7 +72,7 @@ def _heads_several(text: TokenizedText, spans: Sequence[LabelledSpan], at: int) 
 
 
 def _heads_its_line(text: TokenizedText, spans: Sequence[LabelledSpan], at: int) -> bool:
-    """Whether a heading before a colon is about one or two items in its line, and not about those in the next lines."""
+    """Whether a heading before a colon belongs only to one or two items in its line, not to the next lines."""
     if spans[at].label is not Label.SECTION or not _is_headed(text, spans, at):
         return False
     own = _of_line(text, spans, at)
@@ -82,7 +82,7 @@ def _heads_its_line(text: TokenizedText, spans: Sequence[LabelledSpan], at: int)
 
 
 def _is_headed(text: TokenizedText, spans: Sequence[LabelledSpan], at: int) -> bool:
-    """Whether the next span is an item in the same line, with nothing but a colon between the two."""
+    """Whether the next span is an item in the same line, separated only by a colon."""
     following = spans[at + 1] if at + 1 < len(spans) else None
     if following is None or following.label not in ITEMS:
         return False
@@ -91,7 +91,7 @@ def _is_headed(text: TokenizedText, spans: Sequence[LabelledSpan], at: int) -> b
 
 
 def _of_line(text: TokenizedText, spans: Sequence[LabelledSpan], at: int) -> list[LabelledSpan]:
-    """The items behind a span in its line."""
+    """The items in the line of a span, after it."""
     found = []
     for span in islice(spans, at + 1, None):
         if text.tokens[span.start].line != text.tokens[spans[at + 1].start].line:
@@ -102,10 +102,8 @@ def _of_line(text: TokenizedText, spans: Sequence[LabelledSpan], at: int) -> lis
 
 
 def with_title(text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sentences) -> Iterator[LabelledSpan]:
-    """The spans with what stands in one sentence with the name, or in its place, as a part of the name.
-
-    `Weekly check of the | aquarium tanks`, `Pilot boat, start of watch.`: a title asks for nothing.
-    """
+    """Merge an item in the sentence of the name, or in its place, into the name, since a title asks for nothing:
+    `Weekly check of the | aquarium tanks`, `Pilot boat, start of watch.`."""
     named = next((span for span in spans if span.label is Label.NAME), None)
     opening = named.start if named is not None else 0
     start, end = sentences.bounds(opening) if text.tokens else (0, 0)
@@ -122,7 +120,7 @@ def with_title(text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Se
     if named is not None:
         first, last = min(named.start, item.start), max(named.end, item.end)
         apart = any(text.tokens[at].text in ",;.|" for at in range(first, last))
-    else:  # the title has no label: it is what asks for a checklist, or more than the item
+    else:  # the title has no label: it is the request for a checklist, or longer than the item
         first, last = item.start, item.end
         asking = text.has("request", start, first) or text.has("checklist", start, first)
         apart = not asking and not (start == 0 and any(map(text.carries_meaning, range(start, first))))

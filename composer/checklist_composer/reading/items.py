@@ -1,4 +1,4 @@
-"""The items of a prompt: labelled spans that ask for something, each with the spans that say more about it."""
+"""Groups labelled spans into items with their details."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -13,13 +13,13 @@ from .token_features import SEPARATORS
 from .tokens import TokenizedText
 
 _FORWARD: Final = frozenset({Label.HOW, Label.EACH, Label.OPTIONAL, Label.REQUIRED})
-"""Details that may stand before their item: `two photos`, `optional: remarks`."""
+"""Details that may come before their item: `two photos`, `optional: remarks`."""
 _HARD: Final = SEPARATORS - {"(", ")", ":"}
 
 
 @dataclass(slots=True, eq=False)
 class Item:
-    """One thing that the prompt asks for."""
+    """A requested item of the prompt; positions are tokens."""
 
     label: Label
     start: int
@@ -28,7 +28,7 @@ class Item:
     details: dict[Label, list[LabelledSpan]] = field(default_factory=dict)
     section: LabelledSpan | None = None
     behind: int = 0
-    """How many tokens behind it, up to the next span of its sentence, may say more about it."""
+    """Number of tokens after it, up to the next span or the end of the sentence."""
 
     def has(self, label: Label) -> bool:
         return label in self.details
@@ -39,7 +39,7 @@ class Item:
 
 
 def items_of(text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sentences) -> list[Item]:
-    """The items in order; every detail belongs to the nearest item of its sentence, mostly the one before it."""
+    """The items in order; a detail belongs to the nearest item of its sentence, usually the previous one."""
     items: list[Item] = []
     section: LabelledSpan | None = None
     for at, span in enumerate(spans):
@@ -72,7 +72,7 @@ def _is_answered_yes_or_no(text: TokenizedText, item: Item) -> bool:
 
 
 def _offers(text: TokenizedText, span: LabelledSpan, following: LabelledSpan) -> bool:
-    """Whether what looks like a heading has options behind it, in its own line."""
+    """Whether a heading has options behind it in its line."""
     same_line = text.tokens[span.start].line == text.tokens[following.start].line
     return following.label is Label.OPTIONS and same_line
 

@@ -19,27 +19,27 @@ from .tokens import TokenizedText
 MODEL: Final = "spans.crfsuite"
 """File in the package's folder `model`."""
 _MESSY: Final = 0.5
-"""With this probability a prompt is read as a messy one."""
+"""From this probability, a prompt is treated as messy."""
 _SEVERAL: Final = 0.25
-"""With this probability a choice is one of several options."""
+"""From this probability, a choice allows several options."""
 _STOPS: Final = frozenset(".;!?|")
-"""No item goes on behind one of these."""
+"""Characters that end an item."""
 
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """A prompt's spans in order, and how far they can be trusted."""
+    """A prompt's spans in order, and their probabilities."""
 
     spans: list[LabelledSpan]
     sentences: Sentences
     outside: list[float]
-    """For each token the probability that it is in no span."""
+    """Probability by token that it is in no span."""
     messy: bool
-    """Whether the prompt is hard to read as a whole, so that nothing is believed that is not nearly certain."""
+    """Whether the whole prompt is hard to read, so that only nearly certain labels are used."""
 
 
 def labelled(text: TokenizedText) -> Labelled:
-    """What the labeller finds in a prompt."""
+    """Label a prompt."""
     sentences = Sentences(text)
     if not text.tokens:
         return Labelled([], sentences, [], messy=False)
@@ -79,7 +79,7 @@ def _spans(labels: Sequence[str]) -> Iterator[LabelledSpan]:
 
 
 def _whole_unit(text: TokenizedText, span: LabelledSpan) -> LabelledSpan:
-    """`km/h`, `g/m²`: a unit goes on as long as there is no space."""
+    """Extend a unit up to the next space: `km/h`, `g/m²`."""
     end = span.end
     if span.label in {Label.UNIT, Label.LIMIT}:
         while (
@@ -92,10 +92,10 @@ def _whole_unit(text: TokenizedText, span: LabelledSpan) -> LabelledSpan:
 
 
 def _judged(span: LabelledSpan, likelihood: Likelihood) -> LabelledSpan:
-    """The span with its kind and how sure that is.
+    """The span with its final label and confidence.
 
-    A choice that may well be one of several options is one: it takes every answer. The confidence of an item is how
-    much of what speaks for any item speaks for its kind; that of another label, how likely it is.
+    A choice that may allow several options becomes a multi_choice, which takes every answer. Confidence is the
+    probability of the label; for an item, relative to the probability of any item.
     """
     inside = range(span.start, span.end)
 
@@ -113,7 +113,7 @@ def _judged(span: LabelledSpan, likelihood: Likelihood) -> LabelledSpan:
 
 
 def _within_sentences(text: TokenizedText, span: LabelledSpan, sentences: Sentences) -> Iterator[LabelledSpan]:
-    """The span, or its parts before and behind a full stop, the end of a list's line and the like."""
+    """Split the span at full stops, ends of list lines and similar."""
     start = span.start
     for index in range(span.start, span.end):
         token = text.tokens[index]

@@ -1,4 +1,4 @@
-"""The trained models, read from the package once."""
+"""Loads the trained models from the package, once."""
 
 import threading
 from functools import cache
@@ -10,7 +10,7 @@ _own = threading.local()
 
 
 def tagger(name: str) -> pycrfsuite.Tagger:
-    """The tagger of a file in the package's folder `model`; each thread has its own, as it keeps what it reads."""
+    """The tagger for a file in `model/`; one per thread, because taggers are not thread-safe."""
     found: dict[str, pycrfsuite.Tagger] | None = getattr(_own, "taggers", None)
     if found is None:
         found = _own.taggers = {}
@@ -22,5 +22,5 @@ def tagger(name: str) -> pycrfsuite.Tagger:
 
 @cache
 def _content(name: str) -> bytes:
-    """The file's bytes, which taggers go on reading in without keeping them."""
+    """The file's bytes; cached, because taggers read them without keeping a reference."""
     return files("checklist_composer").joinpath("model", name).read_bytes()

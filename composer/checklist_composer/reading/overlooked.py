@@ -1,4 +1,4 @@
-"""Items that the labeller left out although something speaks for them; nothing that is asked for may be lost."""
+"""Finds items that the labeller left out, since no requested item may be lost."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
@@ -9,15 +9,15 @@ from .labels import ITEMS, Label, LabelledSpan
 from .tokens import TokenizedText
 
 Likelihood = Callable[[Label, int], float]
-"""The probability that a token has a label, as the labeller sees it."""
+"""The probability that a token has a label."""
 _CUTS: Final = frozenset(",.;:!?()|/")
 _MAYBE: Final = 0.9
-"""Words left out although they are in no span with less than this probability may be an item."""
+"""Words outside of spans with less than this probability may be an item."""
 _LEAST_DOUBT: Final = 0.15
 _OVERLOOKED: Final = 0.8
-"""What the confidence of an overlooked item is worth."""
+"""Maximum confidence of an overlooked item."""
 _SHORT: Final = 6
-"""Tokens of a clause that is nothing but an item."""
+"""Maximum tokens of a clause that is one item."""
 _SIGNING: Final = frozenset({"sign", "signature"})
 _PLAIN: Final = _SIGNING | {"yes_no"}
 _NAMED: Final = {
@@ -33,7 +33,7 @@ _NAMED: Final = {
     "name_noun": Label.TEXT,
     "scan": Label.SCAN,
 }
-"""Roles of nouns that say what is asked for."""
+"""Items by roles of nouns."""
 _TASKS: Final = {
     "confirm": Label.CHECK,
     "check": Label.CHECK,
@@ -42,11 +42,11 @@ _TASKS: Final = {
     "record": Label.TEXT,
     "describe": Label.TEXT,
 }
-"""Roles of verbs that say what is to be done."""
+"""Items by roles of verbs."""
 _TASK_WORDS: Final = 8
 _TASK_DOUBT: Final = 0.03
 _ADJACENT: Final = 3
-"""Tokens beside an item that become part of it."""
+"""Maximum tokens that are added to an adjacent item."""
 
 
 def overlooked(
@@ -55,9 +55,9 @@ def overlooked(
     outside: Sequence[float],
     likelihood: Likelihood,
 ) -> Iterator[LabelledSpan]:
-    """Items that the most likely labels leave out, though much speaks for them: a step too many harms less.
+    """Likely items that are not in `spans`: an extra step does less harm than a missing one.
 
-    `outside`: for each token the probability that it is in no span.
+    `outside`: probability by token that it is in no span.
     """
     taken = {index for span in spans for index in range(span.start, span.end)}
     for start, end in runs(text, taken):
@@ -71,15 +71,17 @@ def overlooked(
         for (first, last), found in zip(parts, judged, strict=True):
             if found is not None:
                 yield found
-            elif like is not None:  # `doors and windows`: what is joined to an item is one
+            elif like is not None:  # `doors and windows`: words joined to an item are an item
                 yield replace(like, start=_first(text, first), end=last)
 
 
 def _judged(
     text: TokenizedText, start: int, end: int, outside: Sequence[float], likelihood: Likelihood
 ) -> LabelledSpan | None:
-    """The item that a run of words may be; None where hardly anything speaks for one."""
-    if text.has("checklist", start, end) or text.has("request", start, min(start + 3, end)):  # a heading, or the wish
+    """The item in a run of words; None if unlikely."""
+    if text.has("checklist", start, end) or text.has(
+        "request", start, min(start + 3, end)
+    ):  # a heading, or the request
         return None
     if text.has("unwanted", start, end):
         return None
@@ -98,7 +100,7 @@ def _judged(
 
 
 def _task(text: TokenizedText, start: int, end: int) -> Label | None:
-    """What is asked for by a clause that begins with a verb of doing, in German also by one that ends with it."""
+    """The item of a clause that begins (in German, or ends) with a verb."""
     if end - start > _TASK_WORDS:
         return None
     places = (start, end - 1) if text.language.verb_last else (start,)
@@ -106,7 +108,7 @@ def _task(text: TokenizedText, start: int, end: int) -> Label | None:
 
 
 def _joined_parts(text: TokenizedText, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """A run, cut at `and` where words that carry meaning stand on both sides."""
+    """Split a run at `and` between words that carry meaning."""
     part = start
     for index in range(start, end):
         joins = text.roles[index].get("and") == 1 and any(map(text.carries_meaning, range(part, index)))
@@ -117,7 +119,7 @@ def _joined_parts(text: TokenizedText, start: int, end: int) -> Iterator[tuple[i
 
 
 def _asked(text: TokenizedText, start: int, end: int) -> Label | None:
-    """The item that a short clause of its own names by its first noun: `signature of the inspector`."""
+    """The item that a short separate clause names by its first noun: `signature of the inspector`."""
     if end - start > _SHORT + 4 * text.any_of(_PLAIN, start, end):
         return None
     before = text.tokens[start - 1] if start and text.tokens[start - 1].line == text.tokens[start].line else None
@@ -132,22 +134,22 @@ def _asked(text: TokenizedText, start: int, end: int) -> Label | None:
 
 
 def named_kinds(text: TokenizedText, start: int, end: int) -> Iterator[Label]:
-    """The kinds of item that the first word of some which carries meaning names: `number` of guests."""
+    """The labels named by the first word that carries meaning: `number` of guests."""
     first = next((at for at in range(start, end) if text.carries_meaning(at)), start)
     return (label for role, label in _NAMED.items() if role in text.roles[first])
 
 
 def _first(text: TokenizedText, start: int) -> int:
-    """The first token from `start` on that carries meaning, or is a number."""
+    """The first token from `start` that carries meaning or is a number."""
     while not text.carries_meaning(start) and not text.tokens[start].is_number:
         start += 1
     return start
 
 
 def with_overlooked(text: TokenizedText, spans: Sequence[LabelledSpan], found: LabelledSpan) -> list[LabelledSpan]:
-    """The spans with one more, in order; words right beside an item become part of it."""
+    """The spans and `found`, in order; words directly next to an item become part of it."""
     opening = text.tokens[found.start - 1].text if found.start else ""
-    if opening == "(" and found.label in _NAMED.values():  # `brewing day (date)`: says what kind of answer it is
+    if opening == "(" and found.label in _NAMED.values():  # `brewing day (date)`: the kind of answer
         for at, span in enumerate(spans):
             if span.end == found.start - 1 and span.label in ITEMS:
                 return [*spans[:at], replace(span, label=found.label), *spans[at + 1 :]]
@@ -169,7 +171,7 @@ def with_overlooked(text: TokenizedText, spans: Sequence[LabelledSpan], found: L
 
 
 def runs(text: TokenizedText, taken: set[int]) -> Iterator[tuple[int, int]]:
-    """Runs of tokens outside of spans, cut at separators and at the ends of lines."""
+    """Runs of tokens outside of spans, split at separators and line ends."""
     start: int | None = None
     for index, token in enumerate(text.tokens):
         cut = index in taken or token.text in _CUTS or (index > 0 and text.tokens[index - 1].line != token.line)

@@ -1,4 +1,4 @@
-"""The reader: a prompt becomes a draft of what it asks for, and says where each step came from."""
+"""Converts a prompt to a draft, with the source of each step."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -28,30 +28,30 @@ _TITLE_ENDS: Final = frozenset(".:;,?!(\n")
 _ASKING: Final = frozenset({"request", "checklist", "for", "article", "meta", "greeting", "please"})
 _NO_TITLE: Final = frozenset({"we", "greeting", "meta", "if"})
 _MOST_REPEATED: Final = 60
-"""Steps that repetitions of one prompt may make."""
+"""Maximum steps from repetitions in one prompt."""
 _ASKS: Final = 0.4
 _ASKS_NOT: Final = 0.1
 _CERTAIN_ITEMS: Final = 3
-"""So many items make a checklist of a prompt whose words leave a doubt."""
+"""An ambiguous prompt with at least this many items asks for a checklist."""
 _CERTAIN: Final = 0.95
-"""Below this confidence nobody has to answer a step of a prompt that is hard to read."""
+"""Below this confidence, an item of a messy prompt gets no condition."""
 _OF_SEVERAL: Final = {Operator.EQ: Operator.CONTAINS, Operator.NE: Operator.NOT_CONTAINS}
 _DOUBTFUL: Final = 0.4
-"""The confidence said of a step whose condition is only possible."""
+"""Maximum confidence of a step whose condition is only possible."""
 
 
 @dataclass(slots=True)
 class Reading:
-    """What a prompt says: the job that it names, the steps that it asks for, and the words that were not used."""
+    """The draft and the job name from a prompt."""
 
     draft: Draft
     job: str | None
     unused: list[tuple[int, int]] = field(default_factory=list)
-    """Offsets of words that became nothing."""
+    """Character offsets of unused words."""
 
 
 class Prompt:
-    """A prompt in its language. Its words and their labels are found once, and the labels when they are needed."""
+    """A prompt in its language; labels are computed once, when needed."""
 
     def __init__(self, prompt: str, locale: Locale) -> None:
         self._text = TokenizedText(language_of(locale), prompt)
@@ -61,7 +61,7 @@ class Prompt:
         return labelled(self._text)
 
     def asks_for_checklist(self) -> bool:
-        """Whether it asks for a checklist, and not for something else."""
+        """Whether the prompt asks for a checklist."""
         likely = asking(self._text)
         if likely >= _ASKS or likely < _ASKS_NOT:
             return likely >= _ASKS
@@ -69,12 +69,11 @@ class Prompt:
         return sum(span.label in ITEMS and span.confidence >= SURE for span in spans) >= _CERTAIN_ITEMS
 
     def read(self) -> Reading:
-        """What it says."""
         return _Reader(self._text, self._labelled).reading()
 
 
 def _takes(step: DraftStep, value: object) -> bool:
-    """Whether a step's answer can be compared with a value."""
+    """Whether the answer of a step can be compared with a value."""
     if isinstance(value, bool):
         return step.type is StepType.BOOLEAN
     if isinstance(value, str):
@@ -127,7 +126,7 @@ class _Reader:
         return Reading(draft, job, [(self._offset(start), self._offset_end(end)) for start, end in unused])
 
     def _title(self) -> str | None:
-        """The name that the prompt gives, else its first words before the first item, without those of asking."""
+        """The name in the prompt, else the words before the first item, without those of the request."""
         if self.name is not None:
             return label_of(self.text.slice(self.name.start, self.name.end))
         end = min((item.start for item in self.items), default=0)
@@ -184,7 +183,7 @@ class _Reader:
                 self._depends(self.steps[item], words)
 
     def _is_right_before(self, span: LabelledSpan, trigger: Trigger) -> bool:
-        """Whether a condition stands right behind the only item that it looks at, which is certain."""
+        """Whether a condition directly follows the only item that it refers to, which is certain."""
         last = next((item for item in reversed(self.items) if item.end <= span.start), None)
         return all(test.item is last and test.item.confidence >= _CERTAIN for test in trigger.tests)
 
@@ -197,7 +196,7 @@ class _Reader:
         for test in trigger.tests:
             source = self.steps[test.item]
             if isinstance(test.value, bool) and test.item.label is Label.CHECK and source.type is StepType.TEXT:
-                source.type, source.photo = StepType.BOOLEAN, None  # what is asked back with yes or no is a check
+                source.type, source.photo = StepType.BOOLEAN, None  # an item referred to with yes or no is a check
                 source.confidence = max(source.confidence, SURE)
             if not _takes(source, test.value):
                 return None
@@ -206,7 +205,7 @@ class _Reader:
         return DraftCondition(comparisons, any_of=len(comparisons) > 1)
 
     def _depends(self, step: DraftStep, words: str) -> None:
-        """A condition that is not certain: its words stand with the step, and nobody has to answer it."""
+        """Add an uncertain condition to the hint, and make the step optional."""
         step.required = False
         said = label_of(words)
         step.confidence = min(step.confidence, _DOUBTFUL)
@@ -241,7 +240,7 @@ class _Reader:
         return copies
 
     def _listed_behind(self, span: LabelledSpan, owner: Item | None) -> list[str]:
-        """`level on each floor: ground, first, second`: what looks like options are the things."""
+        """Things listed behind a repetition, taken from the options: `level on each floor: ground, first, second`."""
         options = owner.first(Label.OPTIONS) if owner is not None else None
         if owner is None or options is None or not span.end <= options.start <= span.end + 1:
             return []
@@ -256,6 +255,5 @@ class _Reader:
         return copy
 
     def _for_each(self, words: str, items: list[Item]) -> None:
-        """What is not repeated says at least for what it is asked."""
         for item in items:
             _add_hint(self.steps[item], label_of(words))

@@ -1,4 +1,4 @@
-"""Labels that cannot be right beside each other, put right: what would be lost otherwise becomes an item."""
+"""Corrects labels that contradict each other, so that no requested item is lost."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -14,21 +14,21 @@ from .tokens import TokenizedText
 from .unread import UNASKED, with_adjacent_words, with_words_behind
 
 _ANSWERED: Final = frozenset({Label.OPTIONS, Label.UNIT, Label.LIMIT, Label.RANGE})
-"""Details of an answer: what stands right before them asks for it."""
+"""Details of an answer, which directly follow their item."""
 _VAGUE: Final = 0.8
-"""Up to this confidence an item before a colon is rather the heading of the one behind it."""
+"""Up to this confidence, an item before a colon may be the heading of the next one."""
 _NAMED: Final = frozenset({Label.CHOICE, Label.MULTI_CHOICE, Label.TEXT})
-"""Items that nobody asks for once for each of some things that stand right behind them: these are the answers."""
+"""Items for which a directly following repetition is a list of options."""
 _SURE: Final = 0.7
 _HEADING: Final = ITEMS | {Label.SECTION}
 TELLING: Final = 2
-"""Words that carry meaning, of a label that can be understood by itself."""
+"""Minimum words with meaning in a label that can be understood alone."""
 _COUNTED: Final = frozenset({"how_much", "count", "wh", "number_noun"})
 _LEADING: Final = frozenset({"preposition", "of", "article"})
 
 
 def repaired(text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sentences) -> list[LabelledSpan]:
-    """The spans in order, without what contradicts itself."""
+    """The corrected spans, in order."""
     spans = without_false_headings(text, spans, sentences)
     spans = list(with_title(text, spans, sentences))
     name = next((span for span in spans if span.label is Label.NAME), None)
@@ -44,15 +44,15 @@ def repaired(text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sent
 def _asking(
     text: TokenizedText, span: LabelledSpan, following: LabelledSpan | None, name: LabelledSpan | None
 ) -> LabelledSpan:
-    """An item in place of a setting that sets nothing, and of a further name with an answer behind it."""
+    """An item instead of a setting without effect, or of a second name followed by an answer."""
     if span.label is Label.SETTING and not says_setting(text, span):
         counted = any("in_unit" in text.roles[index] for index in range(span.start, span.end))
         return replace(span, label=Label.NUMBER if counted else Label.TEXT)
     asked = asks_back(text, span.end)
     if span.label is Label.NAME and span is not name:
         answered = following is not None and following.label in _ANSWERED and _close(text, span, following)
-        told = bool(text.roles[span.start].keys() & TASKS)
-        return replace(span, label=Label.TEXT if told else Label.CHECK) if asked or answered or told else span
+        task = bool(text.roles[span.start].keys() & TASKS)
+        return replace(span, label=Label.TEXT if task else Label.CHECK) if asked or answered or task else span
     if span.label is Label.SIGNATURE and asked:  # `signed by the client?`
         return replace(span, label=Label.CHECK)
     if span.label is Label.CHECK and asked and _opens_question(text, span.start - 1):  # `Is | there damage?`
@@ -64,7 +64,7 @@ def _asking(
 
 
 def _opens_question(text: TokenizedText, index: int) -> bool:
-    """Whether a token is a verb that a question begins with, at the start of its sentence."""
+    """Whether a token is a verb that opens a question at the start of a sentence."""
     if index < 0 or "question" not in text.roles[index]:
         return False
     before = text.tokens[index - 1] if index else None
@@ -76,8 +76,8 @@ def _close(text: TokenizedText, span: LabelledSpan, following: LabelledSpan) -> 
 
 
 def _joined(text: TokenizedText, spans: Sequence[LabelledSpan]) -> Iterator[LabelledSpan]:
-    """`tightness tested at | how many bars`: an item that ends with a preposition goes on in the next one.
-    `Dome: any marks?`: a vague item before a colon is the heading of the one behind it."""
+    """Join an item that ends with a preposition with the next one (`tightness tested at | how many bars`), and a vague
+    item before a colon with the next one as its heading (`Dome: any marks?`)."""
     start: int | None = None
     for at, span in enumerate(spans):
         whole = span if start is None else replace(span, start=start)
@@ -88,8 +88,8 @@ def _joined(text: TokenizedText, spans: Sequence[LabelledSpan]) -> Iterator[Labe
 
 
 def _with_answers(text: TokenizedText, spans: Sequence[LabelledSpan]) -> list[LabelledSpan]:
-    """Without items that only say how options are to be answered (`tick all that apply`), with the options of a
-    condition (`if it is worn or cracked`) as a part of it, and with what follows a choice as its options."""
+    """Drop items about the form of an answer (`tick all that apply`), merge options in a condition with it (`if it is
+    worn or cracked`), and use the words after a choice as its options."""
     found: list[LabelledSpan] = []
     for span in spans:
         before = found[-1] if found else None
@@ -121,13 +121,13 @@ def _with_answers(text: TokenizedText, spans: Sequence[LabelledSpan]) -> list[La
 
 
 def _asks_whether(text: TokenizedText, before: LabelledSpan, limit: LabelledSpan) -> bool:
-    """Whether a number and its limit are one question that is answered by yes or no."""
+    """Whether a number and its limit are one yes-or-no question."""
     asked = limit.end < len(text) and text.tokens[limit.end].text == "?" and before.end == limit.start
     return asked and before.label is Label.NUMBER and not text.any_of(_COUNTED, before.start, limit.end)
 
 
 def _says_how(text: TokenizedText, before: LabelledSpan, span: LabelledSpan) -> bool:
-    """Whether a span stands in parentheses right behind an item that it says more about."""
+    """Whether a span is in parentheses directly behind its item."""
     between = [token.text for token in text.tokens[before.end : span.start]]
     return (
         before.label in {Label.TEXT, Label.NUMBER, Label.CHECK, Label.CHOICE}
@@ -137,7 +137,7 @@ def _says_how(text: TokenizedText, before: LabelledSpan, span: LabelledSpan) -> 
 
 
 def _is_first_option(text: TokenizedText, asked: LabelledSpan, first: LabelledSpan, options: LabelledSpan) -> bool:
-    """`type: open fire, insert or stove`: whether what looks like an item of its own is the first of the options."""
+    """Whether the item `first` is the first of the options: `type: open fire, insert or stove`."""
     apart = [token.text for token in text.tokens[first.end : options.start]]
     if asked.label not in ITEMS or first.label not in ITEMS or apart not in ([], [","]):
         return False
@@ -145,7 +145,7 @@ def _is_first_option(text: TokenizedText, asked: LabelledSpan, first: LabelledSp
 
 
 def _with_unasked(text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sentences) -> Iterator[LabelledSpan]:
-    """Of a sentence without items, what its condition, its repetition or its `optional` is about."""
+    """Add items to sentences without any, from the words of their condition, repetition or `optional`."""
     for _, group in groupby(spans, key=lambda span: sentences.of[span.start]):
         inside = list(group)
         if any(span.label in ITEMS for span in inside):
@@ -154,9 +154,9 @@ def _with_unasked(text: TokenizedText, spans: Sequence[LabelledSpan], sentences:
         start, end = sentences.bounds(inside[0].start)
         for at, span in enumerate(inside):
             doubtful = all(one.label in DETAILS and one.confidence < _SURE for one in inside[at + 1 :])
-            told = all(one.label in {Label.HOW, Label.HINT} for one in inside[at + 1 :])
+            hints = all(one.label in {Label.HOW, Label.HINT} for one in inside[at + 1 :])
             heads = ":" in {token.text for token in text.tokens[end - 1 : end]}
-            if span.label is Label.EACH and told and not heads:
+            if span.label is Label.EACH and hints and not heads:
                 listed = any(text.tokens[index].is_number for index in range(span.start, span.end))
                 yield replace(span, label=Label.TEXT if listed else Label.CHECK)
             elif span.label is Label.IF and doubtful:
@@ -171,7 +171,7 @@ def _with_unasked(text: TokenizedText, spans: Sequence[LabelledSpan], sentences:
 
 
 def _text(text: TokenizedText, start: int, end: int) -> Iterator[LabelledSpan]:
-    """A text step for words that have no label."""
+    """A text item for words without a label."""
     words = [at for at in range(start, end) if text.tokens[at].is_word or text.tokens[at].is_number]
     if words:
         yield LabelledSpan(Label.TEXT, words[0], words[-1] + 1, UNASKED)
@@ -202,7 +202,7 @@ def _goes_on(text: TokenizedText, span: LabelledSpan, following: LabelledSpan, l
 
 
 def _with_headed(text: TokenizedText, spans: Sequence[LabelledSpan]) -> Iterator[LabelledSpan]:
-    """`shows today: stars, moon`, `if so, choose which: moths, mites`: words before options ask for one of them."""
+    """Add a choice for words before options: `shows today: stars, moon`, `if so, choose which: moths, mites`."""
     end = 0
     for span in spans:
         if span.label is Label.OPTIONS and span.start and text.tokens[span.start - 1].text == ":":

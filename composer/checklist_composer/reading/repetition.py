@@ -1,4 +1,4 @@
-"""What `left and right`, `rooms 101-104` and `each of the 4 lifts` name: the things that items are repeated for."""
+"""Finds the things for which items are repeated: `left and right`, `rooms 101-104`, `each of the 4 lifts`."""
 
 import re
 from typing import Final
@@ -9,7 +9,7 @@ from .answers import numbers_of, roles_of
 from .tokens import TokenizedText
 
 MOST: Final = 12
-"""More repetitions than these are no template that anybody would fill in."""
+"""Maximum repetitions of an item."""
 _RANGE: Final = re.compile(
     r"(\b[^\W\d_]*?)(\d{1,4})\s*(?:-|–|—|\.{2,3}|…|to|bis|a|à|hasta|au)\s*(?:[^\W\d_]*?)(\d{1,4})\b"
 )
@@ -18,7 +18,7 @@ _FEW: Final = 2
 
 
 def things_of(text: TokenizedText, start: int, end: int) -> list[str]:
-    """The names of the things; empty when the words do not tell how many there are."""
+    """The names of the things; empty if their number is unknown."""
     words = text.slice(start, end)
     return _numbered(words, text) or _named(text, start, end) or _counted(text, start, end)
 
@@ -77,7 +77,7 @@ def _counted(text: TokenizedText, start: int, end: int) -> list[str]:
 
 
 def _head(words: str, text: TokenizedText) -> str:
-    """The noun of the things: the last words before the numbers, without `for each of the`."""
+    """The noun of the things: the words next to the numbers, without `for each of the`."""
     kept = [word.strip(",.:()") for word in words.split()]
     while kept and (fold(kept[0]) in text.language.function_words or len(kept[0]) < 2):
         kept = kept[1:]

@@ -1,4 +1,4 @@
-"""Which items a condition or a repetition governs."""
+"""Finds the items that a condition or a repetition applies to."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -12,7 +12,7 @@ _JOINS: Final = frozenset({"and", "also", "article", "please", "possessive", "or
 _STOPS: Final = frozenset({"ordinal"})
 _ANSWERS: Final = ("if_not", "if_yes", "otherwise")
 _MOST_JOINING: Final = 5
-"""Tokens between two items of one chain."""
+"""Maximum tokens between two items of one chain."""
 
 
 def governed(
@@ -22,15 +22,15 @@ def governed(
     breaks: Sequence[LabelledSpan],
     sentences: Sentences,
 ) -> tuple[list[Item], list[Item]]:
-    """The items that the span certainly governs, and those that it may govern.
+    """The items that the span certainly applies to, and those that it may apply to.
 
-    `breaks`: conditions and headings, which end what a condition before them governs.
+    `breaks`: conditions and headings, which end the scope of the previous condition.
     """
     start, end = sentences.bounds(span.start)
     after = [item for item in items if span.end <= item.start < end]
     stop = min((one.start for one in breaks if one.start > span.start), default=len(text))
     closing = next((at for at in range(span.end, end) if text.tokens[at].text in "()"), end)
-    if closing < end and text.tokens[closing].text == ")":  # what it governs stands with it in parentheses
+    if closing < end and text.tokens[closing].text == ")":  # the condition and its items are in parentheses
         stop = min(stop, closing)
     after = [item for item in after if item.start < stop]
     before = [item for item in items if start <= item.start and item.end <= span.start]
@@ -45,7 +45,7 @@ def governed(
 
 
 def _chain(text: TokenizedText, after: Sequence[Item]) -> list[Item]:
-    """The first item with those that are joined to it: `a and b`, `a, b and c`; a comma alone joins nothing."""
+    """The first item with those joined to it: `a and b`, `a, b and c`; a comma alone does not join."""
     chain, certain = [after[0]], 1
     for item in after[1:]:
         if not _joined(text, chain[-1], item):
@@ -65,7 +65,7 @@ def _refers_back(text: TokenizedText, span: LabelledSpan) -> bool:
 
 
 def _looks_back(text: TokenizedText, span: LabelledSpan, before: Item, after: Sequence[Item]) -> bool:
-    """Whether the condition stands behind what it governs: `photo if it is damaged, then the signature`."""
+    """Whether the condition follows its item: `photo if it is damaged, then the signature`."""
     if _refers_back(text, span):
         return False
     gap = text.tokens[before.end : span.start]
@@ -80,7 +80,7 @@ def _looks_back(text: TokenizedText, span: LabelledSpan, before: Item, after: Se
 
 
 def _joined(text: TokenizedText, first: Item, second: Item) -> bool:
-    """Whether only joining words, commas and details lie between two items."""
+    """Whether only joining words, commas and details are between two items."""
     details = [span for spans in first.details.values() for span in spans]
     gap = [
         index for index in range(first.end, second.start) if not any(span.start <= index < span.end for span in details)
@@ -101,7 +101,7 @@ def _joined(text: TokenizedText, first: Item, second: Item) -> bool:
 def repeated(
     text: TokenizedText, span: LabelledSpan, items: Sequence[Item], owner: Item | None, sentences: Sentences
 ) -> list[Item]:
-    """The items that are asked once for each of the things that the span names."""
+    """The items to repeat for each of the things in the span."""
     start, end = sentences.bounds(span.start)
     inside = [item for item in items if start <= item.start < end]
     before = [item for item in inside if item.end <= span.start]

@@ -1,4 +1,4 @@
-"""Settings of the whole checklist: how long it takes, whether steps may be skipped, who fills it in."""
+"""Settings of the whole checklist: its duration, whether steps may be skipped, and the executor's identity."""
 
 from typing import Final
 
@@ -15,7 +15,7 @@ _MINUTES: Final = {"s": 1 / 60, "min": 1.0, "h": 60.0, "½ h": 30.0, "¼ h": 15.
 
 
 def says_setting(text: TokenizedText, span: LabelledSpan) -> bool:
-    """Whether a span says anything about the whole checklist that a template can express."""
+    """Whether a span has a setting of the whole checklist that a template supports."""
     start, end = span.start, span.end
     return (
         text.any_of(_IDENTIFYING | {"no_skip", "skip"}, start, end)
@@ -24,7 +24,7 @@ def says_setting(text: TokenizedText, span: LabelledSpan) -> bool:
 
 
 def take_setting(text: TokenizedText, span: LabelledSpan, draft: Draft) -> None:
-    """Puts what a span says about the whole checklist into the draft."""
+    """Apply the settings in a span to the draft."""
     start, end = span.start, span.end
     if text.has("no_skip", start, end):
         draft.allow_skip = False

@@ -1,4 +1,4 @@
-"""Items become steps: the type, label and configuration that lose nothing of what the prompt says."""
+"""Converts items to steps, without losing information of the prompt."""
 
 import re
 from typing import Final
@@ -15,11 +15,11 @@ from .sentences import asks_back
 from .tokens import TokenizedText
 
 SURE: Final = 0.5
-"""Below this confidence an item is a text, with photos allowed: that loses no answer."""
+"""Below this confidence, an item becomes a text with optional photos, which takes any answer."""
 _SURE_OF: Final = {Label.CHECK: 0.7}
-"""A tick loses most, so it asks for more confidence."""
+"""A yes-or-no answer loses most information, so it needs more confidence."""
 DOUBTFUL: Final = 0.35
-"""Below this confidence nobody has to answer it."""
+"""Below this confidence, a step is optional."""
 _TYPES: Final = {
     Label.CHECK: StepType.BOOLEAN,
     Label.NUMBER: StepType.NUMBER,
@@ -33,32 +33,31 @@ _TYPES: Final = {
 _CHOOSING: Final = {Label.CHOICE: StepType.CHOICE, Label.MULTI_CHOICE: StepType.MULTI_CHOICE}
 _LONG: Final = frozenset({"describe", "long_noun", "remarks", "open_question"})
 _WITH_OPTIONS: Final = frozenset({Label.TEXT, Label.CHECK, Label.NUMBER, Label.LOCATION, Label.INSTRUCTION})
-"""Items that become a choice when options stand behind them, unless these are yes and no."""
+"""Items that become a choice if they have options other than yes and no."""
 _SEVERAL: Final = frozenset({"several"})
 _ANY: Final = (0, None)
 _CERTAIN: Final = frozenset({Label.PHOTO, Label.SIGNATURE})
-"""Items whose nouns leave no doubt."""
+"""Items whose nouns are unambiguous."""
 _OF_TYPES: Final = {
     Label.OPTIONS: {StepType.CHOICE, StepType.MULTI_CHOICE, StepType.BOOLEAN},
     Label.UNIT: {StepType.NUMBER},
 }
-"""Details that are in the configuration of steps of these types; other steps have them as a hint."""
+"""Details in the configuration of steps of these types; other steps get them as a hint."""
 _TIMED: Final = frozenset({"time_noun", "what_time", "time_type"})
 _GRADED: Final = 0.9
-"""Below this confidence an item without a scale is no rating."""
+"""Below this confidence, an item without a scale is no rating."""
 _DATED: Final = frozenset({"date_noun", "when", "dated"})
 _OPEN_QUESTIONS: Final = frozenset({"wh", "who", "when", "what_time", "how_much", "count", "which_several"})
 _WHICH: Final = frozenset({"which", "wh", "who", "relative"})
 _MEASURED: Final = frozenset({Label.CHECK, Label.TEXT, Label.NUMBER})
 _COUNTING: Final = frozenset({"how_much", "count"})
 _ANSWERED: Final = frozenset({"record", "describe", "measure", "count", "photo", "sign"})
-"""Roles of verbs and nouns that ask for an answer."""
+"""Roles of verbs and nouns that need an answer."""
 _VOLUNTARY: Final = frozenset({"optional"})
 _OPTION_MARKS: Final = re.compile(r"\[[ xX]?\]|[☐☑□○●]")
 
 
 def step_of(text: TokenizedText, item: Item) -> DraftStep:
-    """The step of one item."""
     step = DraftStep(label=_label(text, item), type=StepType.TEXT, subject=text.slice(item.start, item.end))
     step.source = (text.tokens[item.start].start, text.tokens[item.end - 1].end)
     step.confidence = item.confidence
@@ -96,7 +95,7 @@ def _take_type(text: TokenizedText, item: Item, step: DraftStep) -> None:
     elif item.label is Label.RATING:
         _rate(text, item, step)
     elif item.label is Label.INSTRUCTION and text.any_of(_ANSWERED, item.start, item.end):
-        step.photo = _ANY  # `stop the pump and describe the leak` is not only to be read
+        step.photo = _ANY  # `stop the pump and describe the leak` needs an answer
     else:
         step.type = _said_type(text, item) or _TYPES[item.label]
 
@@ -126,7 +125,7 @@ def _is_doubted(text: TokenizedText, item: Item) -> bool:
 
 
 def _asks_yes_or_no(text: TokenizedText, item: Item) -> bool:
-    """Whether a question mark ends it, and no word asks what, when or how much."""
+    """Whether it ends with a question mark, and no word asks what, when or how much."""
     return (
         item.label is Label.CHECK
         and asks_back(text, item.end)
@@ -136,12 +135,12 @@ def _asks_yes_or_no(text: TokenizedText, item: Item) -> bool:
 
 
 def _names_its_kind(text: TokenizedText, item: Item) -> bool:
-    """Whether the item's first noun is one of those that say what is asked for: `number of guests`."""
+    """Whether the item's first noun names its type: `number of guests`."""
     return item.label in named_kinds(text, item.start, item.end)
 
 
 def _said_type(text: TokenizedText, item: Item) -> StepType | None:
-    """The type that the words themselves name beside a check: `defects - free text`, `guests (number)`."""
+    """The type named in or directly behind a check: `defects - free text`, `guests (number)`."""
     if item.label is Label.TEXT and item.has(Label.RANGE):
         scale = item.details[Label.RANGE][0]
         return StepType.NUMBER if scale_of(text.slice(scale.start, scale.end), text.language) else None
@@ -165,7 +164,7 @@ def _said_type(text: TokenizedText, item: Item) -> StepType | None:
 
 
 def _own_unit(text: TokenizedText, item: Item) -> str | None:
-    """The unit that ends the item's own words: `deviation in seconds`, `area treated in ha`."""
+    """The unit at the end of the item's own words: `deviation in seconds`, `area treated in ha`."""
     for at in range(item.start + 1, item.end - 1):
         if "in_unit" in text.roles[at]:
             for end in range(item.end, at + 1, -1):
@@ -176,7 +175,7 @@ def _own_unit(text: TokenizedText, item: Item) -> str | None:
 
 
 def own_words(text: TokenizedText, start: int, end: int, confidence: float) -> DraftStep:
-    """A step for words that the labeller did not understand: the writer's own, answered by a text."""
+    """An optional text step with the writer's words, for words that the labeller did not understand."""
     step = DraftStep(label=label_of(text.slice(start, end)), type=StepType.TEXT, required=False, photo=_ANY)
     step.source = (text.tokens[start].start, text.tokens[end - 1].end)
     step.confidence = confidence
@@ -196,7 +195,7 @@ def _choose(text: TokenizedText, item: Item, step: DraftStep) -> None:
         return
     if len(item.details.get(Label.OPTIONS, ())) > 1:  # which of the lists are the answers?
         return
-    if span is None:  # the answers are in the item's own words, or nobody named them
+    if span is None:  # the options are in the item's own words, or missing
         options, end = _own_options(text, item), item.end
     else:
         listed = range(span.start, span.end)
@@ -219,13 +218,13 @@ def _choose(text: TokenizedText, item: Item, step: DraftStep) -> None:
 
 
 def _runs_into(text: TokenizedText, item: Item, span: LabelledSpan) -> bool:
-    """Whether options follow their item without any mark and are parted by commas: `vests dry, fee paid` may be two."""
+    """Whether comma-separated options directly follow their item, which may be two items: `vests dry, fee paid`."""
     marks = [token.text for token in text.tokens[item.end : span.end] if not (token.is_word or token.is_number)]
     return item.end == span.start and set(marks) == {","} and not text.has("or", span.start, span.end)
 
 
 def _offers(text: TokenizedText, item: Item) -> bool:
-    """Whether words that may be answers stand with a check: a tick would lose them."""
+    """Whether a check has options, which a yes-or-no answer would lose."""
     span = item.first(Label.OPTIONS)
     if span is None or item.label is not Label.CHECK or text.has("yes_no", span.start, span.end):
         return False
@@ -237,7 +236,7 @@ def _is_measured(item: Item) -> bool:
 
 
 def _own_options(text: TokenizedText, item: Item) -> list[str]:
-    """The options that the item's own words name: `gas or electric`. A list of nouns alone is none."""
+    """The options in the item's own words: `gas or electric`. A plain list of nouns has none."""
     if item.end - item.start > 8 or not (
         text.has("or", item.start, item.end) or "/" in text.slice(item.start, item.end)
     ):
@@ -290,7 +289,7 @@ def _photos(text: TokenizedText, item: Item) -> float:
 
 
 def _hint(text: TokenizedText, item: Item, step: DraftStep) -> str | None:
-    """What the executor should know: expected values, explanations, options that are none of a choice."""
+    """Expected values, explanations, and options of steps that are no choice."""
     texts = text.language.texts
     parts = []
     for label, spans in item.details.items():
@@ -306,5 +305,5 @@ def _hint(text: TokenizedText, item: Item, step: DraftStep) -> str | None:
 
 
 def _is_count(text: TokenizedText, said: str, step: DraftStep) -> bool:
-    """Whether the words are the number of a photo step's photos, and nothing else."""
+    """Whether the words are only the number of photos of a photo step."""
     return step.type is StepType.PHOTO and numbers_of(said, text.language) == [step.minimum]

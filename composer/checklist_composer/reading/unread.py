@@ -1,5 +1,4 @@
-"""Words that the labeller left out although they may ask for something: they become a part of the span beside them, or
-steps in the writer's own words."""
+"""Adds words that the labeller left out to adjacent spans, or makes them steps in the writer's words."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -13,25 +12,25 @@ from .token_features import BULLET
 from .tokens import TokenizedText
 
 _MAYBE: Final = 0.5
-"""Below this probability of being outside of all spans, a word may ask for something."""
+"""Words with a smaller probability of being outside of all spans may ask for something."""
 _LISTED: Final = 8
-"""Words of a short sentence; among sentences that ask for something in a tidy prompt it does so, too."""
+"""Maximum tokens of a sentence that becomes a step if the sentences around it do, in a tidy prompt."""
 _LONG_WORD: Final = 3
 _TELLING: Final = frozenset(
     {"we", "greeting", "meta", "request", "checklist", "closing", "notice", "it_should", "takes", "skip", "no_skip"}
 )
 _LEAST: Final = 2
-"""Words that carry meaning, of a clause that becomes a step."""
+"""Minimum words with meaning in a clause that becomes a step."""
 _MOST_ADJACENT: Final = 4
-"""Words right before a span that become a part of it."""
+"""Maximum words next to a span that become part of it."""
 _APART: Final = frozenset(",;.|")
 _ASKING: Final = frozenset(
     {"request", "checklist", "please", "it_should", "we", "greeting", "meta", "ordinal"}
     | {"then", "also", "to_whom", "if", "if_not", "if_yes", "otherwise", "unless", "only_if", "executor", "self"}
 )
-"""Roles of words that only lead to what is asked for."""
+"""Roles of words that only introduce a request."""
 UNASKED: Final = 0.6
-"""The confidence of what is asked for by words that have no label."""
+"""Confidence of items from words without a label."""
 
 
 def unread_words(
@@ -42,7 +41,7 @@ def unread_words(
     *,
     messy: bool,
 ) -> tuple[list[tuple[int, int, float]], list[tuple[int, int]]]:
-    """Clauses that become steps (tokens from, to, confidence), and the words that become nothing (tokens from, to)."""
+    """Clauses that become steps (start and end token, confidence), and unused words (start and end token)."""
     lines: dict[int, list[int]] = {}
     for index, token in enumerate(text.tokens):
         if token.is_word:
@@ -68,7 +67,7 @@ def unread_words(
 
 
 def _is_listed(text: TokenizedText, start: int, end: int, taken: set[int], sentences: Sentences) -> bool:
-    """Whether words are a short sentence of their own, between others that say something."""
+    """Whether words are a short sentence between others with labels."""
     first, last = sentences.bounds(start)
     inside = range(first, last)
     return (
@@ -86,7 +85,7 @@ def _is_listed(text: TokenizedText, start: int, end: int, taken: set[int], sente
 def with_adjacent_words(
     text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sentences
 ) -> Iterator[LabelledSpan]:
-    """The spans, each with the words before it in its clause that have no label: `no. of | seats`."""
+    """Extend spans by unlabelled words before them in the clause: `no. of | seats`."""
     end = 0
     for span in spans:
         first = span.start
@@ -95,17 +94,17 @@ def with_adjacent_words(
         while first < span.start and not text.carries_meaning(first) and not text.tokens[first].is_number:
             first += 1
         adjacent = range(first, span.start)
-        told = 0 < len(adjacent) <= _MOST_ADJACENT and not any(text.roles[at].keys() & _ASKING for at in adjacent)
-        if told and span.label is Label.LIMIT and first and text.tokens[first - 1].text in _APART:
+        extends = 0 < len(adjacent) <= _MOST_ADJACENT and not any(text.roles[at].keys() & _ASKING for at in adjacent)
+        if extends and span.label is Label.LIMIT and first and text.tokens[first - 1].text in _APART:
             measured = not any("not" in text.roles[at] for at in adjacent)  # `weight, | humidity | 40 to 60 %`
             yield LabelledSpan(Label.NUMBER if measured else Label.TEXT, first, span.start, UNASKED)
-            told = False
-        elif told and span.label in ITEMS:
+            extends = False
+        elif extends and span.label in ITEMS:
             first = _heading_start(text, first, end)
         elif span.label in ITEMS:
             first = _heading_start(text, span.start, end)
-            told = first < span.start
-        grows = told and span.label in ITEMS | {Label.LIMIT, Label.HINT}
+            extends = first < span.start
+        grows = extends and span.label in ITEMS | {Label.LIMIT, Label.HINT}
         yield replace(span, start=first) if grows else span
         end = span.end
 
@@ -113,7 +112,7 @@ def with_adjacent_words(
 def with_words_behind(
     text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sentences
 ) -> Iterator[LabelledSpan]:
-    """The items, each with the last words of its clause that have no label: `boxes put | into quarantine`."""
+    """Extend items by unlabelled words at the end of their clause: `boxes put | into quarantine`."""
     for span, following in zip_longest(spans, spans[1:]):
         stop = following.start if following is not None else len(text)
         last = span.end
@@ -121,14 +120,14 @@ def with_words_behind(
             last += 1
         closed = last == len(text) or _cuts(text, last) or sentences.of[last] != sentences.of[span.start]
         behind = range(span.end, last)
-        told = any(map(text.carries_meaning, behind)) and not any(text.roles[at].keys() & _ASKING for at in behind)
+        extends = any(map(text.carries_meaning, behind)) and not any(text.roles[at].keys() & _ASKING for at in behind)
         ended = text.tokens[span.end - 1].text in ".?!)"
         fits = span.label in ITEMS and closed and len(behind) <= _MOST_ADJACENT and not ended
-        yield replace(span, end=last) if fits and told else span
+        yield replace(span, end=last) if fits and extends else span
 
 
 def _heading_start(text: TokenizedText, start: int, end: int) -> int:
-    """Where words without a label begin that stand before a colon at the start of the item's line: `Gate: | shut?`"""
+    """Start of an unlabelled heading with a colon at the start of the item's line, else `start`: `Gate: | shut?`."""
     before = text.tokens[start - 1] if start else None
     if before is None or before.text != ":" or before.line != text.tokens[start].line:
         return start

@@ -1,7 +1,7 @@
-"""The archive: settled runs that are older than their organization wants to keep in the cluster (docs/data.md).
+"""The archive: settled runs past their retention in the cluster (docs/data.md).
 
-Its objects are parts (JSON lines in zstd) with a manifest each, in one folder per organization and month. The operator
-writes, the API reads, the command line verifies; all by what is here.
+It consists of parts (JSON lines in zstd) with a manifest each, in one folder per organization and month. The operator
+writes, the API reads and the command line verifies them with this package.
 """
 
 from .damage import Damaged

@@ -1,5 +1,5 @@
-"""What is wrong with an archive that cannot be read: never what merely does not answer (StoreUnavailable)."""
+"""Damage of archive files; an unavailable store is StoreUnavailable instead."""
 
 
 class Damaged(Exception):
-    """A part or a manifest is not what it was when it was written. The text says which, and how one sees it."""
+    """A part or a manifest differs from what was written. The text says which one, and how."""

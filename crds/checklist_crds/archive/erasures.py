@@ -1,10 +1,10 @@
-"""What was erased, for whoever may still have it in hand.
+"""Notes of erased runs, for archivers that hold such runs in memory.
 
-An archiver reads runs long before the part that holds them counts. So whoever erases notes the runs here first, and
-then looks at the archive; whoever archives makes a part count first, and then looks here. Whichever comes second sees
-the other, whatever their clocks say, and what was erased is in the archive no more.
+An archiver reads runs long before their part is valid. So an erasure first notes its runs here and then searches the
+archive; an archiver first makes a part valid and then reads the notes. Whichever comes second sees the other, whatever
+their clocks say, so erased runs do not stay in the archive.
 
-`erasures/{organization id}/{erasure}.json`: no names and no addresses, ids of runs alone.
+`erasures/{organization id}/{erasure}.json` contains only ids of runs, no names or addresses.
 """
 
 from collections.abc import Iterable
@@ -20,22 +20,22 @@ from .record import Record, RemovedDeliveries
 from .store import ArchiveStore
 
 REMEMBERED: Final = timedelta(days=90)
-"""Nobody has a run in hand for longer: an archiver that was stopped goes on long before."""
+"""Far longer than an archiver holds a run."""
 
 
 class ErasedRun(BaseModel):
-    """One run of which nothing is to be left."""
+    """A run that must not be archived."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     uids: tuple[str, ...] = ()
-    """Of its objects. The same request to dispatch, sent again later, makes another run of the same id."""
+    """Of its objects. A repeated dispatch request can create another run with the same id."""
     at: Timestamp
-    """When it was noted."""
+    """When the erasure was noted."""
 
 
 class NotedErasure(BaseModel):
-    """As much of an erasure's object as archivers read."""
+    """The fields of an erasure's object that archivers read."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -44,19 +44,19 @@ class NotedErasure(BaseModel):
 
 
 def erasure_key(organization: str, erasure: str) -> str:
-    """`organization` is the public id."""
+    """Returns the key; `organization` is the public id."""
     return f"{ERASURES}/{organization}/{erasure}.json"
 
 
 class Erasures:
-    """What is noted of all organizations; each object is read once. Methods raise StoreUnavailable and Damaged."""
+    """Cached notes of all organizations. Methods raise StoreUnavailable and Damaged."""
 
     def __init__(self, store: ArchiveStore) -> None:
         self._store = store
         self._known: dict[str, tuple[datetime, NotedErasure]] = {}
 
     async def among(self, organization: str, lines: Iterable[Record | RemovedDeliveries], *, now: datetime) -> set[str]:
-        """The ids of those of `lines` that were erased."""
+        """Returns the ids of the `lines` that were erased."""
         noted = [one async for one in self._store.erasures(organization) if now - one.modified_at < REMEMBERED]
         erased: dict[str, list[ErasedRun]] = {}
         for stored in noted:
@@ -75,7 +75,7 @@ class Erasures:
 
 
 def _is(line: Record | RemovedDeliveries, erased: ErasedRun) -> bool:
-    """Whether the line is of that very run, and not of one that was made after it under the same id."""
+    """Whether the line is of that run, not of a later one with the same id."""
     if isinstance(line, Record):
         return line.run["metadata"].get("uid") in erased.uids
     return line.created_at <= erased.at

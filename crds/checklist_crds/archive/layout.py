@@ -1,12 +1,12 @@
-"""Where things are in the archive's store.
+"""Keys of the archive's objects.
 
     archive/{organization id}/{YYYY-MM}/{part}.jsonl.zst        lines
-    archive/{organization id}/{YYYY-MM}/{part}.manifest.json    that the part is whole; without it there is no part
-    archive-unfinished/{organization id}/{YYYY-MM}/{part}.json  somebody is writing the part, or deleting what it holds
-    erasures/{organization id}/{erasure}.json                   what was erased of a person, by the ids of runs
+    archive/{organization id}/{YYYY-MM}/{part}.manifest.json    makes the part valid
+    archive-unfinished/{organization id}/{YYYY-MM}/{part}.json  the part is being written, or its content deleted
+    erasures/{organization id}/{erasure}.json                   erased runs of a person, by id
 
-The month is that of the runs' creation, in UTC. The name of a part says when its first run was made and is otherwise a
-digest of which objects it holds in which versions, so that what is written again lands in the same place.
+The month is that of the runs' creation, in UTC. A part's name consists of its first run's creation and a digest of its
+objects and their versions, so the same content always has the same key.
 """
 
 import hashlib
@@ -35,7 +35,7 @@ def month_of(moment: datetime) -> str:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Folder:
-    """All parts of an organization and a month."""
+    """The parts of an organization and a month."""
 
     organization: str
     """The public id, org-<uuid>."""
@@ -48,7 +48,7 @@ class Folder:
 
 @dataclass(frozen=True, slots=True, order=True)
 class PartPlace:
-    """A part, wherever it is spoken of."""
+    """The keys of a part."""
 
     folder: Folder
     name: str
@@ -67,12 +67,12 @@ class PartPlace:
 
     @property
     def has_runs(self) -> bool:
-        """False: it holds deliveries that were removed before their runs."""
+        """False: it contains deliveries that were removed before their runs."""
         return not self.name.startswith("deliveries-")
 
     @classmethod
     def of_key(cls, key: str) -> Self | None:
-        """From any of its keys; None for the key of anything else."""
+        """Parses any of its keys; None for another key."""
         parts = key.split("/")
         if len(parts) != 4 or not is_id("org", parts[1]) or not _MONTH.fullmatch(parts[2]):
             return None
@@ -85,7 +85,7 @@ class PartPlace:
 
 
 def part_name(first_created_at: datetime, contents: Iterable[str], *, has_runs: bool) -> str:
-    """`contents`: what says which objects in which versions, in the order of the lines."""
+    """`contents`: objects and versions, in the order of the lines."""
     digest = hashlib.sha256("\n".join(contents).encode()).hexdigest()[:32]
     made = first_created_at.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
     return f"{'' if has_runs else 'deliveries-'}{made}-{digest}"

@@ -1,4 +1,4 @@
-"""The manifest of a part: written after the part was read back, it is what makes the part count."""
+"""The manifest of a part: written after the part was verified, it makes the part valid."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -13,14 +13,14 @@ from .record import FORMAT
 
 
 class PartKind(StrEnum):
-    """What the lines of a part are."""
+    """Type of a part's lines."""
 
     RUNS = "runs"
     DELIVERIES = "deliveries"
 
 
 class Manifest(BaseModel):
-    """Of one part. `run_ids` and `versions` go together, in the order of the lines."""
+    """Manifest of one part. `run_ids` and `versions` are in the order of the lines."""
 
     model_config = ConfigDict(
         extra="ignore", frozen=True, validate_by_name=True, validate_by_alias=True, hide_input_in_errors=True
@@ -33,13 +33,13 @@ class Manifest(BaseModel):
     month: str
     part: str
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
-    """Of the part's bytes in the store."""
+    """Of the stored bytes."""
     size: int = Field(alias="bytes", ge=0)
     uncompressed_bytes: int = Field(ge=0)
     runs: int = Field(ge=0)
     created_from: Timestamp
     created_to: Timestamp
-    """The first and the last creation of a run in it."""
+    """Creation times of the first and the last run."""
     written_at: Timestamp
     written_by: str
     run_ids: tuple[str, ...]
@@ -61,17 +61,17 @@ class Manifest(BaseModel):
         return self.created_from, self.created_to
 
     def encoded(self) -> bytes:
-        """As the store keeps it: JSON that a person can read."""
+        """Encodes it as indented JSON."""
         return self.model_dump_json(indent=1, by_alias=True).encode() + b"\n"
 
     @classmethod
     def parse(cls, text: bytes, place: PartPlace) -> Self:
-        """Of the manifest at `place`. Raises Damaged."""
+        """Parses the manifest at `place`. Raises Damaged."""
         try:
             manifest = cls.model_validate_json(text)
         except ValidationError as error:
             first = error.errors()[0]
             raise Damaged(f"{place.manifest_key}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
         if manifest.place != place or (manifest.kind is PartKind.RUNS) != place.has_runs:
-            raise Damaged(f"{place.manifest_key}: speaks of another part, {manifest.place.key}")
+            raise Damaged(f"{place.manifest_key}: describes another part, {manifest.place.key}")
         return manifest

@@ -1,4 +1,4 @@
-"""A part: records as JSON lines in one zstd frame. All of it is plain computing, for threads."""
+"""Encodes and decodes parts: records as JSON lines in one zstd frame. Pure computation, for use in threads."""
 
 import hashlib
 from collections.abc import Collection, Iterator, Sequence
@@ -15,14 +15,14 @@ from .record import Record, RemovedDeliveries
 
 MAX_RUNS: Final = 500
 MAX_BYTES: Final = 16 * 1024 * 1024
-"""Uncompressed; a single run may be larger, and has a part of its own then."""
+"""Uncompressed; a larger run gets its own part."""
 _LEVEL: Final = 3
 _LARGEST: Final = 2 * 1024**3
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedPart:
-    """What is to be written, in this order: the part, and when it was read back, its manifest."""
+    """A part and its manifest, which is written after the part was read back."""
 
     content: bytes
     manifest: Manifest
@@ -39,8 +39,8 @@ def encode_part(
     written_at: datetime,
     written_by: str,
 ) -> EncodedPart:
-    """At least one record; all of the folder's organization and month. The same records make the same name, in
-    whatever order they come."""
+    """Encodes at least one record, all of the folder's organization and month. The order of the records does not
+    matter."""
     ordered = sorted(records, key=_order)
     has_runs = isinstance(ordered[0], Record)
     plain = b"".join(record.line() + b"\n" for record in ordered)
@@ -65,7 +65,7 @@ def encode_part(
 
 
 def manifest_of(content: bytes, place: PartPlace, *, written_at: datetime, written_by: str) -> Manifest:
-    """The manifest of a part that was written, but not finished. Raises Damaged."""
+    """Builds the manifest of a part that was written without one. Raises Damaged."""
     plain = _plain(content, place.key)
     records = [_parse(line, has_runs=place.has_runs) for line in plain.splitlines()]
     if not records:
@@ -80,9 +80,9 @@ def manifest_of(content: bytes, place: PartPlace, *, written_at: datetime, writt
 def part_without(
     content: bytes, manifest: Manifest, run_ids: Collection[str], *, written_at: datetime, written_by: str
 ) -> EncodedPart | None:
-    """The part without the lines of these runs, all others byte for byte as they are; None when none are left.
+    """Removes the lines of these runs and keeps all others byte for byte; None when none are left.
 
-    Its name is that of a part that was written with the same records in the first place. Raises Damaged.
+    The name is that of a part with the remaining records. Raises Damaged.
     """
     lines = lines_of(content, manifest)
     kept = [line for line, run_id in zip(lines, manifest.run_ids, strict=True) if run_id not in run_ids]
@@ -105,14 +105,14 @@ def part_without(
 
 
 def unvouched_lines(content: bytes, place: PartPlace) -> list[bytes]:
-    """The lines of a part that no manifest speaks of (yet). Raises Damaged."""
+    """Returns the lines of a part without a manifest. Raises Damaged."""
     return _plain(content, place.key).splitlines()
 
 
 def lines_of(content: bytes, manifest: Manifest) -> list[bytes]:
-    """The lines of the part, when it is the one that the manifest speaks of. Raises Damaged.
+    """Returns the lines of the part described by the manifest. Raises Damaged.
 
-    Looks at the digest and at how many lines there are; `verified_records` looks into them.
+    Checks the digest and the number of lines; `verified_records` checks each line.
     """
     key = manifest.place.key
     if len(content) != manifest.size:
@@ -127,7 +127,7 @@ def lines_of(content: bytes, manifest: Manifest) -> list[bytes]:
 
 
 def verified_records(content: bytes, manifest: Manifest) -> Iterator[Record | RemovedDeliveries]:
-    """All records, each looked at: what it is, its id and version. Raises Damaged."""
+    """Yields all records after checking type, id and version. Raises Damaged."""
     key = manifest.place.key
     for number, line in enumerate(lines_of(content, manifest)):
         record = _parse(line, has_runs=manifest.kind is PartKind.RUNS)

@@ -1,4 +1,4 @@
-"""Runs out of the archive. Nothing is believed that the part's digest does not vouch for."""
+"""Reads archived runs, verified by the part's digest."""
 
 import asyncio
 from collections.abc import Iterable
@@ -11,21 +11,20 @@ from .store import ArchiveStore
 
 
 class ArchiveReader:
-    """Reads single runs, and whole parts. Methods raise StoreUnavailable and Damaged."""
+    """Reads single runs and whole parts. Methods raise StoreUnavailable and Damaged."""
 
     def __init__(self, store: ArchiveStore) -> None:
         self._store = store
 
     async def run(self, manifest: Manifest, run_id: str) -> Record | None:
-        """The run as this part has it; None when it holds no such run. Costs reading the part once."""
+        """Returns the run from this part, or None. Reads the whole part."""
         if manifest.kind is not PartKind.RUNS or run_id not in manifest.run_ids:
             return None
         content = await self._content(manifest)
         return await asyncio.to_thread(_one, content, manifest, run_id)
 
     async def newest(self, manifests: Iterable[Manifest], run_id: str) -> Record | None:
-        """The run as the archive has it, of all `manifests` that tell of it: a run that was archived twice is there in
-        its last state."""
+        """Returns the latest state of the run from all `manifests` that list it: it may be archived twice."""
         best: Manifest | None = None
         highest = -1
         for manifest in manifests:
@@ -36,18 +35,18 @@ class ArchiveReader:
         return None if best is None else await self.run(best, run_id)
 
     async def runs(self, manifest: Manifest) -> list[Record]:
-        """All runs of a part, each verified, in order of creation; none of a part of deliveries."""
+        """Returns all runs of a part, verified, in order of creation; none of a part of deliveries."""
         return [one for one in await self.records(manifest) if isinstance(one, Record)]
 
     async def records(self, manifest: Manifest) -> list[Record | RemovedDeliveries]:
-        """All lines of a part, each verified."""
+        """Returns all lines of a part, verified."""
         content = await self._content(manifest)
         return await asyncio.to_thread(lambda: list(verified_records(content, manifest)))
 
     async def _content(self, manifest: Manifest) -> bytes:
         content = await self._store.get(manifest.place.key)
         if content is None:
-            raise Damaged(f"{manifest.place.key}: is not there, but its manifest is")
+            raise Damaged(f"{manifest.place.key}: is missing, but its manifest exists")
         return content
 
 

@@ -1,4 +1,4 @@
-"""A line of a part: a run with all that belongs to it, or deliveries that were removed before their run."""
+"""Lines of a part: a run with its objects, or deliveries that were removed before their run."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -19,18 +19,18 @@ FORMAT: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A run as the cluster had it when it was settled and old."""
+    """A settled run, as it was in the cluster."""
 
     run: JsonObject
-    """The Run object, without metadata.managedFields (book-keeping of the API server)."""
+    """The Run object, without metadata.managedFields."""
     revision: JsonObject | None
-    """The TemplateRevision object that it was made of; None when somebody had deleted it by hand."""
+    """Its TemplateRevision object; None if that was deleted by hand."""
     deliveries: tuple[JsonObject, ...]
-    """The WebhookDelivery objects, by name."""
+    """The WebhookDelivery objects, ordered by name."""
     photos: tuple[JsonObject, ...]
-    """{key, size, sha256} of what stays in the store of photos; each has a thumbnail beside it."""
+    """{key, size, sha256} of photos that stay in the photo store, each with a thumbnail."""
     row: JsonObject
-    """What lists show: the values of RUN_COLUMNS by their names, times as milliseconds since 1970."""
+    """The run's list entry: values of RUN_COLUMNS by name, times in milliseconds since 1970."""
 
     @classmethod
     def of(cls, run: JsonObject, revision: JsonObject | None, deliveries: Iterable[JsonObject]) -> Self:
@@ -61,27 +61,27 @@ class Record:
 
     @property
     def version(self) -> int:
-        """Grows when the run, or a delivery of it, changes: where a run is archived twice, the higher one holds."""
+        """Grows with changes of the run and its deliveries: of two records of a run, the higher one is valid."""
         return max(map(_version, (self.run, *self.deliveries)))
 
     @property
     def values(self) -> tuple[Any, ...]:
-        """The row in the order of RUN_COLUMNS."""
+        """The row's values in the order of RUN_COLUMNS."""
         return tuple(self.row[name] for name in RUN_COLUMNS)
 
     def parsed(self) -> Run:
         return Run.parse(self.run)
 
     def definition(self) -> Definition | None:
-        """The snapshot of the template."""
+        """The template's snapshot."""
         return Definition.model_validate(self.revision["spec"]["definition"]) if self.revision is not None else None
 
     def contents(self) -> str:
-        """Which objects in which versions."""
+        """The objects and their versions."""
         return " ".join(f"{one['metadata']['name']}@{_version(one)}" for one in (self.run, *self.deliveries))
 
     def line(self) -> bytes:
-        """One JSON object, without the line's end."""
+        """Encodes one JSON object, without a line feed."""
         return to_json(
             {
                 "format": FORMAT,
@@ -111,17 +111,17 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class RemovedDeliveries:
-    """Deliveries that were older than their organization keeps them, of a run that stays or is gone."""
+    """Deliveries past their retention, removed before their run or after its deletion."""
 
     run_id: str
     namespace: str
     created_at: datetime
-    """When the first of their events happened, which is also the month that they are filed under."""
+    """When the first of their events happened, which decides on the folder's month."""
     deliveries: tuple[JsonObject, ...]
 
     @classmethod
     def of(cls, deliveries: Iterable[JsonObject]) -> Self:
-        """All of one run; at least one."""
+        """From at least one delivery, all of one run."""
         ordered = tuple(map(_plain, sorted(deliveries, key=lambda one: str(one["metadata"]["name"]))))
         first = ordered[0]
         created_at = min(parse_timestamp(one["spec"]["ts"]) for one in ordered)
@@ -148,7 +148,7 @@ class RemovedDeliveries:
 
 
 def read_line(line: bytes) -> JsonObject:
-    """Raises Damaged for what is no JSON object of a format that is known."""
+    """Raises Damaged unless it is a JSON object of a known format."""
     try:
         document = from_json(line)
     except ValueError as error:
@@ -159,12 +159,12 @@ def read_line(line: bytes) -> JsonObject:
 
 
 def newest(records: Iterable[Record]) -> Record | None:
-    """Of several records of one run, the one that holds."""
+    """Returns the valid one of several records of one run."""
     return max(records, key=lambda one: one.version, default=None)
 
 
 def _plain(body: Mapping[str, Any]) -> JsonObject:
-    """The object without what the API server notes for itself."""
+    """Returns the object without the API server's bookkeeping."""
     metadata = {name: value for name, value in body["metadata"].items() if name != "managedFields"}
     return {**body, "metadata": metadata}
 
@@ -175,7 +175,7 @@ def _version(body: Mapping[str, Any]) -> int:
 
 
 def _photos(run: Mapping[str, Any]) -> Iterable[JsonObject]:
-    """Of answers and of the signature, in the order in which `runs.photos.photos_of` gives them."""
+    """Yields photos of answers and the signature, in the order of `runs.photos.photos_of`."""
     status = run.get("status") or {}
     found = []
     for answer in (status.get("answers") or {}).values():

@@ -1,4 +1,4 @@
-"""The objects of the archive in their store. Everything here raises StoreUnavailable."""
+"""Stores the objects of the archive. All methods raise StoreUnavailable."""
 
 import asyncio
 import os
@@ -17,10 +17,10 @@ from .manifest import Manifest
 
 
 class ArchiveStore:
-    """By the URL of CHECKLISTS_ARCHIVE_STORE."""
+    """The store at the URL of CHECKLISTS_ARCHIVE_STORE."""
 
     def __init__(self, store: ObjectStore, folder: Path | None = None) -> None:
-        """`folder`: where a local store is."""
+        """`folder`: location of a local store."""
         self._store = store
         self._folder = folder
 
@@ -30,17 +30,17 @@ class ArchiveStore:
         return cls(*open_store(url, keys))
 
     async def put(self, key: str, content: bytes) -> None:
-        """Keep the bytes at `key`: whole, or not at all; and when this returns, also after a loss of power."""
+        """Stores the bytes at `key` atomically; they survive a loss of power."""
         try:
             await obstore.put_async(self._store, key, content)
             if self._folder is not None:
-                # The local store leaves that to the system, and the objects in the cluster are deleted upon our word.
+                # A local store does not flush, and objects in the cluster are deleted after this returns.
                 await asyncio.to_thread(_sync, self._folder, key)
         except (BaseError, OSError) as error:
             raise StoreUnavailable(reason_of(error)) from error
 
     async def get(self, key: str) -> bytes | None:
-        """The object; None when there is none."""
+        """Returns the object, or None."""
         try:
             result = await obstore.get_async(self._store, key)
             return bytes(await result.bytes_async())
@@ -50,7 +50,7 @@ class ArchiveStore:
             raise StoreUnavailable(reason_of(error)) from error
 
     async def delete(self, keys: Sequence[str]) -> None:
-        """Remove them; what is not there is removed already."""
+        """Deletes the objects; missing ones are ignored."""
         for key in keys:
             try:
                 await obstore.delete_async(self._store, key)
@@ -60,40 +60,40 @@ class ArchiveStore:
                 raise StoreUnavailable(reason_of(error)) from error
 
     async def manifest(self, place: PartPlace) -> Manifest | None:
-        """The manifest of a part; None when there is none. Raises Damaged, too."""
+        """Returns the manifest of a part, or None. Also raises Damaged."""
         text = await self.get(place.manifest_key)
         return None if text is None else Manifest.parse(text, place)
 
     async def organizations(self) -> list[str]:
-        """The public ids of all organizations that have a folder."""
+        """Returns the public ids of all organizations with a folder."""
         return [name for name in await self._folders(PREFIX) if is_id("org", name)]
 
     async def months(self, organization: str) -> list[str]:
-        """`YYYY-MM` of all folders of an organization, the oldest first."""
+        """Returns `YYYY-MM` of an organization's folders, oldest first."""
         return await self._folders(f"{PREFIX}/{organization}")
 
     async def objects(self, within: Folder | str | None = None) -> AsyncIterator[StoredObject]:
-        """What is there, page by page: of a folder, of an organization (by its public id), or all of it."""
+        """Yields the objects of a folder, of an organization (by its public id), or all."""
         prefix = within.key if isinstance(within, Folder) else f"{PREFIX}/{within}" if within else PREFIX
         async for found in self._listed(prefix):
             yield found
 
     async def manifests(self, within: Folder | str | None = None) -> AsyncIterator[tuple[PartPlace, StoredObject]]:
-        """Which parts there are, without reading their manifests."""
+        """Yields the parts that have a manifest, without reading it."""
         async for found in self.objects(within):
             place = PartPlace.of_key(found.key) if found.key.endswith(MANIFEST) else None
             if place is not None:
                 yield place, found
 
     async def unfinished(self) -> AsyncIterator[tuple[PartPlace, StoredObject]]:
-        """Parts that somebody began, and has not deleted all of from the cluster."""
+        """Yields the parts that are marked as unfinished."""
         async for found in self._listed(UNFINISHED):
             place = PartPlace.of_key(found.key)
             if place is not None:
                 yield place, found
 
     async def erasures(self, organization: str) -> AsyncIterator[StoredObject]:
-        """What was noted of people whose data were erased (`erasures.py`), by the organization's public id."""
+        """Yields the notes of erased runs (`erasures.py`), by the organization's public id."""
         async for found in self._listed(f"{ERASURES}/{organization}"):
             yield found
 
@@ -114,7 +114,7 @@ class ArchiveStore:
 
 
 def _sync(root: Path, key: str) -> None:
-    """The file, and the folders that lead to it, which may be new."""
+    """Flushes the file, and the folders above it, which may be new."""
     file = root / key
     for path in (file, *file.parents):
         descriptor = os.open(path, os.O_RDONLY)

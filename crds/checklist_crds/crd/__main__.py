@@ -1,4 +1,4 @@
-"""`python -m checklist_crds.crd`: writes the CustomResourceDefinitions, one YAML file a kind, from the models."""
+"""`python -m checklist_crds.crd`: writes the CustomResourceDefinitions from the models, one YAML file per kind."""
 
 import argparse
 import sys

@@ -1,4 +1,4 @@
-"""The CustomResourceDefinitions, made from the models."""
+"""Builds the CustomResourceDefinitions from the models."""
 
 from typing import Any
 
@@ -9,14 +9,13 @@ from .kinds import ResourceDescription, Rule
 from .schema import Schema, structural_schema
 
 CRD_VERSION_ANNOTATION = f"{GROUP}/crd-version"
-CRD_VERSION = 14
-"""Raised with every change of the CRDs, so that an older release does not replace newer ones."""
+CRD_VERSION = 15
+"""Increased with every change of the CRDs, so that an older release does not replace newer ones."""
 
 _HEADER = "# Generated from the models in checklist_crds by `make crds`; do not edit.\n"
 
 
 def crd_of(resource: ResourceDescription) -> dict[str, Any]:
-    """The CustomResourceDefinition of one kind."""
     kind = resource.kind
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -91,7 +90,7 @@ def _add_rule(schema: Schema, rule: Rule) -> None:
 
 
 def _place(schema: Schema, path: str) -> Schema:
-    """The schema at `spec.sections[].steps`; raises KeyError for a field that does not exist."""
+    """Returns the schema at a path such as `spec.sections[].steps`. Raises KeyError for an unknown field."""
     for part in filter(None, path.split(".")):
         schema = schema["properties"][part.removesuffix("[]")]
         if part.endswith("[]"):
@@ -100,5 +99,5 @@ def _place(schema: Schema, path: str) -> Schema:
 
 
 def render(resource: ResourceDescription) -> str:
-    """The YAML file of one kind."""
+    """Renders the YAML file of one kind."""
     return _HEADER + yaml.safe_dump(crd_of(resource), sort_keys=False, allow_unicode=True, width=120)

@@ -1,4 +1,4 @@
-"""What each custom resource is called, shows in `kubectl get`, can be selected by, and forbids (CEL)."""
+"""Names, printer columns, selectable fields and CEL rules of the custom resources."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -42,7 +42,7 @@ from ..resources.template import TemplateSpec, TemplateStatus
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A printer column; `wide` ones show with `-o wide` only."""
+    """A printer column; `wide` ones only appear with `-o wide`."""
 
     name: str
     path: str
@@ -52,7 +52,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A CEL rule at a place of the schema ("" is the object itself, "spec.webhook" a field of it)."""
+    """A CEL rule for a path of the schema ("" is the object itself, "spec.webhook" a field)."""
 
     at: str
     rule: str
@@ -61,7 +61,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class ResourceDescription:
-    """All that a CRD says beyond its fields."""
+    """Everything in a CRD besides its fields."""
 
     kind: Kind
     short_name: str
@@ -76,12 +76,12 @@ class ResourceDescription:
     list_maps: Sequence[str] = field(default_factory=tuple)
     status_default: bool = False
     atomic: Sequence[str] = ()
-    """Objects that have one owner as a whole. The API server then need not keep book of who wrote which answer, which
-    costs it a fifth of every write of a run."""
+    """Objects with atomic ownership: the API server does not track the owner of each answer, which saves a fifth of
+    every write of a run."""
 
 
 class NoStatus(KubeModel):
-    """The status of a kind that only carries conditions."""
+    """Status of a kind that only has conditions."""
 
     conditions: list[StatusCondition] = ConditionsField()
 
@@ -94,22 +94,22 @@ _SAME_ORGANIZATION = Rule("spec.organizationRef", "self == oldSelf", "organizati
 
 
 def _unchanged(model: type[BaseModel], *, but: str) -> str:
-    """CEL: every field of `model` is as it was, and `but` is there or not there as before.
+    """Returns CEL: no field of `model` changes, except the value of `but`, which must neither appear nor disappear.
 
-    Made from the model, so that a field that is added later is immutable, too.
+    Built from the model, so that fields added later are immutable too.
     """
     names = [info.alias or name for name, info in model.model_fields.items()]
     if but not in names:
         raise ValueError(f"{model.__name__} has no field {but!r}")
     there = [f"has(self.{name}) == has(oldSelf.{name})" for name in names]
     same = [f"(!has(self.{name}) || self.{name} == oldSelf.{name})" for name in names if name != but]
-    unchanged = " && ".join([*there, *same])  # in this order: what is compared is on both sides
-    # Every write of a status is judged, too, and one comparison costs the API server a fifth of so many.
+    unchanged = " && ".join([*there, *same])  # in this order: fields exist on both sides when compared
+    # The rule also runs at every write of a status; comparing once costs a fifth of comparing each field.
     return f"self == oldSelf || ({unchanged})"
 
 
 def _tdl_rules(at: str) -> list[Rule]:
-    """Cross-field rules of the TDL that CEL can say; `checklist_crds.templates.validation` says them all."""
+    """Cross-field rules of TDL that CEL can express; `checklist_crds.templates.validation` checks all of them."""
     step = f"{at}.sections[].steps[]"
     return [
         Rule(at, "self.sections.map(s, size(s.steps)).sum() <= 500", "a template has at most 500 steps"),
@@ -145,7 +145,7 @@ RESOURCES: tuple[ResourceDescription, ...] = (
         kind=ORGANIZATION,
         short_name="clorg",
         singular="organization",
-        description="Organization owns templates, runs, API keys and members; its plan bounds the runs of a month.",
+        description="Organization owns templates, runs, API keys and members; its plan limits the runs of a month.",
         spec=OrganizationSpec,
         status=OrganizationStatus,
         columns=[
@@ -256,7 +256,7 @@ RESOURCES: tuple[ResourceDescription, ...] = (
             Column("Phase", ".status.phase"),
             Column("Answered", ".status.progress.answered", "integer"),
             Column("Total", ".status.progress.total", "integer"),
-            # In the spec where the API made the run, in the status where an operator admitted it; never in both.
+            # In spec for runs created by the API, in status for runs admitted by an operator; never in both.
             Column("Template", "..resolved.templateName"),
             Column("Expires", "..expiresAt"),
             Column("Reference", ".spec.executorRef", wide=True),
@@ -272,7 +272,7 @@ RESOURCES: tuple[ResourceDescription, ...] = (
                 f"self.metadata.name.matches('{ID_PATTERNS['r']}')",
                 "the name of a run is its id: r- and a lower-case UUID",
             ),
-            # All but one thing: the same secret may be sealed anew, under a new key (`checklist-dispatch reseal`).
+            # One exception: a secret may be sealed again with a new key (`checklist-dispatch reseal`).
             Rule("spec", _unchanged(RunSpec, but="webhook"), "the spec of a run is immutable"),
             Rule("spec.webhook", _unchanged(Webhook, but="sealedSecret"), "the spec of a run is immutable"),
             Rule("spec", "has(self.templateId) != has(self.templateRef)", "give either templateId or templateRef"),
@@ -344,7 +344,7 @@ RESOURCES: tuple[ResourceDescription, ...] = (
         kind=DELIVERY_REPLAY,
         short_name="clrep",
         singular="deliveryreplay",
-        description="DeliveryReplay sends again what a filter chooses among the deliveries of an organization.",
+        description="DeliveryReplay sends the deliveries of an organization that match a filter again.",
         spec=DeliveryReplaySpec,
         status=DeliveryReplayStatus,
         columns=[
@@ -381,7 +381,7 @@ RESOURCES: tuple[ResourceDescription, ...] = (
         kind=LOCAL_ACCOUNT,
         short_name="clacc",
         singular="localaccount",
-        description="LocalAccount is a person who signs in to the dashboard without an identity provider.",
+        description="LocalAccount lets a person sign in to the dashboard without an identity provider.",
         spec=LocalAccountSpec,
         status=LocalAccountStatus,
         columns=[
@@ -416,7 +416,7 @@ RESOURCES: tuple[ResourceDescription, ...] = (
         kind=AUDIT_ENTRY,
         short_name="claud",
         singular="auditentry",
-        description="AuditEntry says who did what to keys, members, templates, replays and runs, and when.",
+        description="AuditEntry records who changed keys, members, templates, replays and runs, and when.",
         spec=AuditEntrySpec,
         status=NoStatus,
         columns=[
@@ -436,7 +436,7 @@ RESOURCES: tuple[ResourceDescription, ...] = (
         kind=IDEMPOTENCY_RECORD,
         short_name="clidem",
         singular="idempotencyrecord",
-        description="IdempotencyRecord says that an Idempotency-Key was used; it outlives what was made with the key.",
+        description="IdempotencyRecord records a used Idempotency-Key; it outlives the object created with it.",
         spec=IdempotencyRecordSpec,
         status=NoStatus,
         columns=[Column("Expires", ".spec.expiresAt"), _ORG, _AGE],

@@ -1,7 +1,7 @@
-"""From pydantic models to the structural schemas that Kubernetes takes (apiextensions v1).
+"""Converts pydantic models to structural schemas of Kubernetes (apiextensions v1).
 
-Structural schemas know no references, no unions and no null; what has a union in the TDL (`photo`, the value of a
-comparison, a step's `config`) is passed through and judged by the operator.
+Structural schemas have no references, unions or null; unions of TDL (`photo`, the value of a comparison, a step's
+`config`) are accepted as is and validated by the operator.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ _KEPT = (
 
 
 def structural_schema(model: type[BaseModel], *, keep_defaults: bool) -> Schema:
-    """The schema of `model` for a CRD. With `keep_defaults` the API server fills in the model's defaults."""
+    """Returns the schema of `model` for a CRD. With `keep_defaults`, the API server sets the model's defaults."""
     document = model.model_json_schema(by_alias=True, mode="validation")
     return _Converter(document.get("$defs", {}), keep_defaults).convert(document)
 
@@ -53,7 +53,7 @@ class _Converter:
         return result
 
     def _resolve(self, schema: Schema) -> Schema:
-        """References and single-branch wrappers followed; what stands beside them wins."""
+        """Resolves references and wrappers with a single branch; their siblings take precedence."""
         while "$ref" in schema or len(schema.get("allOf", ())) == 1:
             reference = schema.get("$ref")
             inner = self._definitions[reference.rsplit("/", 1)[1]] if reference else schema["allOf"][0]

@@ -1,8 +1,8 @@
-"""A thin client of the Kubernetes API for the hot path: JSON in, JSON out, one connection pool.
+"""A thin client of the Kubernetes API: JSON in, JSON out, one connection pool.
 
-It exists because a generated client costs three times as much per call; configuration (kubeconfig, service account,
-token refresh) still comes from the official `kubernetes` package. It retries nothing but refusals for load (429):
-callers know what else is safe.
+A generated client costs three times as much per call; configuration (kubeconfig, service account, token refresh) comes
+from the official `kubernetes` package. It only retries refusals for load (429): callers know what else is safe to
+retry.
 """
 
 import asyncio
@@ -32,21 +32,21 @@ _JSON_PATCH: Final = "application/json-patch+json"
 _METADATA_PAGE: Final = 500
 _WATCH_SECONDS: Final = 300
 _UNKNOWN_OUTCOMES: Final = (500, 502, 504)
-"""Of a write: something between here and etcd gave up waiting."""
-# A bookmark comes about once a minute; a watch that is silent for longer has lost its server.
+"""Statuses after which a write may have been done: a server on the way to etcd timed out."""
+# Bookmarks arrive about once a minute; a watch that is silent for longer is dead.
 _WATCH_SILENCE_S: Final = 90
 _TOO_MANY: Final = 429
-# A server that says so has done nothing yet, whatever the method: for example while it fills the watch cache of a kind
-# that was just defined. All pauses together stay below the time within which callers hear of a cluster that is down.
+# A 429 means that nothing was done, whatever the method; it happens while the watch cache of a new kind fills. All
+# pauses together are shorter than the time in which callers must learn that the cluster is down.
 _TOO_MANY_PAUSES_S: Final = (0.1, 0.2, 0.4, 0.6)
-# PartialObjectMetadata: what the server sends of each object is its metadata alone.
+# PartialObjectMetadata: the server sends only the metadata of each object.
 _METADATA_ONLY: Final = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1"
 _SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
 
 
 @dataclass(frozen=True, slots=True)
 class KubeConnection:
-    """Where the Kubernetes API is and how to prove who we are."""
+    """Address of the Kubernetes API and credentials."""
 
     server: str
     tls: ssl.SSLContext | None
@@ -54,7 +54,7 @@ class KubeConnection:
 
     @classmethod
     async def load(cls, kubeconfig: str | None = None) -> "KubeConnection":
-        """From `kubeconfig`, KUBECONFIG or ~/.kube/config, else the pod's service account. Raises KubeError."""
+        """Loads `kubeconfig`, KUBECONFIG or ~/.kube/config, else the pod's service account. Raises KubeError."""
         import_only_what_is_used()
         from kubernetes.aio import config
         from kubernetes.aio.client import Configuration
@@ -80,8 +80,8 @@ class KubeConnection:
 
         def headers() -> Mapping[str, str]:
             if configuration.refresh_api_key_hook is not None:
-                # In a pod: reads the token's file when the last look is a minute old (the kubelet writes a new one
-                # when four fifths of the old one's life are over). While that fails, the old one may still do.
+                # In a pod: reads the token's file at most once a minute (the kubelet renews it after four fifths of its
+                # lifetime). If that fails, the old token may still be valid.
                 with contextlib.suppress(OSError, config.ConfigException):
                     configuration.refresh_api_key_hook(configuration)
             token = configuration.api_key.get("BearerToken") or configuration.api_key.get("authorization")
@@ -94,14 +94,14 @@ class KubeConnection:
 
 @dataclass(frozen=True, slots=True)
 class WatchEvent:
-    """ADDED, MODIFIED, DELETED or BOOKMARK, with the object."""
+    """ADDED, MODIFIED, DELETED or BOOKMARK, with its object."""
 
     type: str
     object: JsonObject
 
 
 class KubeClient:
-    """Calls of the Kubernetes API. All methods raise KubeError and nothing else (but CancelledError)."""
+    """Client of the Kubernetes API. All methods raise only KubeError and CancelledError."""
 
     def __init__(
         self,
@@ -112,10 +112,10 @@ class KubeClient:
         namespaces: Sequence[str] = (),
         check: Callable[[Kind, JsonObject], None] = lambda _, __: None,
     ) -> None:
-        """`answer_within_s`: how long the server may stay silent on one call, waiting for a connection excluded.
+        """`answer_within_s`: timeout of one call, without waiting for a connection.
 
-        `namespaces`: all that may be looked at, where the service account may not list a kind everywhere; none: all.
-        `check`: called with every object that the server gives, before anything else has it; it may change it.
+        `namespaces`: all namespaces to use if the service account may not list a kind cluster-wide; empty for all.
+        `check`: called first with every object from the server; it may change the object.
         """
         self._check = check
         self._namespaces = tuple(dict.fromkeys(namespaces))
@@ -149,7 +149,7 @@ class KubeClient:
         await self._watch_session.close()
 
     def places(self, kind: Kind, namespace: str | None = None) -> tuple[str | None, ...]:
-        """What "everywhere" means for a list or a watch of `kind`: one namespace after the other, or None for all."""
+        """Returns the namespaces to list or watch `kind` in; None stands for all at once."""
         if namespace is not None or not kind.namespaced or not self._namespaces:
             return (namespace,)
         return self._namespaces
@@ -157,7 +157,7 @@ class KubeClient:
     async def get(
         self, kind: Kind, name: str, namespace: str | None = None, *, not_older_than: str | None = None
     ) -> JsonObject:
-        """As etcd has it; with `not_older_than`, a resource version, as the API server remembers it since then."""
+        """Reads from etcd; with `not_older_than` (a resource version), from the API server's cache."""
         params = {"resourceVersion": not_older_than} if not_older_than is not None else None
         return self._checked(kind, await self._call("GET", kind.path(namespace, name), params=params))
 
@@ -168,9 +168,9 @@ class KubeClient:
     async def replace(
         self, kind: Kind, body: Mapping[str, Any], *, subresource: str | None = None, dry_run: bool = False
     ) -> JsonObject:
-        """PUT, conditional on the resourceVersion and uid in `body`. Raises KubeConflict when it is stale.
+        """Sends a PUT, conditional on the resourceVersion and uid in `body`. Raises KubeConflict when it is stale.
 
-        `dry_run`: everything is checked, and nothing is written.
+        `dry_run`: validates and admits the request without writing.
         """
         metadata = body["metadata"]
         path = kind.path(metadata.get("namespace"), metadata["name"], subresource)
@@ -187,7 +187,7 @@ class KubeClient:
         resource_version: str | None = None,
         subresource: str | None = None,
     ) -> JsonObject:
-        """Merge patch; with `resource_version` it is conditional and raises KubeConflict when stale."""
+        """Sends a merge patch; with `resource_version` it is conditional and raises KubeConflict when stale."""
         body = dict(patch)
         if resource_version is not None:
             body["metadata"] = {**body.get("metadata", {}), "resourceVersion": resource_version}
@@ -203,7 +203,7 @@ class KubeClient:
         *,
         resource_version: str | None = None,
     ) -> JsonObject:
-        """Merge patch of the status subresource."""
+        """Sends a merge patch of the status subresource."""
         return await self.patch(
             kind, name, {"status": status}, namespace, resource_version=resource_version, subresource="status"
         )
@@ -211,10 +211,10 @@ class KubeClient:
     async def json_patch_status(
         self, kind: Kind, name: str, operations: Sequence[Mapping[str, Any]], namespace: str | None = None
     ) -> JsonObject:
-        """JSON Patch (RFC 6902) of the status subresource. Raises KubeConflict when it does not fit, as when one of
-        its tests fails.
+        """Sends a JSON Patch (RFC 6902) of the status subresource. Raises KubeConflict when it cannot be applied, for
+        example when a test fails.
 
-        Unknown fields are dropped without a warning: the warning would cost the server more and is not read.
+        Unknown fields are dropped without a warning, which would cost the server time.
         """
         path, params = kind.path(namespace, name, "status"), {"fieldValidation": "Ignore"}
         body = await self._call("PATCH", path, body=operations, params=params, content_type=_JSON_PATCH)
@@ -229,8 +229,7 @@ class KubeClient:
         resource_version: str | None = None,
         uid: str | None = None,
     ) -> None:
-        """With `resource_version`, only that state is deleted; with `uid`, only that object (KubeConflict
-        otherwise)."""
+        """With `resource_version`, deletes only that version; with `uid`, only that object (else KubeConflict)."""
         options: JsonObject = {"propagationPolicy": "Background"}
         preconditions = {"resourceVersion": resource_version, "uid": uid}
         if any(preconditions.values()):
@@ -245,7 +244,7 @@ class KubeClient:
         field_selector: str | None = None,
         label_selector: str | None = None,
     ) -> tuple[list[JsonObject], str]:
-        """All objects, and the resource version that a watch goes on from."""
+        """Returns all objects, and the resource version to start a watch from."""
         items: list[JsonObject] = []
         version = ""
         pages = self.pages(kind, namespace, field_selector=field_selector, label_selector=label_selector)
@@ -265,12 +264,12 @@ class KubeClient:
         page: int | None = None,
         exactly_at: str | None = None,
     ) -> AsyncIterator[tuple[list[JsonObject], str]]:
-        """All objects page by page, so that nobody has to hold them all; each with the list's resource version.
+        """Yields all objects page by page, each with the list's resource version.
 
-        `page`: objects in one page, where it is not the number that suits the kind.
-        Selectors see the whole object, also where `metadata_only` leaves out everything but the metadata.
-        `exactly_at`: as all was at that resource version, also one of another kind's list. Raises KubeGone when the
-        cluster has forgotten it, which it does after some minutes.
+        `page`: objects per page, if not the default of the kind.
+        Selectors apply to the whole object, also with `metadata_only`.
+        `exactly_at`: the state at that resource version, which may come from another kind's list. Raises KubeGone when
+        the cluster no longer has it, which happens after some minutes.
         """
         accept = _METADATA_ONLY.format("List") if metadata_only else None
         for place in self.places(kind, namespace):
@@ -286,7 +285,7 @@ class KubeClient:
                 yield items, str(metadata.get("resourceVersion", ""))
                 if not metadata.get("continue"):
                     break
-                # The token knows the version, and the server refuses to be told twice.
+                # The continue token contains the version, and the server refuses both.
                 params = {k: v for k, v in params.items() if not k.startswith("resourceVersion")}
                 params["continue"] = metadata["continue"]
 
@@ -303,10 +302,10 @@ class KubeClient:
         on_answer: Callable[[], None] = lambda: None,
         silence_s: float | None = None,
     ) -> AsyncIterator[WatchEvent]:
-        """Changes after `resource_version`, until the server ends the stream. Raises KubeGone, KubeUnavailable.
+        """Yields changes after `resource_version` until the server ends the stream. Raises KubeGone, KubeUnavailable.
 
-        `on_answer` is called when the server has accepted the watch. With `silence_s` the server is to end the stream
-        earlier than that, and KubeUnavailable is raised when nothing was heard for so long.
+        `on_answer` is called when the server has accepted the watch. With `silence_s`, the server is asked to end the
+        stream earlier, and KubeUnavailable is raised after so many seconds without data.
         """
         timeout = self._watch_session.timeout
         if silence_s is not None:
@@ -337,7 +336,7 @@ class KubeClient:
             raise KubeUnavailable(f"the watch of {kind.plural} broke: {type(error).__name__}") from error
 
     async def raw_get(self, path: str) -> tuple[int, str]:
-        """Status and text of any path, for example /readyz."""
+        """Returns status and text of any path, for example /readyz."""
         try:
             async with self._session.get(self._base + path, headers=self._connection.headers()) as response:
                 return response.status, await response.text()
@@ -345,7 +344,7 @@ class KubeClient:
             raise KubeUnavailable(f"the Kubernetes API does not answer: {type(error).__name__}") from error
 
     async def server_time(self) -> datetime | None:
-        """What the API server's clock says, in whole seconds; None when it tells nothing. Raises KubeUnavailable."""
+        """Returns the API server's time in whole seconds, or None. Raises KubeUnavailable."""
         try:
             async with self._session.get(f"{self._base}/version", headers=self._connection.headers()) as response:
                 return parsedate_to_datetime(response.headers["Date"])
@@ -396,7 +395,7 @@ class KubeClient:
         try:
             answer = from_cluster_json(raw)
         except ValueError:
-            if status < 400:  # an empty list would be believed
+            if status < 400:  # must not be read as an empty list
                 failure = KubeUnavailable if method == "GET" else KubeOutcomeUnknown
                 raise failure("the Kubernetes API answers with what is no JSON") from None
             answer = {}
@@ -428,7 +427,7 @@ async def _json_or_empty(response: aiohttp.ClientResponse) -> JsonObject:
 
 
 async def _lines(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
-    """Lines of any length: an object may be larger than the reader's own line limit."""
+    """Yields lines of any length: an object may exceed the reader's line limit."""
     rest = b""
     async for chunk in response.content.iter_any():
         *lines, rest = (rest + chunk).split(b"\n")
@@ -438,7 +437,7 @@ async def _lines(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
 
 
 async def retry_conflicts(attempt: Callable[[], Any], *, tries: int = 20) -> Any:
-    """Run `attempt` (read, decide, write) again while somebody else wrote in between. Raises KubeContended."""
+    """Runs `attempt` (read, decide, write) again after each concurrent write. Raises KubeContended."""
     from .errors import KubeConflict, KubeContended
 
     for number in range(tries):

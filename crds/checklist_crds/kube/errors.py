@@ -1,17 +1,17 @@
-"""What can go wrong between the service and the Kubernetes API; aiohttp's errors never leave this package.
+"""Errors of calls to the Kubernetes API; aiohttp's errors never leave this package.
 
 ::
 
     KubeError
-    ├── KubeUnavailable    no answer, or "not now" (401, 429, 5xx)
+    ├── KubeUnavailable    no answer, or a temporary refusal (401, 429, 5xx)
     │   ├── KubeOutcomeUnknown  a write may or may not be done
-    │   ├── KubeContended       others wrote each time in between
+    │   ├── KubeContended       concurrent writes at every try
     │   └── KubeOverloaded      refused before it was sent: too many calls wait
     ├── KubeNotFound       404
     ├── KubeAlreadyExists  409 on create
-    ├── KubeConflict       409 on a conditional write, 422 for a JSON Patch that does not fit: read and decide again
+    ├── KubeConflict       409 on a conditional write, 422 for an inapplicable JSON Patch: read and decide again
     ├── KubeInvalid        400, 413, 422: the object is refused, with the server's reason
-    ├── KubeForbidden      403: the service account lacks a right
+    ├── KubeForbidden      403: the service account lacks a permission
     └── KubeGone           410: the resource version is too old; list again
 """
 
@@ -20,7 +20,7 @@ from typing import Any
 
 
 class KubeError(Exception):
-    """Base. `message` is the server's own text."""
+    """Base. `message` is the server's text."""
 
     def __init__(self, message: str, *, status: int | None = None) -> None:
         super().__init__(message)
@@ -33,15 +33,15 @@ class KubeUnavailable(KubeError):
 
 
 class KubeOutcomeUnknown(KubeUnavailable):
-    """A write was sent, and there is no answer: it may have been done."""
+    """A write was sent without an answer: it may have been done."""
 
 
 class KubeContended(KubeUnavailable):
-    """Others changed the same object each time between reading and writing it. Nothing was written."""
+    """Others changed the object between each read and write. Nothing was written."""
 
 
 class KubeOverloaded(KubeUnavailable):
-    """Refused by our own queue before anything was sent; worth another try after `retry_after_s` seconds."""
+    """Refused by our own queue before anything was sent; retry after `retry_after_s` seconds."""
 
     def __init__(self, retry_after_s: int) -> None:
         super().__init__("too many calls of the Kubernetes API wait", status=429)
@@ -73,7 +73,7 @@ class KubeGone(KubeError):
 
 
 def from_status(status: int, body: Mapping[str, Any]) -> KubeError:
-    """The error for an HTTP status and the Status object that came with it."""
+    """Returns the error for an HTTP status and its Status object."""
     message = str(body.get("message") or f"the Kubernetes API answered {status}")
     match status:
         case 404:
@@ -81,7 +81,7 @@ def from_status(status: int, body: Mapping[str, Any]) -> KubeError:
         case 409:
             exists = body.get("reason") == "AlreadyExists"
             return (KubeAlreadyExists if exists else KubeConflict)(message, status=status)
-        case 422 if _is_patch_that_does_not_fit(body):
+        case 422 if _is_inapplicable_patch(body):
             return KubeConflict(message, status=status)
         case 400 | 413 | 422:
             return KubeInvalid(message, status=status)
@@ -89,10 +89,10 @@ def from_status(status: int, body: Mapping[str, Any]) -> KubeError:
             return KubeForbidden(message, status=status)
         case 410:
             return KubeGone(message, status=status)
-        case _:  # 401, too: a token that is renewed late, or of a pod that is deleted and has not ended yet
+        case _:  # including 401: a token that is renewed late, or of a terminating pod
             return KubeUnavailable(message, status=status)
 
 
-def _is_patch_that_does_not_fit(body: Mapping[str, Any]) -> bool:
-    """A JSON Patch that cannot be applied to the object as it is now; an object that is invalid names its kind."""
+def _is_inapplicable_patch(body: Mapping[str, Any]) -> bool:
+    """Whether a JSON Patch could not be applied to the current object; an invalid object names its kind."""
     return not (body.get("details") or {}).get("kind")

@@ -1,7 +1,8 @@
-"""A local copy of one kind, kept fresh by list and watch: what the API's caches and its list index stand on.
+"""A local copy of one kind, kept current by list and watch: the source of the API's caches and its list index.
 
-It survives a dropped watch, 410 Gone and a restart of the API server: it goes on from the last version it saw, or lists
-anew and reports what was missed. Handlers see every object's newest state at least once, never an older one after it.
+It survives broken watches, 410 Gone and restarts of the API server: it continues from the last version it saw, or lists
+again and reports the differences. Handlers see every object's newest state at least once, and never an older one after
+it.
 """
 
 import asyncio
@@ -19,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 Key = tuple[str, str]
 SILENCE_S: Final = 10.0
-"""For kinds by which somebody is let in: what is revoked counts after that, even if the watch has died unheard."""
+"""For kinds that grant access: a revocation takes effect after this time even if the watch is silently dead."""
 _FIRST_DELAY_S: Final = 0.05
 _LONGEST_DELAY_S: Final = 3.0
 _FIRST_LIST_WITHIN_S: Final = 1.0
@@ -27,37 +28,37 @@ _FIRST_LIST_WITHIN_S: Final = 1.0
 
 @dataclass(slots=True)
 class _Place:
-    """A namespace that is listed and watched by itself; None: all of them at once."""
+    """A namespace that is listed and watched separately; None for all at once."""
 
     namespace: str | None
     resume_from: str = ""
     listed: bool = False
     connected: bool = False
-    """The server has answered the watch, and nothing has gone wrong since."""
+    """The server has accepted the watch, and it works."""
     heard_at: float = 0.0
-    """By the loop's clock."""
+    """Time of the loop's clock."""
 
     def heard(self) -> None:
         self.connected, self.heard_at = True, asyncio.get_running_loop().time()
 
 
 Handler = Callable[[str, JsonObject], None]
-"""Called with "UPSERT" or "DELETE" and the object; must not block. An object that it raises over counts as deleted."""
+"""Called with "UPSERT" or "DELETE" and the object; must not block. If it raises, the object counts as deleted."""
 
 
 def key_of(body: JsonObject) -> Key:
-    """(namespace, name); the namespace of a cluster-scoped object is empty."""
+    """Returns (namespace, name); the namespace of a cluster-scoped object is empty."""
     metadata = body["metadata"]
     return str(metadata.get("namespace", "")), str(metadata["name"])
 
 
 def version_of(body: JsonObject) -> int:
-    """The resource version as a number: Kubernetes promises that they are comparable within a kind."""
+    """Returns the resource version as a number: Kubernetes guarantees that versions of a kind are comparable."""
     return int(body["metadata"].get("resourceVersion") or 0)
 
 
 class Informer:
-    """Feeds `handler` with one kind. `synced` is set after the first list, `connected` while a watch runs."""
+    """Passes one kind to `handler`. `synced` is set after the first list, `connected` while a watch runs."""
 
     def __init__(
         self,
@@ -69,9 +70,9 @@ class Informer:
         page: int | None = None,
         silence_s: float | None = None,
     ) -> None:
-        """`page`: objects that a list requests at once, where it is not the number that suits the kind.
+        """`page`: objects per page of a list, if not the default of the kind.
 
-        `silence_s`: a watch that brings nothing for so long counts as broken; the server is asked to end it earlier.
+        `silence_s`: a watch without data for so long counts as broken; the server is asked to end it earlier.
         """
         self._client = client
         self._kind = kind
@@ -90,7 +91,7 @@ class Informer:
         return all(place.connected and place.heard_at > earliest for place in self._places)
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Runs until cancelled."""
         async with asyncio.TaskGroup() as group:
             for place in self._places:
                 group.create_task(
@@ -119,7 +120,7 @@ class Informer:
             delay = min(delay * 2, _LONGEST_DELAY_S)
 
     async def wait_for_first_list(self) -> None:
-        """Raises KubeUnavailable when it does not come soon."""
+        """Raises KubeUnavailable after a timeout."""
         try:
             await asyncio.wait_for(self.synced.wait(), _FIRST_LIST_WITHIN_S)
         except TimeoutError:
@@ -133,7 +134,7 @@ class Informer:
             for item in items:
                 seen.add(key_of(item))
                 self._upsert(item)
-        # What an own write put here after the list was taken is newer than the list and stays.
+        # Own writes that were observed after the list was taken are newer and stay.
         missing = [
             key
             for key, known in self._versions.items()
@@ -141,7 +142,7 @@ class Informer:
         ]
         for namespace, name in missing:
             del self._versions[namespace, name]
-            self._tell("DELETE", {"metadata": {"namespace": namespace, "name": name}})
+            self._notify("DELETE", {"metadata": {"namespace": namespace, "name": name}})
         place.resume_from = version
         place.listed = True
         if all(other.listed for other in self._places):
@@ -159,45 +160,42 @@ class Informer:
             place.heard()
             if event.type == "DELETED":
                 self._versions.pop(key_of(event.object), None)
-                self._tell("DELETE", event.object)
+                self._notify("DELETE", event.object)
             elif event.type != "BOOKMARK":
                 self._upsert(event.object)
             place.resume_from = event.object["metadata"]["resourceVersion"]
-        place.heard()  # the server has ended it, as it does after a while
+        place.heard()  # ended by the server, as happens regularly
 
     def _upsert(self, body: JsonObject) -> None:
         key, version = key_of(body), version_of(body)
         if self._versions.get(key, -1) < version:
             self._versions[key] = version
-            self._tell("UPSERT", body)
+            self._notify("UPSERT", body)
 
-    def also_tell(self, handler: Handler) -> None:
-        """Whoever else wants to hear; told after all who asked earlier."""
+    def add_handler(self, handler: Handler) -> None:
+        """Adds a handler, called after the earlier ones."""
         self._handlers.append(handler)
 
     def observe(self, body: JsonObject) -> None:
-        """Apply an own write at once, without waiting for the watch to bring it."""
+        """Applies an own write without waiting for the watch."""
         self._upsert(body)
 
     def release(self, key: Key) -> None:
-        """Remember no longer that the object was seen: its handler does not keep it either. A later list shows it anew,
-        and its deletion is told by a watch alone."""
+        """Forgets an object that its handler drops: a later list reports it again, only a watch its deletion."""
         self._versions.pop(key, None)
 
     def forget(self, body: JsonObject) -> None:
-        """Apply an own deletion at once."""
+        """Applies an own deletion without waiting for the watch."""
         self._versions.pop(key_of(body), None)
-        self._tell("DELETE", body)
+        self._notify("DELETE", body)
 
-    def _tell(self, change: str, body: JsonObject) -> None:
+    def _notify(self, change: str, body: JsonObject) -> None:
         for handler in self._handlers:
             try:
                 handler(change, body)
             except Exception:
                 if change == "DELETE":
                     raise
-                # An unreadable object must not hide all others, which may be another tenant's.
-                logger.exception(
-                    "an object was not understood", extra={"kind": self._kind.kind, "object": key_of(body)}
-                )
+                # An unreadable object must not hide the others, which may be another tenant's.
+                logger.exception("unreadable object", extra={"kind": self._kind.kind, "object": key_of(body)})
                 handler("DELETE", body)

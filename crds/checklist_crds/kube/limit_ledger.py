@@ -1,23 +1,23 @@
-"""Makes the caps of an organization exact, however many processes create objects at once.
+"""Enforces the caps of an organization exactly, however many processes create objects at once.
 
-Whoever wants to create an object of a capped kind reserves room for it first: an entry in the organization's status,
-written by a patch that is conditional on the resourceVersion that was read. All requests of one organization that wait
-in this process share one patch (group commit).
+Before creating an object of a capped kind, room is reserved: an entry in the organization's status, written by a patch
+that is conditional on the resourceVersion that was read. Concurrent requests of one organization in this process share
+one patch (group commit).
 
 **Why it is exact.** A reservation is granted in four steps: read the organization, then list the objects of the kind
 (both from etcd, not from a cache), then compare objects and reservations with the cap, then write the reservation on
-condition that the organization is as it was read. Take any other object that counts when the condition is checked.
-Its own reservation was written before it was created. If that reservation is still there, the first step read it,
-since the organization has not changed. If it is gone again, it was removed before the first step, by the process that
-had seen the object created; so the object existed before the list and is in it. Either way it was counted. An object
-that is in both is counted once, by its name.
+condition that the organization is unchanged. Take any other object that counts when the condition is checked. Its own
+reservation was written before it was created. If that reservation still exists, the first step read it, since the
+organization is unchanged. If it is gone, it was removed before the first step, by the process that had seen the object
+created; so the object existed before the list and is in it. Either way it was counted. An object with a reservation
+is counted once, by its name.
 
-**What a crash leaves.** A reservation ends by itself after two minutes. An object is created within 25 s of its
-reservation or not at all, and an API server gives up a request after one minute, so no object appears later than that,
-also where the clocks of replicas differ by half a minute.
+**What a crash leaves.** A reservation expires after two minutes. An object is created within 25 s of its reservation
+or not at all, and an API server times out after one minute, so no object appears later, even if the clocks of replicas
+differ by half a minute.
 
-Idempotency-Keys are not reserved but counted for good, by the hour, in the same status: to list all records for each
-would take the longer the more runs anybody in the namespace makes.
+Idempotency-Keys are not reserved but counted by the hour in the same status: listing all records for each would take
+longer the more runs all tenants of the namespace create.
 
 Objects made with kubectl reserve nothing. The operator reserves room for a template when it admits it, and keys,
 members and accounts made with kubectl count as soon as they exist.
@@ -49,10 +49,10 @@ _TRIES: Final = 60
 _MADE_WITHIN_S: Final = 25.0
 _ENDS_AFTER: Final = timedelta(minutes=2)
 _WAITS_S: Final = 5.0
-"""How long a request waits for what others are about to create, when only that leaves no room."""
-_LOOKS_AGAIN_S: Final = 0.2
-_LINGER_S: Final = 0.1
-"""How long the removal of reservations waits for the next reservation, to be written with it."""
+"""How long a request waits for others' reservations if only these leave no room."""
+_POLL_S: Final = 0.2
+_FLUSH_DELAY_S: Final = 0.1
+"""How long the removal of reservations waits for the next reservation, to share its write."""
 _BATCH: Final = 200
 _MOST_RESERVATIONS: Final = 1_000
 _KINDS: Final = {
@@ -69,12 +69,12 @@ class _Request:
     namespace: str
     future: asyncio.Future[None]
     until: float
-    """By the loop's clock: when it is refused at the latest."""
+    """Deadline by the loop's clock."""
 
 
 @dataclass(slots=True)
 class _Account:
-    """What waits to be written for one organization."""
+    """Unwritten changes of one organization."""
 
     requests: list[_Request] = field(default_factory=list)
     done: set[str] = field(default_factory=set)
@@ -84,7 +84,7 @@ class _Account:
 
 @dataclass(slots=True)
 class _Round:
-    """What one patch leaves in the status, and whom it answers what."""
+    """One patch: the resulting status, and the answers to its requests."""
 
     reservations: list[Reserved]
     keys: list[KeysOfHour]
@@ -113,10 +113,10 @@ class _Round:
 
 
 class LimitLedger:
-    """Reserves room for objects; see `checklist_crds.limits.caps` for the rules."""
+    """Reserves room for objects; `checklist_crds.limits.caps` has the rules."""
 
     def __init__(self, client: KubeClient, clock: Clock, *, limits: Limits, installation_namespace: str) -> None:
-        """`limits`: of organizations that have none of their own."""
+        """`limits`: of organizations without their own."""
         self._client = client
         self._clock = clock
         self.limits = limits
@@ -127,10 +127,10 @@ class LimitLedger:
     async def room(
         self, organization: str, counted: Counted, name: str, namespace: str, *, size: int = 0
     ) -> AsyncIterator[None]:
-        """Room for one object, which is to be created (or enlarged to `size` bytes) inside of the block.
+        """Reserves room for one object, which the block creates (or enlarges to `size` bytes).
 
-        Raises LimitReached; KubeNotFound when there is no such organization, or `namespace` is none of its own; any
-        other KubeError; KubeOutcomeUnknown when the block takes too long.
+        Raises LimitReached; KubeNotFound when the organization does not exist or does not use `namespace`; any other
+        KubeError; KubeOutcomeUnknown when the block takes too long.
         """
         wanted = Reserved(uuid.uuid4().hex, counted, f"{namespace}/{name}", size, self._clock())
         await self._reserve(organization, wanted, namespace)
@@ -140,16 +140,16 @@ class LimitLedger:
         except TimeoutError:
             raise KubeOutcomeUnknown("creating the object took too long") from None
         except (KubeOutcomeUnknown, asyncio.CancelledError):
-            raise  # The object may appear yet: the reservation ends by itself.
+            raise  # The object may still appear: the reservation expires later.
         except BaseException:
             self._release(organization, wanted.id)
             raise
         self._release(organization, wanted.id)
 
     async def count_key(self, organization: str, namespace: str) -> None:
-        """Count an Idempotency-Key, before anything is made with it. It stays counted whatever becomes of that.
+        """Counts an Idempotency-Key before it is used. It stays counted whatever the result.
 
-        Raises LimitReached, KubeNotFound and other KubeErrors as `room` does.
+        Raises LimitReached, KubeNotFound and other KubeErrors like `room`.
         """
         wanted = Reserved(uuid.uuid4().hex, Counted.IDEMPOTENCY_KEY, namespace, 0, self._clock())
         await self._reserve(organization, wanted, namespace)
@@ -161,7 +161,7 @@ class LimitLedger:
         require_within(counted, existing, self.limits.of(spec.limits))
 
     async def limits_of(self, organization: str) -> Limits:
-        """As they are now; of an organization that is not there, those of the installation. Raises KubeError."""
+        """Returns the current limits; the installation's if the organization does not exist. Raises KubeError."""
         try:
             body = await self._client.get(ORGANIZATION, organization)
         except KubeNotFound:
@@ -169,7 +169,7 @@ class LimitLedger:
         return self.limits.of(OrganizationSpec.model_validate(body["spec"]).limits)
 
     async def close(self) -> None:
-        """Write what is still to be removed (at most a second), then stop."""
+        """Writes outstanding removals (at most a second), then stops."""
         workers = [account.worker for account in self._accounts.values() if account.worker is not None]
         for account in self._accounts.values():
             account.wake.set()
@@ -187,7 +187,7 @@ class LimitLedger:
         try:
             await future
         except asyncio.CancelledError:
-            # It may have been granted a moment ago; nothing was created on the strength of it.
+            # It may just have been granted; nothing was created for it.
             self._release(organization, wanted.id)
             raise
 
@@ -204,7 +204,7 @@ class LimitLedger:
         while account.requests or account.done:
             if not account.requests:
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(account.wake.wait(), _LINGER_S)
+                    await asyncio.wait_for(account.wake.wait(), _FLUSH_DELAY_S)
             account.wake.clear()
             batch = [one for one in account.requests[:_BATCH] if not one.future.done()]
             account.requests = account.requests[_BATCH:]
@@ -212,7 +212,7 @@ class LimitLedger:
             try:
                 waiting = await self._commit(organization, batch, done)
             except KubeError as error:
-                # Reservations that could not be removed end by themselves.
+                # Reservations that could not be removed expire.
                 logger.warning("limits of %s not written: %s", organization, error.message)
                 _fail(batch, error)
                 continue
@@ -221,7 +221,7 @@ class LimitLedger:
                 raise
             if waiting:
                 account.requests += waiting
-                await asyncio.sleep(_LOOKS_AGAIN_S)
+                await asyncio.sleep(_POLL_S)
         if not account.requests and not account.done and self._accounts.get(organization) is account:
             del self._accounts[organization]
 
@@ -233,7 +233,7 @@ class LimitLedger:
         return await _COUNTS[counted](self._client, _KINDS[counted], organization, namespaces)
 
     async def _commit(self, organization: str, batch: list[_Request], done: set[str]) -> list[_Request]:
-        """Answers all of `batch` but those that have to wait, which are returned."""
+        """Answers all requests of `batch` except those that have to wait, which are returned."""
         now = asyncio.get_running_loop().time
         for number in range(_TRIES):
             body = await self._client.get(ORGANIZATION, organization)
@@ -287,11 +287,11 @@ def _fail(requests: list[_Request], error: Exception) -> None:
 
 
 _Count = Callable[[KubeClient, Kind, str, tuple[str, ...]], Awaitable[dict[str, int]]]
-"""Sizes by `namespace/name` of the objects of an organization that count."""
+"""Returns the sizes of an organization's objects that count, by `namespace/name`."""
 
 
 async def _templates(client: KubeClient, kind: Kind, organization: str, namespaces: tuple[str, ...]) -> dict[str, int]:
-    """Those that were admitted, which bear their size. Metadata only: bodies may be large."""
+    """Returns admitted templates, which are annotated with their size. Reads only metadata: bodies may be large."""
     found: dict[str, int] = {}
     selector = f"{ORGANIZATION_LABEL}={organization}"
     for namespace in namespaces:
@@ -312,7 +312,7 @@ async def _members(client: KubeClient, kind: Kind, organization: str, namespaces
 
 
 async def _accounts(client: KubeClient, kind: Kind, organization: str, namespaces: tuple[str, ...]) -> dict[str, int]:
-    """Those that the organization's admins made. All accounts live in the installation's namespace."""
+    """Returns accounts that the organization's admins created. All are in the installation's namespace."""
     return await _members(client, kind, organization, namespaces[-1:])
 
 

@@ -1,8 +1,7 @@
-"""The asynchronous half of the official `kubernetes` package, without what its packages import unasked.
+"""Imports only the needed modules of the official `kubernetes` package.
 
-`kubernetes/__init__.py` imports the synchronous client, and `kubernetes/aio/__init__.py` parts that nothing here uses:
-a third of a second and 250 modules at each start. The image does not even hold them
-(hack/checklist_dev/release/image/slim.py).
+`kubernetes/__init__.py` imports the synchronous client, and `kubernetes/aio/__init__.py` unused parts: a third of a
+second and 250 modules at each start. The image does not contain them (hack/checklist_dev/release/image/slim.py).
 """
 
 import sys
@@ -11,13 +10,13 @@ from typing import Final
 
 _PACKAGES: Final = ("kubernetes", "kubernetes.aio")
 _UNUSED: Final = "kubernetes.client"
-"""The synchronous client, which Kopf imports when it is there."""
+"""The synchronous client, which Kopf imports if it is installed."""
 
 
 def import_only_what_is_used() -> None:
-    """Makes both packages importable by their modules alone; to be called before the first import of one.
+    """Makes both packages importable by single modules; call it before the first import of one.
 
-    Does nothing in a process that has imported them as they are.
+    Does nothing if they are already imported.
     """
     if _PACKAGES[0] in sys.modules:
         return
@@ -25,7 +24,7 @@ def import_only_what_is_used() -> None:
         spec = find_spec(name)
         if spec is None:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-        module = module_from_spec(spec)  # its own code is not run
+        module = module_from_spec(spec)  # does not execute the module
         sys.modules[name] = module
         parent, _, child = name.rpartition(".")
         if parent:

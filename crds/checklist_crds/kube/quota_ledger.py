@@ -1,12 +1,11 @@
-"""The monthly count of an organization in the cluster: exact under any concurrency, cheap under load.
+"""The monthly run count of an organization: exact under concurrency, cheap under load.
 
 All dispatches of one organization that wait in this process share one conditional patch (group commit): while a patch
-is under way, the next ones gather. Confirmations and releases ride along; when nothing else comes, they are written by
-themselves a little later.
+is in progress, the next ones are collected. Confirmations and releases are written with them, or alone after a delay.
 
-While dispatches come in crowds and the plan is far from its end, a patch also counts runs that nobody has asked for
-yet: the ids of the next ones, kept in stock. They are pending like any other, so they are given back when no more
-dispatches come, when somebody asks for the count (`settle`), or, after a crash, by the operator.
+In a burst of dispatches, if the plan has enough runs left, a patch also counts runs that are not requested yet: ids are
+prefetched for the next dispatches. They are pending like others, and are released when the burst ends, when the count
+is read (`settle`), or, after a crash, by the operator.
 """
 
 import asyncio
@@ -28,37 +27,37 @@ from .errors import KubeConflict, KubeError, KubeUnavailable
 logger = logging.getLogger(__name__)
 
 _TRIES: Final = 60
-_LINGER_S: Final = 0.5
-_LONGEST_LINGER_S: Final = 8.0
-"""Between two tries to write what could not be written."""
+_FLUSH_DELAY_S: Final = 0.5
+_LONGEST_FLUSH_DELAY_S: Final = 8.0
+"""Between two tries of a failed write."""
 _GATHER_S: Final = 0.008
-"""How long a write waits for company while dispatches come in crowds. A patch of the organization costs the API server
-more than creating a run, so halving their number is worth more than these milliseconds; a lone dispatch never waits."""
+"""How long a write waits for more requests in a burst. A patch of the organization costs the API server more than
+creating a run, so halving their number is worth the delay; a single dispatch never waits."""
 _BATCH: Final = 1000
-_CROWD: Final = 4
-"""Dispatches between two patches from which on runs are counted ahead."""
-_MOST_AHEAD: Final = 64
-_FEW_LEFT: Final = 16
+_BURST: Final = 4
+"""Dispatches between two patches from which on ids are prefetched."""
+_MAX_PREFETCHED: Final = 64
+_REFILL_BELOW: Final = 16
 _FRESH_S: Final = 10.0
-"""How long an id may be in stock; well below the time after which the operator takes it for a dead dispatch's."""
-_FAR_FROM_THE_END: Final = 20 * _MOST_AHEAD
-"""Runs that the plan must have left; so a plan's last runs are counted one by one, and exactly."""
+"""How long a prefetched id may be used; well below the time after which the operator releases it."""
+_PREFETCH_ABOVE: Final = 20 * _MAX_PREFETCHED
+"""Runs that the plan must have left for prefetching, so that its last runs are counted exactly, one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """What became of the wish to dispatch one run, and the count as it was then."""
+    """Result of a request to dispatch one run, and the count at that time."""
 
     verdict: Verdict
     quota: Quota
     limit: int | None
     since: datetime
-    """When it was counted: whoever takes the count back says of which moment it is."""
+    """When it was counted; identifies the count when it is released."""
 
 
 @dataclass(slots=True)
-class _Stock:
-    """Ids of runs that are counted already, the oldest last, and the count as it was then."""
+class _Prefetched:
+    """Ids of runs that are already counted, oldest last, and the count at that time."""
 
     entries: list[tuple[datetime, str]]
     reservation: Reservation
@@ -66,9 +65,9 @@ class _Stock:
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """What one patch is to write."""
+    """The content of one patch."""
 
-    wishes: list[str]
+    pending: list[str]
     ahead: list[str]
     confirmed: set[str]
     released: set[tuple[str, datetime | None]]
@@ -76,15 +75,15 @@ class _Batch:
 
 @dataclass(slots=True)
 class _Account:
-    """What waits to be written for one organization."""
+    """Unwritten changes of one organization."""
 
-    wishes: dict[str, list[asyncio.Future[Reservation]]] = field(default_factory=dict)
+    pending: dict[str, list[asyncio.Future[Reservation]]] = field(default_factory=dict)
     confirmed: set[str] = field(default_factory=set)
     released: set[tuple[str, datetime | None]] = field(default_factory=set)
-    """Ids, and the moments of the counts that are to be taken back; None: of whatever moment."""
-    stock: _Stock | None = None
+    """Ids to release, and the times of their counts; None for any."""
+    prefetched: _Prefetched | None = None
     taken: int = 0
-    """Ids taken from the stock since the last patch."""
+    """Prefetched ids used since the last patch."""
     settling: list[asyncio.Future[None]] = field(default_factory=list)
     worker: asyncio.Task[None] | None = None
     wake: asyncio.Event = field(default_factory=asyncio.Event)
@@ -92,7 +91,7 @@ class _Account:
 
 
 class QuotaLedger:
-    """Reserves runs against the plan; see `checklist_crds.limits.quota` for the rules."""
+    """Reserves runs against the plan; `checklist_crds.limits.quota` has the rules."""
 
     def __init__(self, client: KubeClient, clock: Clock) -> None:
         self._client = client
@@ -101,30 +100,30 @@ class QuotaLedger:
         self._closing = False
 
     async def reserve(self, organization: str, run_id: str) -> Reservation:
-        """Count one run. Raises KubeError; then nothing is counted, or it is released by itself later."""
+        """Counts one run. Raises KubeError; then nothing is counted, or it is released later."""
         account = self._account(organization)
         future: asyncio.Future[Reservation] = asyncio.get_running_loop().create_future()
-        account.wishes.setdefault(run_id, []).append(future)
+        account.pending.setdefault(run_id, []).append(future)
         self._wake(organization, account)
         return await future
 
     async def take(self, organization: str) -> tuple[str, Reservation]:
-        """Count one run whose id does not matter; returns the id. Raises as `reserve`."""
+        """Counts one run with a new id, which is returned. Raises like `reserve`."""
         account = self._account(organization)
-        taken = self._from_stock(account)
-        if taken is None or account.stock is None:
+        taken = self._take_prefetched(account)
+        if taken is None or account.prefetched is None:
             run_id = new_id("r")
             return run_id, await self.reserve(organization, run_id)
         since, run_id = taken
-        if len(account.stock.entries) < min(account.taken, _FEW_LEFT):
+        if len(account.prefetched.entries) < min(account.taken, _REFILL_BELOW):
             account.wake.set()
             self._wake(organization, account)
-        return run_id, replace(account.stock.reservation, since=since)
+        return run_id, replace(account.prefetched.reservation, since=since)
 
     async def settle(self, organization: str) -> None:
-        """Returns when everything that this process has to say about the count was written, or has failed to be.
+        """Returns when all changes of this process are written, or have failed.
 
-        What is counted ahead is given back, so the count that is read afterwards is that of the runs made.
+        Releases prefetched ids, so that the count read afterwards is that of existing runs.
         """
         account = self._account(organization)
         if account.worker is None or account.worker.done():
@@ -135,13 +134,13 @@ class QuotaLedger:
         await future
 
     def confirm(self, organization: str, run_id: str) -> None:
-        """The run exists."""
+        """Records that the run exists."""
         account = self._account(organization)
         account.confirmed.add(run_id)
         self._wake(organization, account)
 
     def release(self, organization: str, run_id: str, since: datetime | None = None) -> None:
-        """The run was not made and never will be by whoever counted it at `since` (None: by anybody).
+        """Records that the run counted at `since` (None: by any request) does not exist and never will.
 
         A count that another request has taken over since then stays.
         """
@@ -150,7 +149,7 @@ class QuotaLedger:
         self._wake(organization, account)
 
     async def close(self) -> None:
-        """Write what is still waiting (at most a second), then stop."""
+        """Writes outstanding changes (at most a second), then stops."""
         self._closing = True
         workers = [account.worker for account in self._accounts.values() if account.worker]
         for account in self._accounts.values():
@@ -162,73 +161,73 @@ class QuotaLedger:
     def _account(self, organization: str) -> _Account:
         return self._accounts.setdefault(organization, _Account())
 
-    def _from_stock(self, account: _Account) -> tuple[datetime, str] | None:
-        """An id that was counted a moment ago, in this month, and when that was."""
-        stock, now = account.stock, self._clock()
-        if stock is None or not stock.entries:
+    def _take_prefetched(self, account: _Account) -> tuple[datetime, str] | None:
+        """Returns a prefetched id of this month that is fresh enough, and when it was counted."""
+        prefetched, now = account.prefetched, self._clock()
+        if prefetched is None or not prefetched.entries:
             return None
-        since, _ = stock.entries[-1]
+        since, _ = prefetched.entries[-1]
         if period_of(since) != period_of(now) or not timedelta() <= now - since <= timedelta(seconds=_FRESH_S):
-            self._give_back(account)
+            self._release_prefetched(account)
             return None
         account.taken += 1
-        return stock.entries.pop()
+        return prefetched.entries.pop()
 
     @staticmethod
-    def _give_back(account: _Account) -> None:
-        if account.stock is not None:
-            account.released.update((run_id, since) for since, run_id in account.stock.entries)
-            account.stock = None
+    def _release_prefetched(account: _Account) -> None:
+        if account.prefetched is not None:
+            account.released.update((run_id, since) for since, run_id in account.prefetched.entries)
+            account.prefetched = None
 
     def _wake(self, organization: str, account: _Account) -> None:
-        if account.wishes:
+        if account.pending:
             account.wake.set()
         if account.worker is None or account.worker.done():
             account.worker = asyncio.create_task(self._work(organization, account), name=f"quota {organization}")
 
     async def _work(self, organization: str, account: _Account) -> None:
-        crowd = failures = 0
-        while account.wishes or account.confirmed or account.released or account.stock or account.settling:
-            if not account.wishes:
+        burst = failures = 0
+        while account.pending or account.confirmed or account.released or account.prefetched or account.settling:
+            if not account.pending:
                 try:
-                    linger_s = min(_LINGER_S * 2**failures, _LONGEST_LINGER_S)
-                    await asyncio.wait_for(account.wake.wait(), linger_s)
+                    delay_s = min(_FLUSH_DELAY_S * 2**failures, _LONGEST_FLUSH_DELAY_S)
+                    await asyncio.wait_for(account.wake.wait(), delay_s)
                 except TimeoutError:
-                    self._give_back(account)
-            if account.wishes and crowd > 1:
+                    self._release_prefetched(account)
+            if account.pending and burst > 1:
                 await asyncio.sleep(_GATHER_S)
             account.wake.clear()
             settling, account.settling = account.settling, []
             if settling:
-                self._give_back(account)
-            wishes = dict(list(account.wishes.items())[:_BATCH])
-            for run_id in wishes:
-                del account.wishes[run_id]
-            crowd, account.taken = len(wishes) + account.taken, 0
-            ahead = [] if settling else _ids_for_the_next(crowd, account.stock)
-            batch = _Batch(list(wishes), ahead, account.confirmed, account.released)
+                self._release_prefetched(account)
+            pending = dict(list(account.pending.items())[:_BATCH])
+            for run_id in pending:
+                del account.pending[run_id]
+            burst, account.taken = len(pending) + account.taken, 0
+            ahead = [] if settling else _ids_to_prefetch(burst, account.prefetched)
+            batch = _Batch(list(pending), ahead, account.confirmed, account.released)
             account.confirmed, account.released = set(), set()
             try:
                 reservations = await self._commit(organization, account, batch)
             except KubeError as error:
                 logger.warning("quota of %s not written: %s", organization, error.message)
-                _fail(wishes, error)
+                _fail(pending, error)
                 failures = min(failures + 1, 8)
                 self._keep(account, batch, error)
                 continue
             except BaseException:
-                _fail(wishes, KubeUnavailable("the quota writer was stopped"))
+                _fail(pending, KubeUnavailable("the quota writer was stopped"))
                 raise
             finally:
                 for waiter in settling:
                     if not waiter.done():
                         waiter.set_result(None)
             failures = 0
-            for run_id, futures in wishes.items():
+            for run_id, futures in pending.items():
                 _answer(futures, reservations[run_id])
 
     def _keep(self, account: _Account, batch: _Batch, error: KubeError) -> None:
-        """What is known of runs is written later. (Otherwise the operator finds out, which looks after stale ones.)"""
+        """Keeps confirmations and releases for a later write; otherwise the operator finds stale entries."""
         if isinstance(error, KubeUnavailable) and not self._closing:
             account.confirmed |= batch.confirmed
             account.released |= batch.released
@@ -241,13 +240,13 @@ class QuotaLedger:
             before, now = Quota.parse((body.get("status") or {}).get("quota")), self._clock()
             settled = arithmetic.confirm(before, batch.confirmed)
             settled = arithmetic.release(settled, arithmetic.still_counted(settled, batch.released))
-            after, verdicts = arithmetic.reserve(settled, batch.wishes, limit=limit, now=now)
+            after, verdicts = arithmetic.reserve(settled, batch.pending, limit=limit, now=now)
             if remembered and Verdict.OVER_QUOTA in verdicts.values():
-                continue  # The plan may have been raised since: a refusal is only ever given on a fresh reading.
-            ahead = batch.ahead if limit is None or limit - after.used >= _FAR_FROM_THE_END else []
+                continue  # The plan may have been raised: refuse only after a fresh read.
+            ahead = batch.ahead if limit is None or limit - after.used >= _PREFETCH_ABOVE else []
             after, _ = arithmetic.reserve(after, ahead, limit=limit, now=now)
             if remembered and after == before and (batch.confirmed or batch.released):
-                continue  # Somebody else may have counted these ids since: a fresh reading tells.
+                continue  # These ids may have been counted by another process: read again.
             if after != before:
                 try:
                     body = await self._client.patch_status(
@@ -261,32 +260,32 @@ class QuotaLedger:
                     continue
             account.known = body
             if ahead:
-                left = account.stock.entries if account.stock is not None else []
+                left = account.prefetched.entries if account.prefetched is not None else []
                 entries = [(now, run_id) for run_id in ahead] + left
-                account.stock = _Stock(entries, Reservation(Verdict.RESERVED, after, limit, now))
+                account.prefetched = _Prefetched(entries, Reservation(Verdict.RESERVED, after, limit, now))
             return {run_id: Reservation(verdict, after, limit, now) for run_id, verdict in verdicts.items()}
         raise KubeUnavailable("the organization changes too fast")
 
 
-def _ids_for_the_next(crowd: int, stock: _Stock | None) -> list[str]:
-    """New ids for the stock, enough for about two crowds like the last one; none for a trickle of dispatches."""
-    left = len(stock.entries) if stock is not None else 0
-    return [new_id("r") for _ in range(min(2 * crowd, _MOST_AHEAD) - left)] if crowd >= _CROWD else []
+def _ids_to_prefetch(burst: int, prefetched: _Prefetched | None) -> list[str]:
+    """New ids to prefetch, for about two bursts like the last one; none without a burst."""
+    left = len(prefetched.entries) if prefetched is not None else 0
+    return [new_id("r") for _ in range(min(2 * burst, _MAX_PREFETCHED) - left)] if burst >= _BURST else []
 
 
 def _answer(futures: list[asyncio.Future[Reservation]], reservation: Reservation) -> None:
-    """The first who asked for the id gets the verdict; who asked for the same id meanwhile has to wait for it."""
+    """Gives the verdict to the first request for the id; concurrent ones with the same id must wait for its result."""
     waiting = [future for future in futures if not future.done()]
     for number, future in enumerate(waiting):
         is_later = number > 0 and reservation.verdict is not Verdict.OVER_QUOTA
         verdict = Verdict.ALREADY_PENDING if is_later else reservation.verdict
         future.set_result(replace(reservation, verdict=verdict))
     if not waiting:
-        logger.debug("nobody waits for a reservation any more; the operator will release it")
+        logger.debug("reservation abandoned; the operator will release it")
 
 
-def _fail(wishes: dict[str, list[asyncio.Future[Reservation]]], error: KubeError) -> None:
-    for futures in wishes.values():
+def _fail(pending: dict[str, list[asyncio.Future[Reservation]]], error: KubeError) -> None:
+    for futures in pending.values():
         for future in futures:
             if not future.done():
                 future.set_exception(error)

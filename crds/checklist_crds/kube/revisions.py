@@ -1,4 +1,4 @@
-"""Template revisions: immutable, so a copy once read is right for ever."""
+"""Reads and creates template revisions, which are immutable and cached."""
 
 import contextlib
 import time
@@ -12,12 +12,12 @@ from ..resources.template_definition import Definition
 from .client import KubeClient
 from .errors import KubeAlreadyExists
 
-_BELIEVED_S: Final = 60.0
+_CACHED_S: Final = 60.0
 _SEEN: Final = 10_000
 
 
 class RevisionStore:
-    """Reads and makes TemplateRevisions; keeps the most recently used definitions in memory."""
+    """Keeps the most recently used definitions in memory."""
 
     def __init__(self, client: KubeClient) -> None:
         self._client = client
@@ -25,7 +25,7 @@ class RevisionStore:
         self._seen_at: OrderedDict[tuple[str, str], float] = OrderedDict()
 
     async def definition(self, namespace: str, name: str) -> Definition:
-        """The snapshot. Raises KubeNotFound when somebody deleted it by hand."""
+        """Returns the snapshot. Raises KubeNotFound if it was deleted by hand."""
         key = (namespace, name)
         known = self._definitions.get(key)
         if known is None:
@@ -35,14 +35,14 @@ class RevisionStore:
         return known
 
     async def ensure(self, revision: Mapping[str, Any], definition: Definition) -> None:
-        """Make the revision unless it is there already.
+        """Creates the revision unless it exists.
 
-        That it is there is believed for a minute: the operator collects a revision only when its template has been
-        gone or newer for longer, but a template may come back as it was.
+        Its existence is cached for a minute: the operator deletes a revision only when its template has been deleted
+        or newer for longer, but a template may return to an earlier state.
         """
         metadata = revision["metadata"]
         key = (metadata["namespace"], metadata["name"])
-        if time.monotonic() - self._seen_at.get(key, float("-inf")) < _BELIEVED_S:
+        if time.monotonic() - self._seen_at.get(key, float("-inf")) < _CACHED_S:
             return
         with contextlib.suppress(KubeAlreadyExists):
             await self._client.create(TEMPLATE_REVISION, revision, metadata["namespace"])
@@ -53,6 +53,6 @@ class RevisionStore:
             self._seen_at.popitem(last=False)
 
     def forget(self, namespace: str, name: str) -> None:
-        """The revision was deleted; the next dispatch makes it again."""
+        """Drops a deleted revision from the cache; the next dispatch creates it again."""
         self._definitions.discard((namespace, name))
         self._seen_at.pop((namespace, name), None)

@@ -1,11 +1,11 @@
-"""Runs in the cluster: read, decide, compare-and-swap."""
+"""Reads and changes runs in the cluster by compare-and-swap."""
 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..errors import ServiceError
-from ..platform.tracing import relate, traceparent_of
+from ..platform.tracing import link_current, traceparent_of
 from ..resources.kinds import RUN
 from ..resources.run import Run
 from ..resources.template_definition import Definition
@@ -20,24 +20,24 @@ from .run_writes import read_decide_write, write_status
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A run after one command or several, as it is in the cluster now."""
+    """A run after one or more commands, as stored in the cluster."""
 
     run: Run
     decision: Decision
     definition: Definition
     body: JsonObject | None
-    """What was written; None when nothing had to be."""
+    """The written object; None if nothing changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchChange:
-    """What several commands did, together and each."""
+    """Results of several commands, together and each."""
 
     change: Change
     outcomes: tuple[Outcome, ...]
 
     def single(self) -> Change:
-        """The change of a batch of one command. Raises what `decide` raised of it."""
+        """Returns the change of a single command. Raises what `decide` raised for it."""
         [outcome] = self.outcomes
         if isinstance(outcome, ServiceError):
             raise outcome
@@ -45,7 +45,7 @@ class BatchChange:
 
 
 class RunStore:
-    """Single runs, always read from the cluster itself."""
+    """Reads single runs from the cluster, never from a cache."""
 
     def __init__(self, client: KubeClient, revisions: RevisionStore, clock: Clock) -> None:
         self._client = client
@@ -55,27 +55,27 @@ class RunStore:
     async def get(self, namespace: str, name: str) -> Run:
         """Raises KubeNotFound."""
         body = await self._client.get(RUN, name, namespace)
-        relate(traceparent_of(body))
+        link_current(traceparent_of(body))
         return Run.parse(body)
 
     async def definition(self, run: Run) -> Definition:
-        """The snapshot of an admitted run."""
+        """Returns the snapshot of an admitted run."""
         return await self._revisions.definition(run.namespace, run.admitted_as.revision_ref.name)
 
     async def change(self, namespace: str, name: str, command: Command, *, known: Run | None = None) -> Change:
-        """Apply `command`. Raises what `decide` raises, and KubeError.
+        """Applies `command`. Raises what `decide` raises, and KubeError.
 
-        `known` is the run as the caller has just read it, which spares a read.
+        `known` is the run as just read, which saves a read.
         """
         run = known if known is not None else await self.get(namespace, name)
         return (await self.change_in_turn(run, [command])).single()
 
     async def change_in_turn(self, run: Run, commands: Sequence[Command]) -> BatchChange:
-        """Apply `commands` (at least one) in order, with one write, or several where they are large. Raises KubeError.
+        """Applies `commands` (at least one) in order, with one write, or several if they are large. Raises KubeError.
 
-        `run` is as the caller has just read it; if it is stale, the write is refused and the run is read anew.
-        A write that did not answer (KubeUnavailable) may have been done, and those before it were; the op_ids of the
-        commands make a retry safe.
+        `run` is as just read by the caller; if it is stale, the write is refused and the run is read again. After
+        KubeUnavailable, the last write may have been done, and those before it were; the op_ids of the commands make a
+        retry safe.
         """
 
         async def read() -> Run:
@@ -88,10 +88,10 @@ class RunStore:
         return await self._go_on(await read_decide_write(read, decide_and_write, known=run), commands)
 
     async def change_remembered(self, run: Run, commands: Sequence[Command]) -> BatchChange | None:
-        """Apply `commands` to a state of the run that may be old, with one write and no read.
+        """Applies `commands` to a possibly old state of the run, with one write and no read.
 
-        None when that does not do: somebody wrote since, or there is nothing to write, or a command is refused, which
-        is only ever said after a fresh reading. Raises KubeNotFound and other KubeErrors.
+        Returns None when that is not possible: after a concurrent write, without a change, or when a command is
+        refused, which requires a fresh read. Raises KubeNotFound and other KubeErrors.
         """
         try:
             definition = await self.definition(run)
@@ -107,11 +107,11 @@ class RunStore:
         now = self._clock()
         if len(commands) == 1:
             return decide_in_turn(run, definition, commands, now)
-        # Two hundred on a checklist of 500 steps take 0.7 s, for which no other request should wait.
+        # In a thread: two hundred on a checklist of 500 steps take 0.7 s.
         return await asyncio.to_thread(decide_in_turn, run, definition, commands, now)
 
     async def _go_on(self, first: BatchChange, commands: Sequence[Command]) -> BatchChange:
-        """With the commands that the first write had no room for."""
+        """Applies the commands that did not fit into the first write."""
         left = commands[len(first.outcomes) :]
         if not left:
             return first
@@ -122,11 +122,11 @@ class RunStore:
         return BatchChange(change, (*first.outcomes, *rest.outcomes))
 
     async def _write(self, run: Run, definition: Definition, batch: BatchDecision) -> BatchChange:
-        """Raises KubeConflict when the run has changed since it was read."""
+        """Raises KubeConflict when the run changed since it was read."""
         body = await write_status(self._client, run, batch.decision.after)
         if body is None:
             return BatchChange(Change(run, batch.decision, definition, None), batch.outcomes)
-        relate(traceparent_of(body))
+        link_current(traceparent_of(body))
         return BatchChange(
             Change(run.written(batch.decision.after, body), batch.decision, definition, body), batch.outcomes
         )

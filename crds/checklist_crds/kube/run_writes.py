@@ -1,17 +1,16 @@
-"""The one way in which a run's status is changed: read, decide, write on condition, and again when others were faster.
+"""Changes a run's status: read, decide, write conditionally, and repeat after a concurrent write.
 
-A write travels as a JSON Patch that holds on the fields of its own writer. Two programs write the status of a run, and
-each has fields of its own:
+A write is a JSON Patch that tests fields of its own writer. Two programs write the status of a run, with separate
+fields:
 
-- changes of the run itself (the API's, and expiry) hold on `changes`, `seq`, `phase` and `operations`;
-- the operator's records hold on `recordings`.
+- changes of the run itself (by the API, and expiry) test `changes`, `seq`, `phase` and `operations`;
+- the operator's records test `recordings`.
 
-So an answer is never refused because a delivery was recorded meanwhile, nor the other way round. `conditions`,
-`settled` and what remains from earlier versions are written by both, rarely, and hold on their own old value. Events
-are appended to the outbox by changes, and taken out by the next change once they are recorded. The operator takes them
-out of runs that are idle or have ended.
+So a recorded delivery never makes an answer fail, nor the other way round. Both rarely write `conditions`, `settled`
+and fields of earlier versions, and test their old values. Changes append events to the outbox, and remove recorded
+ones. The operator removes recorded events from runs that are idle or have ended.
 
-`seq`, `phase` and `operations` say nothing that `changes` does not, but that releases without `changes` write them.
+`seq`, `phase` and `operations` are tested in addition to `changes` because releases without `changes` write them.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -29,9 +28,9 @@ Written = TypeVar("Written")
 async def read_decide_write(
     read: Callable[[], Awaitable[Read]], decide_and_write: Callable[[Read], Awaitable[Written]], *, known: Read | None
 ) -> Written:
-    """Calls `decide_and_write` with what was read until no other write came in between.
+    """Calls `decide_and_write` with what was read, until there is no concurrent write.
 
-    `known` is a copy that spares the first read. Raises what the two raise but KubeConflict, and KubeContended.
+    `known` is a copy that saves the first read. Raises what the two raise except KubeConflict, and KubeContended.
     """
     remembered = [known] if known is not None else []
 
@@ -43,9 +42,9 @@ async def read_decide_write(
 
 
 async def write_status(client: KubeClient, run: Run, after: RunStatus, *, tidy: bool = False) -> JsonObject | None:
-    """The run as it is after one conditional write; None when nothing changes.
+    """Returns the run after one conditional write; None when nothing changes.
 
-    `tidy` takes recorded events out of the outbox. Raises KubeConflict when somebody changed the run since it was read.
+    `tidy` removes recorded events from the outbox. Raises KubeConflict when the run changed since it was read.
     """
     patch = status_patch(run, after, tidy=tidy)
     return await client.json_patch_status(RUN, run.name, patch, run.namespace) if patch else None
@@ -58,14 +57,14 @@ _NO_CHANGE: Final = frozenset({"records", "recordings", "structured_records", "s
 """Fields that the operator writes without changing the run."""
 _HOLD_ON_THEMSELVES: Final = ("settled", "conditions", "structured_records")
 _BY_MEMBER: Final = frozenset({"answers", "revisions", "photo_counts"})
-"""Objects of which a change sends only the members that are new."""
+"""Objects of which a change sends only new members."""
 
 
 def status_patch(run: Run, after: RunStatus, *, tidy: bool = False) -> list[Operation]:
-    """The patch that makes `after` of the status of `run`, as it was read; empty when nothing changes.
+    """Builds the patch from the status of `run`, as read, to `after`; empty when nothing changes.
 
-    Kubernetes refuses it (KubeConflict) when another writer changed a field that it holds on. With `tidy`, a
-    write of records takes recorded events out of the outbox and holds on the run's changes, too.
+    Kubernetes refuses it (KubeConflict) when another writer changed a tested field. With `tidy`, a write of records
+    removes recorded events from the outbox and also tests the run's changes.
     """
     before, stored = run.status, run.stored
     changed = [name for name in RunStatus.model_fields if _differs(getattr(before, name), getattr(after, name))]
@@ -88,7 +87,7 @@ def status_patch(run: Run, after: RunStatus, *, tidy: bool = False) -> list[Oper
         if after.phase.is_final:
             operations += _whole(stored, "outbox", after)
         elif tidy and operations:
-            # Not without the list: the next change may know only an older one, and appends to it.
+            # The list is needed too: the next change may know only an older one, and appends to it.
             operations += [_test(stored, "changes"), _test(stored, "seq")]
             operations.append(_add("outbox", [entry.to_kube() for entry in after.outbox]))
     if operations and not stored:
@@ -97,11 +96,11 @@ def status_patch(run: Run, after: RunStatus, *, tidy: bool = False) -> list[Oper
 
 
 def _appended(stored: Mapping[str, Any], before: RunStatus, after: RunStatus) -> list[Operation]:
-    """New events at the end; where the outbox holds recorded ones, it is replaced without them."""
+    """Appends new events; replaces an outbox that contains recorded ones."""
     outbox = stored.get("outbox") or ()
     if outbox and len(outbox) == len(before.outbox):
         return [_add("outbox/-", entry.to_kube()) for entry in after.outbox[len(before.outbox) :]]
-    # An operator of a release before takes events out by itself: what it took must not come back.
+    # An operator of the previous release removes events itself: these must not come back.
     tests = [{"op": "test", "path": "/status/outbox/0/seq", "value": outbox[0]["seq"]}] if outbox else []
     return [*tests, *_whole(stored, "outbox", after)]
 
@@ -133,7 +132,7 @@ def _test(stored: Mapping[str, Any], alias: str) -> Operation:
 
 
 def _add(path: str, value: Any) -> Operation:
-    """Of a member of an object, JSON Patch's `add` replaces what is there."""
+    """For a member of an object, JSON Patch's `add` replaces an existing value."""
     return {"op": "add", "path": f"/status/{path}", "value": value}
 
 
@@ -146,7 +145,7 @@ def _alias(name: str) -> str:
 
 
 def _escaped(key: str) -> str:
-    """A member's name as a JSON Pointer has it (RFC 6901)."""
+    """Escapes a member's name for a JSON Pointer (RFC 6901)."""
     return key.replace("~", "~0").replace("/", "~1")
 
 

@@ -1,8 +1,7 @@
-"""Since when this installation seals runs, and since when it lets their seals expire: two ConfigMaps in its namespace,
-each made at the first start of a version that does so.
+"""Records since when this installation seals runs, and since when its seals expire: two ConfigMaps in its namespace,
+each created at the first start of a version that does so.
 
-Their creation times count, which the API server sets. They live in the installation's own namespace, where tenants may
-write nothing.
+Their creation times, set by the API server, count. Tenants have no write access to the installation's namespace.
 """
 
 import asyncio
@@ -24,25 +23,25 @@ _DESCRIPTIONS: Final = {
     SEALED_SINCE: "Runs that are younger than this object are believed to be admitted only with a seal.",
     SEALS_EXPIRE_SINCE: "Runs that are younger than this object must have been created when they were sealed.",
 }
-_AGAIN_S: Final = 1.0
+_RETRY_S: Final = 1.0
 
 
 async def read_records(client: KubeClient, namespace: str, seals: RunSeals) -> None:
-    """Tells `seals` the records of the installation in `namespace`, made now where there are none. Raises KubeError.
+    """Passes the records of the installation in `namespace` to `seals`; creates missing ones. Raises KubeError.
 
-    With the roles of an earlier version the second one can be neither read nor made: then all seals expire.
+    With the roles of an earlier version, the second one can be neither read nor created: then all seals expire.
     """
     if seals.expire_since is None:
         try:
             seals.expire_since = await _created_at(client, namespace, SEALS_EXPIRE_SINCE)
         except KubeForbidden as error:
-            logger.warning("runs that an earlier version restored are not believed: %s", error.message)
+            logger.warning("runs restored by an earlier version are not trusted: %s", error.message)
     if seals.since is None:
         seals.since = await _created_at(client, namespace, SEALED_SINCE)
 
 
 async def wait_for_records(client: KubeClient, namespace: str, seals: RunSeals) -> None:
-    """The same, however long the cluster does not answer."""
+    """Like `read_records`, but retries until the cluster answers."""
     said = ""
     while True:
         try:
@@ -51,7 +50,7 @@ async def wait_for_records(client: KubeClient, namespace: str, seals: RunSeals) 
             if error.message != said:
                 logger.warning("the records of sealed runs cannot be read: %s", error.message)
             said = error.message
-            await asyncio.sleep(_AGAIN_S)
+            await asyncio.sleep(_RETRY_S)
 
 
 async def _created_at(client: KubeClient, namespace: str, name: str) -> datetime:

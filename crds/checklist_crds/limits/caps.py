@@ -1,7 +1,7 @@
-"""The caps of one organization on what it may store, and the arithmetic of a reservation (contract section 11).
+"""Storage caps of an organization, and the arithmetic of reservations (contract section 11).
 
-A cap is checked against the objects that exist **and** against what others are about to create, which each of them
-writes into the organization's status first (`kube/limit_ledger.py`). All of it is pure here.
+A cap is checked against existing objects **and** reservations for objects that are being created, which are in the
+organization's status (`kube/limit_ledger.py`). Pure functions.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,7 +16,7 @@ from ..times import format_timestamp, parse_timestamp
 
 
 class LimitName(StrEnum):
-    """What a cap is on, as `details.what` of the error says it."""
+    """Name of a cap, as in `details.what` of the error."""
 
     TEMPLATES = "templates"
     TEMPLATE_BYTES = "template_bytes"
@@ -36,10 +36,10 @@ _EXPLAINED = {
     LimitName.VERSIONS: "{limit:,} versions of this template are kept. Earlier ones go when no run refers to them.",
     LimitName.API_KEYS: "The organization may have {limit:,} API keys. Revoke some that are no longer used.",
     LimitName.API_KEY_RECORDS: "The organization may have {limit:,} API keys with those that are revoked, which stay "
-    "as a record. Ask whoever runs this installation to remove some.",
+    "as a record. Ask your administrator to remove some.",
     LimitName.MEMBERS: "The organization may have {limit:,} members. Remove some first.",
-    LimitName.ACCOUNTS: "The organization may have {limit:,} accounts that its admins made. Ask whoever runs this "
-    "installation to remove some.",
+    LimitName.ACCOUNTS: "The organization may have {limit:,} accounts that its admins made. Ask your "
+    "administrator to remove some.",
     LimitName.IDEMPOTENCY_KEYS: "The organization may make {limit:,} templates and replays with an Idempotency-Key in "
     "24 hours. Without the header, nothing is remembered of a request and it is not counted.",
     LimitName.RUN_BYTES: "All photos and drawings that were ever stored for this run may have {limit:,} bytes.",
@@ -47,20 +47,20 @@ _EXPLAINED = {
 
 
 def limit_reached(what: LimitName, *, limit: int, used: int) -> LimitReached:
-    """The error, with `details: {limit, used, what}`. `used` is what there is without the refused addition."""
+    """Returns the error with `details: {limit, used, what}`. `used` excludes the refused addition."""
     details = {"limit": limit, "used": used, "what": what.value}
     return LimitReached(_EXPLAINED[what].format(limit=limit), details=details)
 
 
 REVOKED = 1
-"""In place of the size of an API key that is revoked. It stays as a record and leaves room for another key."""
+"""Stands for the size of a revoked API key, which stays as a record and does not count as a key."""
 _RECORDS_OF_A_KEY = 10
-"""Times the cap on keys: how many of them there may be with those that are revoked."""
+"""Factor of the cap on keys for the number of keys including revoked ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The caps that hold for an organization, unless its own spec says otherwise. Sizes are in bytes."""
+    """The caps of an organization, unless its own spec overrides them. Sizes are in bytes."""
 
     templates: int = 1_000
     template_bytes: int = 64 * 1024**2
@@ -73,7 +73,7 @@ class Limits:
     audit_entries: int = 100_000
 
     def of(self, own: OrganizationLimits | None) -> "Limits":
-        """With an organization's own caps in place of these."""
+        """Returns the limits with an organization's overrides."""
         if own is None:
             return self
         given = {name: value for name in self.__slots__ if (value := getattr(own, name)) is not None}
@@ -81,7 +81,7 @@ class Limits:
 
 
 class Counted(StrEnum):
-    """What is counted object by object; Idempotency-Keys are so by the hour (`with_one_key`)."""
+    """Kinds that are counted by object; Idempotency-Keys are counted by the hour (`with_one_key`)."""
 
     TEMPLATE = "template"
     API_KEY = "api_key"
@@ -96,7 +96,7 @@ class Counted(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reserved:
-    """Room for one object that somebody is about to create or to enlarge. `name` is unique within its kind."""
+    """Room for one object that is about to be created or enlarged. `name` is unique within its kind."""
 
     id: str
     counted: Counted
@@ -125,23 +125,23 @@ class Reserved:
 
 
 def _live(counted: Counted, sizes: Mapping[str, int]) -> int:
-    """How many of the objects count: all but revoked keys."""
+    """Returns the number of objects without revoked keys."""
     return len(sizes) if counted is not Counted.API_KEY else sum(size != REVOKED for size in sizes.values())
 
 
 @dataclass(frozen=True, slots=True)
 class Full:
-    """There is no room. `may_change`: only because of what others are about to create, which may yet fail."""
+    """No room. `may_change`: only because of reservations, whose objects may not be created."""
 
     error: LimitReached
     may_change: bool
 
 
 def room_for(wanted: Reserved, existing: Mapping[str, int], others: Iterable[Reserved], limits: Limits) -> Full | None:
-    """Whether the caps leave room; None: they do.
+    """Returns None if the caps leave room.
 
-    `existing`: the sizes, by name, of the objects of the kind that exist. `others`: reservations of any kind. An object
-    that exists and has reservations counts once, with the largest of its sizes.
+    `existing`: sizes of existing objects of the kind, by name. `others`: reservations of any kind. An existing object
+    with reservations counts once, with its largest size.
     """
     expected = dict(existing)
     for other in others:
@@ -167,7 +167,7 @@ def room_for(wanted: Reserved, existing: Mapping[str, int], others: Iterable[Res
 
 
 def require_within(counted: Counted, existing: Mapping[str, int], limits: Limits) -> None:
-    """Raises LimitReached when the objects that exist, by name with their sizes, are more than the caps allow."""
+    """Raises LimitReached when existing objects, by name with their sizes, exceed the caps."""
     used, limit = _live(counted, existing), getattr(limits, counted.limit_name)
     if used > limit:
         raise limit_reached(counted.limit_name, limit=limit, used=used)
@@ -177,11 +177,11 @@ def require_within(counted: Counted, existing: Mapping[str, int], limits: Limits
 
 
 _KEY_COUNTS_FOR = timedelta(hours=25)
-"""From the beginning of the hour in which a key was used: what is remembered of it is remembered for 24 hours."""
+"""From the start of the hour in which a key was used; keys are remembered for 24 hours."""
 
 
 def with_one_key(hours: Iterable[KeysOfHour], limits: Limits, now: datetime) -> list[KeysOfHour]:
-    """The counts of Idempotency-Keys by the hour with another one, without those that no longer count.
+    """Adds one to the hourly counts of Idempotency-Keys, and drops expired ones.
 
     Raises LimitReached.
     """

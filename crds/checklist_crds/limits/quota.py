@@ -1,8 +1,8 @@
-"""The arithmetic of the monthly quota (specification, "Limits"; contract section 5).
+"""Arithmetic of the monthly quota (specification, "Limits"; contract section 5).
 
-A run is counted **before** it is created, in the organization's status, by a conditional write. Between the two a
-process may die; therefore the count remembers which run ids it was raised for (`pending`), until somebody has seen
-that the run exists (confirm) or that it never will (release). So `used` equals the runs made, whatever crashes.
+A run is counted **before** it is created, in the organization's status, by a conditional write. Since the process may
+crash in between, the count keeps the run's id as `pending` until it is confirmed (the run exists) or released (it never
+will). So `used` equals the number of created runs, whatever crashes.
 
 Runs are counted per UTC calendar month of dispatch; cancelled, expired and deleted runs still count.
 """
@@ -17,24 +17,24 @@ from ..times import format_timestamp, parse_timestamp
 
 
 class Verdict(StrEnum):
-    """What became of one wish to dispatch."""
+    """Result of one reservation."""
 
     RESERVED = "reserved"
     RETAKEN = "retaken"
-    """Reserved, and the count is that of an earlier request for the same id, which was presumed dead."""
+    """Reserved, by taking over the count of an earlier request for the same id, which is presumed dead."""
     OVER_QUOTA = "over_quota"
     ALREADY_PENDING = "already_pending"
 
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """`Organization.status.quota`: the month, the runs counted in it (also by day), and the ids not yet seen."""
+    """`Organization.status.quota`: the month, its count (also by day), and the pending ids."""
 
     period: str = ""
     used: int = 0
     pending: dict[str, datetime] = field(default_factory=dict)
     by_day: dict[int, int] = field(default_factory=dict)
-    """The runs of `used` by day of the month. A status that an older release began to count lacks its first days."""
+    """`used` by day of the month. A status written by an older release lacks its first days."""
 
     @classmethod
     def parse(cls, data: dict[str, Any] | None) -> "Quota":
@@ -49,7 +49,7 @@ class Quota:
         return {"period": self.period, "used": self.used, "byDay": by_day, "pending": pending}
 
     def at(self, now: datetime) -> "Quota":
-        """The count as of `now`: a new month starts at zero. A clock that jumps back never reopens a past month."""
+        """Returns the count as of `now`: a new month starts at zero. A clock set back never reopens a past month."""
         current = period_of(now)
         return self if self.period >= current else Quota(current, 0, self.pending)
 
@@ -60,7 +60,7 @@ def period_of(moment: datetime) -> str:
 
 
 def resets_at(period: str) -> datetime:
-    """The first instant of the month after `period`."""
+    """Returns the start of the month after `period`."""
     year, month = (int(part) for part in period.split("-"))
     return datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
 
@@ -68,11 +68,11 @@ def resets_at(period: str) -> datetime:
 def reserve(
     quota: Quota, run_ids: Iterable[str], *, limit: int | None, now: datetime, retake_after_s: float = 10.0
 ) -> tuple[Quota, dict[str, Verdict]]:
-    """Count each run id, first come first served, up to `limit` (None = unlimited).
+    """Counts each run id, first come first served, up to `limit` (None = unlimited).
 
-    An id that is pending already (a concurrent request with the same Idempotency-Key) is not counted again; when
-    its first request is older than `retake_after_s` it is presumed dead and the id is taken over: its run is one of
-    this day and month from now on.
+    A pending id (of a concurrent request with the same Idempotency-Key) is not counted again; if its first request is
+    older than `retake_after_s`, that is presumed dead and the id is taken over: its run counts for the current day and
+    month.
     """
     quota = quota.at(now)
     used, pending, by_day, verdicts = quota.used, dict(quota.pending), dict(quota.by_day), {}
@@ -96,13 +96,13 @@ def reserve(
 
 
 def confirm(quota: Quota, run_ids: Iterable[str]) -> Quota:
-    """The runs exist: they stay counted and need no memory."""
+    """Removes ids from `pending`; their runs stay counted."""
     done = set(run_ids)
     return replace(quota, pending={run_id: at for run_id, at in quota.pending.items() if run_id not in done})
 
 
 def release(quota: Quota, run_ids: Iterable[str]) -> Quota:
-    """The runs will never exist: they are counted no more, if they were counted in this month."""
+    """Removes ids from `pending`, and from the count if they were counted in this month."""
     undone = set(run_ids) & quota.pending.keys()
     refunded = [quota.pending[run_id] for run_id in undone if _is_counted(quota, quota.pending[run_id])]
     pending = {run_id: at for run_id, at in quota.pending.items() if run_id not in undone}
@@ -113,10 +113,10 @@ def release(quota: Quota, run_ids: Iterable[str]) -> Quota:
 
 
 def still_counted(quota: Quota, counts: Iterable[tuple[str, datetime | None]]) -> set[str]:
-    """Of ids and the moments at which somebody counted them, those whose count is that very one (None: any).
+    """Returns the ids whose current count is from the given time (None: any).
 
-    Who counted an id a while ago may have been presumed dead meanwhile, and the count be another request's now, whose
-    run is being made: only that one may take it back.
+    A request that is presumed dead may have lost its count to another request, whose run is being created: only that
+    one may release it.
     """
     return {
         run_id
@@ -127,25 +127,25 @@ def still_counted(quota: Quota, counts: Iterable[tuple[str, datetime | None]]) -
 
 
 def usage(quota: Quota, *, limit: int | None, now: datetime) -> dict[str, Any]:
-    """`{limit, used, resets_at}` as the 402 body and GET /v1/usage show it."""
+    """Returns `{limit, used, resets_at}` for the 402 body and GET /v1/usage."""
     quota = quota.at(now)
     return {"limit": limit, "used": quota.used, "resets_at": format_timestamp(resets_at(quota.period))}
 
 
 def days(quota: Quota, *, now: datetime) -> list[dict[str, Any]]:
-    """`[{day: "2026-11-01", used: 0}, ...]`: every day of the month until today."""
+    """Returns `[{day: "2026-11-01", used: 0}, ...]` for every day of the month until today."""
     quota = quota.at(now)
     last = max([_day(quota, now), *quota.by_day])
     return [{"day": f"{quota.period}-{day:02}", "used": quota.by_day.get(day, 0)} for day in range(1, last + 1)]
 
 
 def _is_counted(quota: Quota, since: datetime) -> bool:
-    """Whether a run that is pending since then was counted in this month."""
+    """Whether a run pending since `since` was counted in this month."""
     return period_of(since) == quota.period
 
 
 def _day(quota: Quota, moment: datetime) -> int:
-    """The day of the month. A clock that is still in the month before counts for the first."""
+    """Returns the day of the month; 1 if the clock is still in the previous month."""
     return moment.astimezone(UTC).day if period_of(moment) == quota.period else 1
 
 

@@ -1,4 +1,4 @@
-"""What is old enough to leave the cluster: decided from the objects alone, without clock or network."""
+"""Decides from objects alone what is past its retention: no clock, no network."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from ..resources.legal_hold import is_held
 from ..resources.organization import OrganizationSpec, Retention
 from ..times import parse_timestamp
 
-_LONGEST_PATIENCE: Final = timedelta(hours=6)
-_PATIENCE: Final = 0.05
+_LONGEST_BATCH_DELAY: Final = timedelta(hours=6)
+_BATCH_DELAY_FRACTION: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """How long an organization keeps things in the cluster, None is for ever; and what becomes of them then."""
+    """How long an organization keeps objects in the cluster (None: forever), and what happens then."""
 
     name: str
     """metadata.name of the Organization."""
@@ -28,11 +28,11 @@ class Keep:
     deliveries: timedelta | None
     audit: timedelta | None
     audit_entries: int | None
-    """How many audit entries are kept; None: as many as the installation's setting says."""
+    """Cap on audit entries; None: the installation's setting."""
     archive: bool
-    """Whether runs and deliveries go to the archive before they are deleted."""
+    """Whether runs and deliveries are archived before they are deleted."""
     held: bool
-    """Whether a legal hold is on the organization: then runs and deliveries stay."""
+    """Whether the organization is under legal hold: then runs and deliveries stay."""
 
     @classmethod
     def of(cls, organization: Mapping[str, Any]) -> "Keep":
@@ -52,31 +52,30 @@ class Keep:
         )
 
     @property
-    def patience(self) -> timedelta:
-        """How long a few runs that are due wait for others, so that the archive of a small organization does not
-        become one of many small parts."""
-        return _patience(self.runs)
+    def batch_delay(self) -> timedelta:
+        """How long a few due runs wait for more, so that a small organization's archive has few small parts."""
+        return _batch_delay(self.runs)
 
     @property
-    def patience_with_deliveries(self) -> timedelta:
-        return _patience(self.deliveries)
+    def delivery_batch_delay(self) -> timedelta:
+        return _batch_delay(self.deliveries)
 
     def due_at(self, run: Mapping[str, Any]) -> datetime | None:
-        """When a settled run is to leave the cluster; None: not as things are."""
+        """Returns when a settled run is due for removal; None: never, as things are."""
         if self.runs is None or self.held or is_held(run):
             return None
         return ended_at(run) + self.runs
 
 
 def organization_of(run: Mapping[str, Any]) -> str:
-    """metadata.name of the organization; empty where the run does not say it."""
+    """Returns metadata.name of the organization; empty if the run does not contain it."""
     spec = run["spec"]
     resolved = spec.get("resolved") or (run.get("status") or {}).get("resolved") or {}
     return str(resolved.get("organization") or (spec.get("organizationRef") or {}).get("name") or "")
 
 
 def ended_at(run: Mapping[str, Any]) -> datetime:
-    """When the run became final: the moment of its condition Completed, true or false."""
+    """Returns when the run became final: the transition time of its condition Completed."""
     for condition in run["status"].get("conditions") or ():
         if condition["type"] == "Completed":
             return parse_timestamp(condition["lastTransitionTime"])
@@ -84,21 +83,20 @@ def ended_at(run: Mapping[str, Any]) -> datetime:
 
 
 def last_finished_at(delivery: Mapping[str, Any]) -> datetime:
-    """When it was delivered or given up, or replayed after that: how a replay ended is history of that day."""
+    """Returns when it was delivered or failed, or last replayed: the history of a replay is kept from then."""
     status = delivery["status"]
     replay = status.get("lastReplay") or {}
     moments = (status.get("finishedAt") or _created(delivery), replay.get("attemptedAt") or replay.get("requestedAt"))
     return max(parse_timestamp(moment) for moment in moments if moment is not None)
 
 
-def is_leaving(body: Mapping[str, Any]) -> bool:
-    """Whether it was deleted already, and somebody's finalizer holds it: what it says was archived, or never is to be.
-    Archived again at every sweep, it would fill the archive."""
+def is_terminating(body: Mapping[str, Any]) -> bool:
+    """Whether it is being deleted and waits for a finalizer: its content is archived already, or must not be."""
     return "deletionTimestamp" in body["metadata"]
 
 
 def is_admitted(run: Mapping[str, Any]) -> bool:
-    """Whether it ever was a run: one that was never admitted belongs to no organization, whichever it names."""
+    """Whether the run was ever admitted; an unadmitted one belongs to no organization, whatever it names."""
     return bool(run["spec"].get("resolved") or (run.get("status") or {}).get("resolved"))
 
 
@@ -106,8 +104,8 @@ def is_settled(body: Mapping[str, Any]) -> bool:
     return bool((body.get("status") or {}).get("settled"))
 
 
-def deliveries_told(run: Mapping[str, Any]) -> set[str]:
-    """Names of deliveries that there must be, or must have been: of events that did not arrive at once."""
+def expected_deliveries(run: Mapping[str, Any]) -> set[str]:
+    """Returns the names of deliveries that exist or existed: of events not delivered at the first attempt."""
     return {
         event_id
         for event_id, record in recorded_events(run["status"]).items()
@@ -115,8 +113,8 @@ def deliveries_told(run: Mapping[str, Any]) -> set[str]:
     }
 
 
-def _patience(kept: timedelta | None) -> timedelta:
-    return min(_LONGEST_PATIENCE, (kept or timedelta()) * _PATIENCE)
+def _batch_delay(kept: timedelta | None) -> timedelta:
+    return min(_LONGEST_BATCH_DELAY, (kept or timedelta()) * _BATCH_DELAY_FRACTION)
 
 
 def _days(days: float | None) -> timedelta | None:

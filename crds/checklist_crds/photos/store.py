@@ -1,7 +1,7 @@
-"""Where the bytes of photos are: a local folder, S3, Google Cloud Storage or Azure, by one URL (obstore).
+"""Stores photos in a local folder, S3, Google Cloud Storage or Azure, by one URL (obstore).
 
-Credentials come from where each cloud's own tools look for them: the environment, or the machine's identity. Both the
-API (puts, gets) and the operator (thumbnails for events, collection) use the same store.
+Credentials come from the standard sources of each cloud: the environment, or the machine's identity. The API (puts,
+gets) and the operator (thumbnails for events, deletion of unused photos) use the same store.
 """
 
 import asyncio
@@ -34,13 +34,13 @@ __all__ = ["InvalidStore", "PhotoStore", "StoreUnavailable", "StoredObject", "St
 _CHUNK_BYTES: Final = 256 * 1024
 _PART_BYTES: Final = 5 * 1024 * 1024
 _HALF_WRITTEN: Final = re.compile(r".+#[0-9]+")
-"""What the local store calls a file until it is whole. A process that is killed leaves it behind, and the store itself
-neither lists nor deletes it."""
+"""Name of an incomplete file in a local store. A killed process leaves it behind, and the store neither lists nor
+deletes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredPhoto:
-    """An object that is being read, chunk by chunk. Iterating raises StoreUnavailable."""
+    """An object that is read chunk by chunk. Iterating raises StoreUnavailable."""
 
     size: int
     head: bytes
@@ -48,7 +48,7 @@ class StoredPhoto:
     _rest: AsyncIterator[bytes]
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """All of it, once."""
+        """Yields the whole object, once."""
         if self.head:
             yield self.head
         try:
@@ -62,19 +62,19 @@ class PhotoStore:
     """All methods raise StoreUnavailable."""
 
     def __init__(self, store: ObjectStore, folder: Path | None = None) -> None:
-        """`folder`: where a local store is."""
+        """`folder`: location of a local store."""
         self._store = store
         self._folder = folder
-        # The local store keeps no attributes; nothing depends on them, they only help whoever looks into a bucket.
+        # The local store has no attributes; nothing depends on them, they are for people who browse a bucket.
         self._keeps_attributes = folder is None
 
     @classmethod
     def open(cls, url: str, keys: S3Keys | None = None) -> Self:
-        """From `file:///folder`, `s3://bucket/prefix`, `gs://...` or `az://...`. Raises InvalidStore."""
+        """Opens `file:///folder`, `s3://bucket/prefix`, `gs://...` or `az://...`. Raises InvalidStore."""
         return cls(*open_store(url, keys))
 
     async def put(self, key: str, file: Path, content_type: str) -> None:
-        """Keep the file's bytes at `key`: whole, or not at all."""
+        """Stores the file's bytes at `key` atomically."""
         attributes = {"Content-Type": content_type} if self._keeps_attributes else None
         try:
             await obstore.put_async(
@@ -84,7 +84,7 @@ class PhotoStore:
             raise StoreUnavailable(reason_of(error)) from error
 
     async def get(self, key: str) -> StoredPhoto | None:
-        """The object, of which only the first chunk was read; None when there is none."""
+        """Opens the object and reads its first chunk; None if it does not exist."""
         try:
             result = await obstore.get_async(self._store, key)
             rest = aiter(result.stream(min_chunk_size=_CHUNK_BYTES))
@@ -96,14 +96,14 @@ class PhotoStore:
         return StoredPhoto(result.meta["size"], head, rest)
 
     async def read(self, key: str, *, at_most: int) -> bytes | None:
-        """A small object; None when there is none, or when it is larger."""
+        """Reads a small object; None if it does not exist or is larger."""
         photo = await self.get(key)
         if photo is None or photo.size > at_most:
             return None
         return b"".join([chunk async for chunk in photo.chunks()])
 
     async def delete(self, keys: Sequence[str]) -> None:
-        """Remove them; what is not there is removed already."""
+        """Deletes the objects; missing ones are ignored."""
         for key in keys:
             try:
                 if self._folder is not None and _HALF_WRITTEN.fullmatch(key):
@@ -116,7 +116,7 @@ class PhotoStore:
                 raise StoreUnavailable(reason_of(error)) from error
 
     async def folders(self) -> list[PhotoFolder]:
-        """Those of all runs that have objects."""
+        """Returns the folders of all runs with objects."""
         found = []
         for name in await self._names_in(PREFIX):
             if is_id("org", name):
@@ -133,12 +133,12 @@ class PhotoStore:
         return [prefix.rstrip("/").rpartition("/")[2] for prefix in listing["common_prefixes"]]
 
     async def objects_of_run(self, organization: str, run_id: str) -> list[StoredObject]:
-        """What is kept of a run of the organization with that public id, wherever the version that stored it put it."""
+        """Returns the objects of a run of the organization (by public id), in the folders of all versions."""
         folders = (PhotoFolder(organization, run_id), PhotoFolder("", run_id))
         return [found for folder in folders for found in await self.objects_of(folder)]
 
     async def objects_of(self, folder: PhotoFolder) -> list[StoredObject]:
-        """What is in it, thumbnails included, and what a process left half-written when it was killed."""
+        """Returns the folder's objects, with thumbnails and incomplete files of killed processes."""
         found: list[StoredObject] = []
         try:
             if self._folder is not None:
@@ -153,7 +153,7 @@ class PhotoStore:
 def _half_written(root: Path, folder: str) -> list[StoredObject]:
     found = []
     for file in (root / folder).glob("*#*"):
-        with contextlib.suppress(FileNotFoundError):  # whole by now
+        with contextlib.suppress(FileNotFoundError):  # completed meanwhile
             stat = file.stat()
             written_at = datetime.fromtimestamp(stat.st_mtime, UTC)
             found.append(StoredObject(f"{folder}/{file.name}", stat.st_size, written_at))
@@ -161,7 +161,7 @@ def _half_written(root: Path, folder: str) -> list[StoredObject]:
 
 
 def _remove(file: Path) -> None:
-    """The file, and its folder when nothing else is in it."""
+    """Deletes the file, and its folder if that is empty."""
     file.unlink()
     with contextlib.suppress(OSError):
         file.parent.rmdir()

@@ -1,8 +1,8 @@
-"""Signed addresses of photos: `{base_url}/v1/photos/{run_id}/{photo_id}?o=<organization id>&e=<expiry>&s=<signature>`,
-with the expiry in Unix seconds.
+"""Signed URLs of photos: `{base_url}/v1/photos/{run_id}/{photo_id}?o=<organization id>&e=<expiry>&s=<signature>`, with
+the expiry in Unix seconds.
 
-Whoever has such an address may fetch that one image until it expires; nobody can make one without the server's key.
-They are made anew at every read and every attempt of a delivery (contract section 4).
+The holder of a URL may fetch that one image until it expires; only the server's key can sign one. URLs are signed at
+every read and every attempt of a delivery (contract section 4).
 """
 
 from datetime import timedelta
@@ -20,13 +20,13 @@ _PURPOSE: Final = "photo-url"
 
 
 class PhotoUrl(Protocol):
-    """Makes a signed address for a photo, or for its thumbnail."""
+    """Signs the URL of a photo or its thumbnail."""
 
     def __call__(self, photo: PhotoRef, *, thumbnail: bool = False) -> str: ...
 
 
 class SignedUrls:
-    """Makes and checks signed addresses."""
+    """Signs and verifies URLs."""
 
     def __init__(self, server_keys: ServerKeys, base_url: str, clock: Clock) -> None:
         self._keys = server_keys
@@ -34,7 +34,7 @@ class SignedUrls:
         self._clock = clock
 
     def for_(self, lifetime: timedelta) -> PhotoUrl:
-        """A maker of addresses that hold for `lifetime` from the moment each of them is made."""
+        """Returns a function that signs URLs valid for `lifetime` from each call."""
 
         def photo_url(photo: PhotoRef, *, thumbnail: bool = False) -> str:
             return self.url(photo.key, lifetime, thumbnail=thumbnail)
@@ -42,7 +42,7 @@ class SignedUrls:
         return photo_url
 
     def url(self, key: str, lifetime: timedelta, *, thumbnail: bool = False) -> str:
-        """The address of the photo at `key`. Raises ValueError for what is no key of a photo."""
+        """Returns the URL of the photo at `key`. Raises ValueError for another key."""
         parts = parts_of(key)
         if parts is None:
             raise ValueError(f"no key of a photo: {key!r}")
@@ -56,7 +56,7 @@ class SignedUrls:
     def seconds_left(
         self, folder: PhotoFolder, photo: str, expires: str, signature: str, *, thumbnail: bool
     ) -> int | None:
-        """How long the address still holds, in whole seconds; None when it was not made here, or no longer holds."""
+        """Returns how long the URL is still valid, in whole seconds; None if it was not signed here or has expired."""
         if not (expires.isascii() and expires.isdigit() and len(expires) <= 12 and signature.isascii()):
             return None
         key = folder.key(photo)

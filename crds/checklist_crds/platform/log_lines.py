@@ -1,9 +1,8 @@
-"""Logs of both programs: one JSON object a line on standard error, with the same fields (docs/operations.md, "Logs").
+"""Logs of both programs: one JSON object per line on standard error (docs/operations.md, "Logs").
 
-`ts`, `level`, `logger` and `event`, what happened; then the ids that it happened to, and where it belongs: `request_id`
-of the request, `trace_id` where traces are on. A line is about objects, given as `extra=about(run_id=..., reason=...)`.
-Nothing else of a record is printed, so that no library can put an object's content (answers, secrets) into the log by
-way of a record's attributes.
+Fields: `ts`, `level`, `logger`, `event`, ids of the objects concerned, `request_id` of the request, and `trace_id` if
+tracing is on. Pass objects as `extra=about(run_id=..., reason=...)`. Other attributes of a record are not printed, so
+that no library can log an object's content (answers, secrets).
 """
 
 import json
@@ -21,17 +20,17 @@ _context: ContextVar[Mapping[str, Any]] = ContextVar("log_context", default=Mapp
 
 
 def about(**facts: Any) -> dict[str, Any]:
-    """The `extra` of a log line: ids, numbers and short words, never content."""
+    """Returns the `extra` of a log line: ids, numbers and short words, never content."""
     return {_FIELD: facts}
 
 
 def in_context(**facts: Any) -> None:
-    """What all lines from here on belong to, in this task and in those that it starts; nothing else any more."""
+    """Sets the context of later log lines in this task and those that it starts; replaces the earlier context."""
     _context.set(facts)
 
 
 def also_in_context(**facts: Any) -> None:
-    """The same, beside what they belong to already."""
+    """Adds to the context of later log lines."""
     _context.set({**_context.get(), **facts})
 
 

@@ -1,7 +1,7 @@
-"""Object stores by their URL: a local folder, S3, Google Cloud Storage or Azure (obstore).
+"""Object stores by URL: a local folder, S3, Google Cloud Storage or Azure (obstore), for photos and the archive.
 
-What photos and the archive have in common. Credentials come from where each cloud's own tools look for them: the
-environment, or the machine's identity. Those of S3 may be settings as well, in files that are read again.
+Credentials come from the standard sources of each cloud: the environment, or the machine's identity. Those of S3 may
+also be settings, in files that are read again when they change.
 """
 
 import os
@@ -22,16 +22,16 @@ _TRY_FOR: Final = timedelta(seconds=20)
 
 
 class InvalidStore(ValueError):
-    """The URL names no store that can be used; the text says why and repeats no secret."""
+    """The URL names no usable store; the text says why and contains no secret."""
 
 
 class StoreUnavailable(Exception):
-    """The store does not answer, or not as it should. What was asked for may be tried again."""
+    """The store does not answer, or not correctly. The call may be retried."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredObject:
-    """A line of a listing."""
+    """An entry of a listing."""
 
     key: str
     size: int
@@ -39,14 +39,14 @@ class StoredObject:
 
 
 def default_url(environment: Mapping[str, str]) -> str:
-    """A folder of the user's, for a service that was told of no store: API and operator of one machine agree on it."""
+    """Returns the URL of a folder of the user, which API and operator on one machine share by default."""
     home = environment.get("HOME")
     data = environment.get("XDG_DATA_HOME") or (f"{home}/.local/share" if home else "/var/lib")
     return (Path(data).absolute() / "checklist-dispatch" / "photos").as_uri()
 
 
 class Renewed(Protocol):
-    """A secret that may change while the program runs."""
+    """A secret that may change at runtime."""
 
     @property
     def current(self) -> str: ...
@@ -54,13 +54,13 @@ class Renewed(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class S3Keys:
-    """What proves to S3 who we are."""
+    """Credentials for S3."""
 
     access_key_id: Renewed
     secret_access_key: Renewed
 
     def __call__(self) -> dict[str, Any]:
-        """As obstore asks for them: what is over at once is asked for again, at the next request."""
+        """Returns the credentials for obstore, expiring at once, so that each request asks for them again."""
         return {
             "access_key_id": self.access_key_id.current,
             "secret_access_key": self.secret_access_key.current,
@@ -70,7 +70,7 @@ class S3Keys:
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """What a variable of the environment holds, or the file that `<name>_FILE` names: read whenever it is asked for."""
+    """A variable of the environment, or the file named by `<name>_FILE`, read at each use."""
 
     name: str
 
@@ -81,7 +81,7 @@ class _Named:
 
 
 def _keys_of_the_environment() -> S3Keys | None:
-    """For programs without a model of settings, beside API and operator: the commands."""
+    """For programs without settings: the commands."""
     names = ("CHECKLISTS_S3_ACCESS_KEY_ID", "CHECKLISTS_S3_SECRET_ACCESS_KEY")
     if not all(os.environ.get(name) or os.environ.get(f"{name}_FILE") for name in names):
         return None
@@ -89,8 +89,8 @@ def _keys_of_the_environment() -> S3Keys | None:
 
 
 def open_store(url: str, keys: S3Keys | None = None) -> tuple[ObjectStore, Path | None]:
-    """From `file:///folder`, `s3://bucket/prefix`, `gs://...` or `az://...`; and where a local store is. `keys` are for
-    S3 alone, by default those that the environment names. Raises InvalidStore."""
+    """Opens `file:///folder`, `s3://bucket/prefix`, `gs://...` or `az://...`; also returns the path of a local store.
+    `keys` are for S3, by default from the environment. Raises InvalidStore."""
     parts = urlsplit(url)
     if parts.scheme not in SCHEMES:
         raise InvalidStore(f"must begin with one of {', '.join(f'{scheme}://' for scheme in SCHEMES)}")
@@ -106,7 +106,7 @@ def open_store(url: str, keys: S3Keys | None = None) -> tuple[ObjectStore, Path 
             client_options={
                 "timeout": _ANSWER_WITHIN,
                 "connect_timeout": _CONNECT_WITHIN,
-                # Options given here hide this one of the environment.
+                # Options given here override this variable of the environment.
                 "allow_http": os.environ.get("AWS_ALLOW_HTTP", "").lower() in ("1", "true"),
             },
             retry_config={"max_retries": 4, "retry_timeout": _TRY_FOR},
@@ -118,7 +118,7 @@ def open_store(url: str, keys: S3Keys | None = None) -> tuple[ObjectStore, Path 
 
 
 def reason_of(error: Exception) -> str:
-    """The first line, without the request that clouds' errors repeat."""
+    """Returns the first line, without the request that clouds' errors repeat."""
     return str(error).partition("\n")[0][:300]
 
 

@@ -1,7 +1,7 @@
-"""Traces with OpenTelemetry, sent over OTLP/HTTP. Read only where traces are on: its packages are optional.
+"""Traces with OpenTelemetry over OTLP/HTTP. Imported only if tracing is on: its packages are optional.
 
-Spans are sent by a thread, in batches, from a queue that is bounded: a collector that is slow or gone costs spans, and
-never a request or a delivery. What the standard variables say (OTEL_TRACES_SAMPLER, OTEL_EXPORTER_OTLP_HEADERS) holds.
+A thread sends spans in batches from a bounded queue: a slow or unavailable collector costs spans, but no request or
+delivery. The standard variables (OTEL_TRACES_SAMPLER, OTEL_EXPORTER_OTLP_HEADERS) apply.
 """
 
 import logging
@@ -62,7 +62,7 @@ class OtelTracing(Tracing):
     is_on = True
 
     def __init__(self, endpoint: str, *, service: str) -> None:
-        # Its own complaints would come with every batch while the collector is away; once is enough.
+        # Its warnings would repeat with every batch while the collector is unavailable.
         logging.getLogger("opentelemetry").addFilter(_Once())
         resource = Resource.create({"service.name": service, "service.version": version("checklist-dispatch")})
         exporter = OTLPSpanExporter(endpoint=f"{endpoint}/v1/traces", timeout=_SEND_WITHIN_S)
@@ -84,7 +84,7 @@ class OtelTracing(Tracing):
         return _Recorded(self._tracer.start_span(name, context=context, kind=_KINDS[kind], start_time=start))
 
     def close(self) -> None:
-        # A thread of its own, since a collector that hangs must not hold up the end of the process.
+        # In a thread, since a hanging collector must not delay the end of the process.
         ending = threading.Thread(target=self._provider.shutdown, name="send the last spans", daemon=True)
         ending.start()
         ending.join(_SEND_WITHIN_S)
@@ -93,11 +93,11 @@ class OtelTracing(Tracing):
 class _Once(logging.Filter):
     def __init__(self) -> None:
         super().__init__()
-        self._told: set[str] = set()
+        self._seen: set[str] = set()
 
     def filter(self, record: logging.LogRecord) -> bool:
-        is_new = record.msg not in self._told
-        self._told.add(str(record.msg))
+        is_new = record.msg not in self._seen
+        self._seen.add(str(record.msg))
         return is_new
 
 

@@ -1,8 +1,8 @@
-"""The end of a process that has used an object store.
+"""Ends a process that has used an object store.
 
-The threads of obstore's runtime may ask for the interpreter after the last result has been handed over. When the
-interpreter is being torn down by then, Python 3.11 ends such a thread in a way that Rust answers with abort(): the
-process has done its work and ends with SIGABRT, without a word (https://github.com/rust-lang/rust/issues/135929).
+Threads of obstore's runtime may need the interpreter after the last result was returned. If the interpreter is being
+finalized, Python 3.11 ends such a thread in a way that Rust answers with abort(): the process ends with SIGABRT,
+without a message, after its work is done (https://github.com/rust-lang/rust/issues/135929).
 """
 
 import atexit
@@ -14,9 +14,9 @@ from typing import NoReturn
 
 
 def end_process(status: int) -> NoReturn:
-    """Ends the process as `sys.exit(status)` does, joining its threads, but does not tear the interpreter down.
+    """Ends the process like `sys.exit(status)`, joining its threads, but without finalizing the interpreter.
 
-    Functions registered with atexit before are not called.
+    Functions registered with atexit earlier are not called.
     """
     atexit.register(_leave, status)
     sys.exit(status)
@@ -25,6 +25,6 @@ def end_process(status: int) -> NoReturn:
 def _leave(status: int) -> NoReturn:
     logging.shutdown()
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):  # nobody reads it any more, or it is closed
+        with suppress(OSError, ValueError):  # the other end, or the stream, is closed
             stream.flush()
     os._exit(status)

@@ -1,4 +1,4 @@
-"""What /readyz of both programs answers: one word, each check with its reason, and what else should be known."""
+"""Answer of /readyz of both programs: a status word, the checks with their reasons, and notes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Something that must be so for the process to do its work. `reason`: why it is not; None: it is."""
+    """A condition for the process to work. `reason`: why it does not hold; None if it does."""
 
     name: str
     reason: str | None
@@ -21,7 +21,6 @@ def reasons_of(checks: Sequence[Check]) -> list[str]:
 
 
 def readiness_body(word: str, checks: Sequence[Check], notes: Sequence[str] = ()) -> dict[str, Any]:
-    """`{status, reasons, notes, checks}`."""
     return {
         "status": word,
         "reasons": reasons_of(checks),

@@ -1,10 +1,10 @@
-"""Traces of both programs: one from the dispatch of a run through every attempt to deliver its events.
+"""Traces of both programs, from the dispatch of a run through every attempt to deliver its events.
 
-They are off unless CHECKLISTS_OTLP_ENDPOINT names a collector, and cost nothing then: `NO_TRACES` makes no spans, and
-`otel_tracing`, which needs the packages of OpenTelemetry, is not even read.
+Tracing is off unless CHECKLISTS_OTLP_ENDPOINT names a collector, and then costs nothing: `NO_TRACES` creates no spans,
+and `otel_tracing`, which needs the packages of OpenTelemetry, is not imported.
 
-A caller's `traceparent` (W3C Trace Context) is kept with the run, in an annotation, whether or not this service sends
-traces itself: who traces both sides finds the run's events in the trace of the request that made it.
+A caller's `traceparent` (W3C Trace Context) is stored with the run, in an annotation, whether or not this service sends
+traces: with traces of both sides, the run's events appear in the trace of the request that created it.
 """
 
 import re
@@ -32,7 +32,7 @@ class SpanKind(StrEnum):
 
 
 def valid_traceparent(text: str | None) -> str | None:
-    """As version 00, or None for what the recommendation says is to be passed over."""
+    """Returns it as version 00; None if the recommendation says to ignore it."""
     found = _FORM.fullmatch(text) if text is not None and len(text) <= 512 else None
     if found is None:
         return None
@@ -43,7 +43,7 @@ def valid_traceparent(text: str | None) -> str | None:
 
 
 def carry(traceparent: str | None, span: "Span | None" = None) -> None:
-    """What this task does from here on belongs to that span, which is `span` where this program made it."""
+    """Sets the trace context of this task; `span` is the span itself if this program created it."""
     _carried.set(traceparent)
     _current.set(span)
 
@@ -52,38 +52,37 @@ def carried() -> str | None:
     return _carried.get()
 
 
-def relate(traceparent: str | None) -> None:
-    """What this task does has to do with that span, too: its own links to it, where that one is of another trace."""
+def link_current(traceparent: str | None) -> None:
+    """Links the current span of this task to that one, unless both are in one trace."""
     span = _current.get()
     if span is not None and traceparent is not None and trace_id_of(traceparent) != span.trace_id:
         span.link(traceparent)
 
 
 def trace_id_of(traceparent: str) -> str:
-    """Of a valid one."""
     return traceparent.split("-")[1]
 
 
 def traceparent_of(body: Mapping[str, Any]) -> str | None:
-    """Of an object from the cluster, whose annotations anybody with rights there may have written."""
+    """Returns the traceparent in the annotations of an object, which may contain anything."""
     text = (body["metadata"].get("annotations") or {}).get(TRACEPARENT_ANNOTATION)
     return valid_traceparent(text) if isinstance(text, str) else None
 
 
 class Span:
-    """One that is not recorded. A context manager, which ends it."""
+    """A span that is not recorded. A context manager, which ends it."""
 
     traceparent: str | None = None
     trace_id: str | None = None
 
     def note(self, **attributes: str | int | bool | None) -> None:
-        """Ids, numbers and short words, never content; None is left out."""
+        """Adds ids, numbers and short words, never content; ignores None."""
 
     def failed(self, reason: str) -> None:
-        """What it stands for did not succeed."""
+        """Marks the span as failed."""
 
     def link(self, traceparent: str | None) -> None:
-        """To a span that it has to do with, and that is not its parent. Once to each; None is passed over."""
+        """Links to a related span, once; ignores None."""
 
     def end(self, at: datetime | None = None) -> None:
         pass
@@ -100,7 +99,7 @@ class Span:
 
 
 class Tracing:
-    """No traces."""
+    """Tracing that records nothing."""
 
     is_on = False
 
@@ -112,11 +111,11 @@ class Tracing:
         parent: str | None = None,
         since: datetime | None = None,
     ) -> Span:
-        """Begun now, or `since` then. `parent` is a traceparent that is valid; None begins a trace."""
+        """Starts a span now or at `since`. `parent` is a valid traceparent; None starts a trace."""
         return _NO_SPAN
 
     def close(self) -> None:
-        """Sends what is still to be sent; waits for that some seconds at most. It blocks."""
+        """Sends outstanding spans; blocks for some seconds at most."""
 
 
 _NO_SPAN: Final = Span()
@@ -124,7 +123,7 @@ NO_TRACES: Final = Tracing()
 
 
 def tracing_to(endpoint: str | None, *, service: str) -> Tracing:
-    """Traces of `service`, to the OTLP/HTTP collector at `endpoint`."""
+    """Returns tracing of `service` to the OTLP/HTTP collector at `endpoint`."""
     if endpoint is None:
         return NO_TRACES
     from .otel_tracing import OtelTracing  # its packages are optional

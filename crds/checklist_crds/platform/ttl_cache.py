@@ -1,7 +1,7 @@
-"""A bounded cache whose entries expire. A value may be gone at any time.
+"""A bounded cache with expiring entries. A value may disappear at any time.
 
-It also remembers keys alone (`add`, `in`): what was looked up a moment ago, so that floods of wrong keys or ids do not
-reach the cluster, nor of right ones while no watch keeps their copy fresh.
+It also stores keys alone (`add`, `in`): recent look-ups, so that floods of unknown keys or ids, or of known ones while
+no watch works, do not reach the cluster.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ V = TypeVar("V")
 
 
 class TTLCache(Generic[K, V]):
-    """At most `maxsize` values, none older than `ttl_s` seconds; the one that was put first leaves first."""
+    """At most `maxsize` values, none older than `ttl_s` seconds; evicts the oldest first."""
 
     def __init__(self, maxsize: int = 10_000, *, ttl_s: float = float("inf")) -> None:
         self._maxsize = maxsize
@@ -28,7 +28,7 @@ class TTLCache(Generic[K, V]):
         return found is not None and asyncio.get_running_loop().time() - found[0] <= self._ttl_s
 
     def put(self, key: K, value: V) -> None:
-        """Makes it the newest."""
+        """Stores the value as the newest."""
         self._values.pop(key, None)
         self._values[key] = asyncio.get_running_loop().time(), value
         if len(self._values) > self._maxsize:
@@ -41,7 +41,6 @@ class TTLCache(Generic[K, V]):
         return self._values[key][1] if key in self else None
 
     def pop(self, key: K) -> V | None:
-        """Removes and returns the value."""
         value = self.get(key)
         self._values.pop(key, None)
         return value

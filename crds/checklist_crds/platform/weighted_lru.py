@@ -1,6 +1,6 @@
-"""An LRU cache that is bounded by the weight of its values instead of their number.
+"""An LRU cache bounded by the weight of its values.
 
-Objects of tenants differ in size by a factor of a thousand, so a bound on their number bounds no memory.
+Objects of tenants differ in size by a factor of a thousand, so a bound on their number does not bound memory.
 """
 
 from collections import OrderedDict
@@ -10,15 +10,14 @@ from typing import Final, Generic, TypeVar
 from ..values.json_text import to_json
 
 BODY_BYTES: Final = 2 * 1024**2
-"""Bytes of JSON that one cache of whole bodies keeps. In memory they are up to forty times that, with what is parsed
-from them, so a cache takes at most about 80 MiB."""
+"""Bytes of JSON in one cache of whole bodies. Parsed, they take up to forty times that, so at most about 80 MiB."""
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
 class WeightedLru(Generic[K, V]):
-    """Keeps the most recently used values whose weights together are at most `capacity`."""
+    """Keeps the most recently used values with a total weight of at most `capacity`."""
 
     def __init__(self, capacity: int = BODY_BYTES) -> None:
         self._capacity = capacity
@@ -33,7 +32,7 @@ class WeightedLru(Generic[K, V]):
         return found[0]
 
     def put(self, key: K, value: V, weight: int) -> None:
-        """A value that is heavier than the capacity is kept alone, until the next one comes."""
+        """Stores a value; one heavier than the capacity is kept alone, until the next one."""
         self.discard(key)
         self._values[key] = value, weight
         self._weight += weight
@@ -54,5 +53,5 @@ class WeightedLru(Generic[K, V]):
 
 
 def weight_of(document: object) -> int:
-    """Bytes of a document as compact JSON."""
+    """Returns the size of a document as compact JSON, in bytes."""
     return len(to_json(document))

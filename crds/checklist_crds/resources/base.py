@@ -1,4 +1,4 @@
-"""What all custom resources share: camelCase on the wire, references, status conditions, JSON kept as text."""
+"""Common parts of all custom resources: camelCase, references, status conditions, JSON stored as text."""
 
 import json
 import re
@@ -17,15 +17,15 @@ VERSION: Final = "v1"
 API_VERSION: Final = f"{GROUP}/{VERSION}"
 ORGANIZATION_LABEL: Final = f"{GROUP}/org"
 CREATED_AT_ANNOTATION: Final = f"{GROUP}/created-at"
-"""When the API made the object, in milliseconds (creationTimestamp knows only seconds)."""
+"""When the API created the object, in milliseconds (creationTimestamp has seconds)."""
 RESTORING_ANNOTATION: Final = f"{GROUP}/restoring"
-"""On an Organization whose objects are not all there yet: the backup that it comes from."""
+"""On an Organization whose restore is not complete: the name of the backup."""
 RESTORED_ANNOTATION: Final = f"{GROUP}/restored-from"
-"""On an Organization that a restore made, and finished: the backup that it comes from."""
+"""On an Organization whose restore is complete: the name of the backup."""
 VERSION_OFFSET_ANNOTATION: Final = f"{GROUP}/version-offset"
-"""What is added to metadata.generation to give a template's version: set by a restore."""
+"""Added to metadata.generation for a template's version: set by a restore."""
 SIZE_ANNOTATION: Final = f"{GROUP}/bytes"
-"""On a Template that counts for the caps of its organization: the bytes of its definition as compact JSON."""
+"""On a Template that counts for its organization's caps: size of its definition as compact JSON, in bytes."""
 FINGERPRINT_ANNOTATION: Final = f"{GROUP}/idempotency-fingerprint"
 
 _NUMBER: Final = re.compile(r"[0-9]{1,12}")
@@ -40,36 +40,35 @@ class KubeModel(BaseModel):
         validate_by_name=True,
         validate_by_alias=True,
         extra="ignore",
-        # An error may end up in a log: it says which field is wrong, never what somebody wrote there.
+        # Errors may be logged: they name the field, but never contain its value.
         hide_input_in_errors=True,
     )
 
     def to_kube(self) -> dict[str, Any]:
-        """The JSON form for the cluster: camelCase, without what only repeats a default."""
+        """Returns JSON for the cluster: camelCase, without values that equal a default."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
 
 
 def to_json_text(value: JsonValue) -> str:
-    """Any JSON value as the text that the cluster keeps.
+    """Encodes any JSON value as text.
 
     A structural schema has no type for "any value"; the text also keeps what Kubernetes would drop (null inside a
-    merge patch) or fold together (1 and 1.0).
+    merge patch) or unify (1 and 1.0).
     """
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def made_at(metadata: Mapping[str, Any]) -> str:
-    """When the object was first made, RFC 3339: also where a restore created it again.
+    """Returns when the object was first created, RFC 3339, also if a restore created it again.
 
-    Whoever may write the object may write the annotation: one that is no time is passed over.
+    Ignores an annotation that is not a time: users can change it.
     """
     written = (metadata.get("annotations") or {}).get(CREATED_AT_ANNOTATION)
     return written if written and readable_timestamp(written) is not None else str(metadata["creationTimestamp"])
 
 
 def annotated_number(metadata: Mapping[str, Any], annotation: str) -> int:
-    """A number that the service keeps in an annotation; 0 where there is none, or something else than a number that a
-    program may write."""
+    """Returns the number in an annotation; 0 if it is missing or invalid."""
     text = (metadata.get("annotations") or {}).get(annotation, "")
     return int(text) if _NUMBER.fullmatch(text) else 0
 
@@ -92,15 +91,15 @@ _STATUSES: Final = {True: ConditionStatus.TRUE, False: ConditionStatus.FALSE, No
 
 
 class StatusCondition(KubeModel):
-    """A condition as all of Kubernetes writes it (metav1.Condition)."""
+    """A Kubernetes condition (metav1.Condition)."""
 
-    type: str = Field(max_length=64, description="What the condition is about, for example Admitted.")
+    type: str = Field(max_length=64, description="Type of the condition, for example Admitted.")
     status: ConditionStatus = Field(description="True, False or Unknown.")
     reason: str = Field(max_length=64, description="One CamelCase word for programs.")
     message: str = Field(default="", max_length=2000, description="A sentence for people.")
     last_transition_time: Timestamp = Field(description="When the status last changed.")
     observed_generation: int | None = Field(
-        default=None, ge=0, description="metadata.generation that the condition was decided for."
+        default=None, ge=0, description="metadata.generation that the condition refers to."
     )
 
 
@@ -114,7 +113,7 @@ def with_condition(
     now: datetime,
     generation: int | None,
 ) -> list[StatusCondition]:
-    """The conditions with one of them set (None: Unknown); its transition time moves only when its status changes."""
+    """Sets one condition (None: Unknown); its transition time only changes with its status."""
     status = _STATUSES[holds]
     before = next((condition for condition in conditions if condition.type == kind), None)
     since = before.last_transition_time if before is not None and before.status == status else now
@@ -132,10 +131,10 @@ def with_condition(
 
 
 def ConditionsField() -> Any:  # noqa: N802 - reads as the Field() that it is
-    """The `conditions` of a status: a list-map by type."""
+    """Declares the `conditions` of a status: a list-map by type."""
     return Field(
         default_factory=list,
         max_length=16,
-        description="What holds for the object now, by type.",
+        description="Current conditions of the object, by type.",
         json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
     )

@@ -1,8 +1,8 @@
 """Conditions of the template definition language: when a step applies (contract section 3).
 
-Kubernetes' structural schemas know neither union types nor recursion, so a condition is one object whose parts are
-optional, and the two levels of groups are two classes. That exactly one of the forms is there, and that it fits the
-source step, is checked by `templates.condition_rules`; `templates.conditions` evaluates it.
+Kubernetes' structural schemas have neither union types nor recursion, so a condition is one object with optional parts,
+and the two levels of groups are two classes. `templates.condition_rules` checks that exactly one form is used and that
+it fits the source step; `templates.conditions` evaluates it.
 """
 
 from typing import Annotated, Any, Final
@@ -26,13 +26,13 @@ def _condition_scalar(value: Any) -> Any:
         if fault := text_fault(value):
             raise PydanticCustomError("invalid_text", "{fault}", {"fault": fault})
         if len(value) > MAX_CONDITION_TEXT:
-            # Not "too_long", which is pydantic's own word for a list with too many entries.
+            # Not "too_long", which is pydantic's type for a list with too many entries.
             raise PydanticCustomError("text_too_long", "has at most {limit} characters", {"limit": MAX_CONDITION_TEXT})
         return value
     if isinstance(value, bool):
         return value
     if isinstance(value, int | float):
-        # Written so that NaN fails it too.
+        # In this form, NaN is refused too.
         if not -MAX_NUMBER <= value <= MAX_NUMBER:
             raise PydanticCustomError(
                 "out_of_range", "must be a finite number between -{limit} and {limit}", {"limit": MAX_NUMBER}
@@ -68,7 +68,7 @@ ConditionValue = Annotated[
         }
     ),
 ]
-"""A JSON scalar, or a list of scalars (`in`, `not_in`). Integral floats are kept as integers."""
+"""A JSON scalar, or a list of scalars (`in`, `not_in`). Integral floats become integers."""
 
 _STEP_TEXT: Final = "Id of an earlier step, whose answer is compared."
 _OP_TEXT: Final = (

@@ -1,4 +1,4 @@
-"""WebhookDelivery: an event whose first attempt failed, until it is delivered or given up, and its replays."""
+"""WebhookDelivery: an event whose first attempt failed, with its retries and replays."""
 
 from typing import Final
 
@@ -30,19 +30,19 @@ __all__ = [
 MAX_ATTEMPTS = 5
 MAX_PAYLOAD = 1024 * 1024
 MAX_RECORDED: Final = 100
-"""Attempts in the history. The five of the schedule always stay; of replays, the newest."""
+"""Attempts in the history: all five of the schedule, and the newest replays."""
 
 REPLAY_ANNOTATION: Final = f"{GROUP}/replay"
-"""A timestamp (RFC 3339) on a WebhookDelivery asks for one replay. The operator takes it, records it and clears it. The
-same timestamp twice asks once."""
+"""A timestamp (RFC 3339) on a WebhookDelivery requests one replay. The operator accepts it, records it and clears it.
+The same timestamp counts once."""
 REPLAY_BY_ANNOTATION: Final = f"{GROUP}/replay-by"
-"""Optional, beside it: who asks, as the history shows it. Without it, the field manager that set the annotation."""
+"""Optional: who requests it, for the history. Without it, the field manager that set the replay annotation."""
 
 
 class WebhookDeliverySpec(KubeModel):
-    """The event and where it goes; immutable."""
+    """The event and its endpoint; immutable."""
 
-    organization_ref: OrganizationRef = Field(description="The organization that it belongs to.")
+    organization_ref: OrganizationRef = Field(description="Its organization.")
     run_ref: ObjectNameRef = Field(description="The run, whose webhook holds the signing secret.")
     event_id: str = Field(max_length=64, description="Id of the event, evt-<uuid>, the same on every attempt.")
     event: EventName = Field(description="Kind of the event.")
@@ -55,23 +55,23 @@ class WebhookDeliverySpec(KubeModel):
 
 
 class Attempt(KubeModel):
-    """One attempt, as it ended."""
+    """A finished attempt."""
 
     number: int = Field(ge=1, le=5, description="Number of the attempt, 1 to 5.")
     started_at: Timestamp = Field(description="When it started.")
-    duration_ms: int = Field(ge=0, description="How long it took, in milliseconds.")
-    outcome: OutcomeClass = Field(description="How it ended: success, or the class of the failure.")
+    duration_ms: int = Field(ge=0, description="Duration in milliseconds.")
+    outcome: OutcomeClass = Field(description="Outcome: success, or the class of the failure.")
     http_status: int | None = Field(default=None, ge=0, le=999, description="Status of the answer, if there was one.")
     manual: bool = Field(default=False, description="True for a replay.")
     next_attempt_at: Timestamp | None = Field(default=None, description="When the next one was due then.")
     detail: str | None = Field(
-        default=None, max_length=200, description="What went wrong, in a few words; absent for a success."
+        default=None, max_length=200, description="The cause of a failure; absent for a success."
     )
 
 
 class Claim(KubeModel):
-    """Who is sending which attempt: recorded before the first byte leaves. In a crowd of retries the lease stands for
-    it."""
+    """Who sends which attempt: written before the first byte is sent. Above a rate of retries, the lease is used
+    instead."""
 
     attempt: int = Field(ge=1, le=5, description="Number of the attempt.")
     holder: str = Field(max_length=253, description="The operator that sends it.")
@@ -80,23 +80,25 @@ class Claim(KubeModel):
 
 
 class ReplayRequest(KubeModel):
-    """A replay that was asked for and accepted. `requestedAt` tells one request from another."""
+    """An accepted request for a replay, identified by `requestedAt`."""
 
     requested_at: Timestamp = Field(description="The timestamp of the request.")
-    requested_by: str | None = Field(default=None, max_length=200, description="Who asked for it.")
-    replay_ref: ObjectNameRef | None = Field(default=None, description="The DeliveryReplay that asked for it.")
+    requested_by: str | None = Field(default=None, max_length=200, description="Who requested it.")
+    replay_ref: ObjectNameRef | None = Field(default=None, description="The DeliveryReplay that requested it.")
 
 
 class LastReplay(ReplayRequest):
-    """The replay that ended last."""
+    """The last finished replay."""
 
-    attempted_at: Timestamp | None = Field(default=None, description="When it was sent; absent: it could not be.")
-    outcome: OutcomeClass | None = Field(default=None, description="How it ended; absent: it could not be sent.")
+    attempted_at: Timestamp | None = Field(
+        default=None, description="When it was sent; absent if it could not be sent."
+    )
+    outcome: OutcomeClass | None = Field(default=None, description="Outcome; absent if it could not be sent.")
     http_status: int | None = Field(default=None, ge=0, le=999, description="Status of the answer, if there was one.")
 
 
 class WebhookDeliveryStatus(KubeModel):
-    """How far delivery got."""
+    """Progress of the delivery."""
 
     phase: DeliveryPhase = Field(
         default=DeliveryPhase.PENDING,
@@ -105,14 +107,14 @@ class WebhookDeliveryStatus(KubeModel):
     )
     attempt: int = Field(default=0, ge=0, le=5, description="How many attempts were made.")
     next_attempt_at: Timestamp | None = Field(default=None, description="When the next attempt is due.")
-    claim: Claim | None = Field(default=None, description="The attempt under way, unless it is one of a crowd.")
+    claim: Claim | None = Field(default=None, description="The attempt in progress, unless the lease covers it.")
     attempts: list[Attempt] = Field(
         default_factory=list, max_length=MAX_RECORDED, description="All attempts, oldest first."
     )
-    replay: ReplayRequest | None = Field(default=None, description="The replay under way.")
-    last_replay: LastReplay | None = Field(default=None, description="The replay before.")
-    settled: bool | None = Field(default=None, description="True: delivered or given up, nothing left to do.")
+    replay: ReplayRequest | None = Field(default=None, description="The replay in progress.")
+    last_replay: LastReplay | None = Field(default=None, description="The previous replay.")
+    settled: bool | None = Field(default=None, description="True: delivered or failed, and nothing left to do.")
     finished_at: Timestamp | None = Field(
-        default=None, description="When it was given up or delivered, also by a replay."
+        default=None, description="When it failed or was delivered, also by a replay."
     )
     conditions: list[StatusCondition] = ConditionsField()

@@ -1,13 +1,13 @@
-"""How a run remembers the deliveries of its events: one line of text for each, made and parsed here alone.
+"""A run's records of the deliveries of its events: one line of text each, encoded and decoded here.
 
-Kubernetes validates a text once, and every field of a structured record at every write of the run: in a run of 40 steps
+Kubernetes validates a text once, but each field of a structured record at every write of the run: in a run of 40 steps,
 the structured records of earlier versions cost twice as much as everything else. A line has ten columns:
 
     seq event phase attempts outcome status duration happened started event_id
     3 step.completed Delivered 1 success 204 17ms 2026-11-24T09:30:00.000Z 2026-11-24T09:30:00.021Z evt-...
 
-`-` stands for what is not known. Runs of earlier versions have a list of objects in `status.deliveries` instead; all
-readers here take both, and the next write of the operator makes text of the list.
+`-` stands for an unknown value. Runs of earlier versions have a list of objects in `status.deliveries` instead; all
+readers here accept both, and the operator's next write converts the list to text.
 """
 
 from collections.abc import Iterable, Mapping
@@ -29,7 +29,7 @@ _COLUMNS: Final = (
 
 
 class DeliveryPhase(StrEnum):
-    """Where the delivery of one event stands."""
+    """State of one event's delivery."""
 
     PENDING = "Pending"
     IN_FLIGHT = "InFlight"
@@ -42,7 +42,7 @@ class DeliveryPhase(StrEnum):
 
 
 class DeliveryRecord(KubeModel):
-    """How one event of the run got on. Pending means: a WebhookDelivery retries it."""
+    """Delivery of one event of the run. Pending: a WebhookDelivery retries it."""
 
     seq: int = Field(ge=1, description="Number of the event in the run.")
     event: EventName = Field(description="Kind of the event.")
@@ -51,13 +51,13 @@ class DeliveryRecord(KubeModel):
     phase: DeliveryPhase = Field(description="Delivered, Failed, or Pending while it is retried.")
     attempts: int = Field(ge=0, le=5, description="Attempts made so far.")
     started_at: Timestamp | None = Field(default=None, description="Start of the last attempt.")
-    duration_ms: int | None = Field(default=None, ge=0, description="Length of the last attempt.")
-    outcome: OutcomeClass | None = Field(default=None, description="How the last attempt ended.")
+    duration_ms: int | None = Field(default=None, ge=0, description="Duration of the last attempt, in milliseconds.")
+    outcome: OutcomeClass | None = Field(default=None, description="Outcome of the last attempt.")
     http_status: int | None = Field(default=None, ge=0, le=999, description="Status of the last answer.")
 
 
 def line_of(record: DeliveryRecord) -> str:
-    """The line of one event, without a line break."""
+    """Encodes the line of one event, without a line break."""
     columns = (
         record.seq,
         record.event.value,
@@ -74,14 +74,14 @@ def line_of(record: DeliveryRecord) -> str:
 
 
 def text_of(records: Iterable[DeliveryRecord]) -> str:
-    """What `status.records` holds: the lines in the order of `records`."""
+    """Encodes `status.records`, in the order of `records`."""
     return "\n".join(map(line_of, records))
 
 
 def fields_of(line: str) -> dict[str, Any]:
-    """One line as the JSON object that earlier versions kept. Raises ValueError for what is no such line.
+    """Decodes one line into the JSON object that earlier versions stored. Raises ValueError if it is invalid.
 
-    Words of a later release (an event or an outcome that is not known here) are passed on as they are.
+    Unknown words of a later release (an event or an outcome) are kept.
     """
     columns = line.split(" ")
     if len(columns) != len(_COLUMNS):
@@ -103,12 +103,12 @@ def _parsed(line: str) -> DeliveryRecord:
 
 
 def parse_records(text: str) -> tuple[DeliveryRecord, ...]:
-    """The records of `status.records`. Raises ValueError (pydantic.ValidationError is one)."""
+    """Decodes `status.records`. Raises ValueError (including pydantic.ValidationError)."""
     return tuple(map(_parsed, text.splitlines()))
 
 
 def merge(known: Iterable[DeliveryRecord], later: Iterable[DeliveryRecord]) -> tuple[DeliveryRecord, ...]:
-    """All of them by number, each event once: a recorded end stays, and of two ends the success."""
+    """Merges records by number, each event once: a recorded end stays, and a success replaces a failure."""
     found = {record.event_id: record for record in known}
     for record in later:
         before = found.get(record.event_id)
@@ -121,13 +121,13 @@ def _is_late_success(before: DeliveryRecord, record: DeliveryRecord) -> bool:
     return before.phase is DeliveryPhase.FAILED and record.phase is DeliveryPhase.DELIVERED
 
 
-# -- of a run's status as the cluster gives it, where a model would cost too much -------------------------------------
+# -- reading a run's status without models, for speed -----------------------------------------------------------------
 
 
 def raw_records(status: Mapping[str, Any], *, recorded_from: int = 0) -> dict[str, str | Mapping[str, Any]]:
-    """Every recorded event by its id: its line, or the object of an earlier version where it has no line.
+    """Returns recorded events by id: the line, or an earlier version's object.
 
-    `recorded_from`: offset in the text at which the first line of interest starts.
+    `recorded_from`: offset in the text of the first line to read.
     """
     structured = {str(record["eventId"]): record for record in status.get("deliveries") or ()}
     text = str(status.get("records") or "")[recorded_from:]
@@ -135,7 +135,7 @@ def raw_records(status: Mapping[str, Any], *, recorded_from: int = 0) -> dict[st
 
 
 def recorded_events(status: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Every recorded event by its id, as an object. Raises ValueError."""
+    """Returns recorded events by id, as objects. Raises ValueError."""
     return {
         event_id: fields_of(record) if isinstance(record, str) else record
         for event_id, record in raw_records(status).items()
@@ -143,10 +143,10 @@ def recorded_events(status: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 
 def waiting_events(status: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The entries of `status.outbox` that have no record: what is still to be sent for the first time.
+    """Returns the entries of `status.outbox` without a record, whose first attempt is due.
 
-    The API appends to the outbox and the operator writes records, neither the other's field, so an event may stand in
-    both until the next write of the run.
+    The API appends to the outbox and the operator writes records, each only its own field, so an event may be in both
+    until the next write of the run.
     """
     outbox = status.get("outbox") or ()
     if not outbox:

@@ -1,4 +1,4 @@
-"""The names of the five events, and what a subscription to them is (specification, "Event kinds")."""
+"""Names of the five events, and validation of subscriptions (specification, "Event kinds")."""
 
 from enum import StrEnum
 from typing import Final
@@ -17,7 +17,7 @@ ALL_EVENTS: Final = "*"
 
 
 def event_name_problem(events: object) -> str | None:
-    """Why `events` is no subscription (contract section 10), or None when it is one."""
+    """Returns why `events` is not a valid subscription (contract section 10), or None."""
     if not isinstance(events, list) or not events:
         return "must be a non-empty list of event names"
     if events == [ALL_EVENTS]:

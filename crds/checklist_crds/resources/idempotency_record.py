@@ -1,7 +1,7 @@
-"""IdempotencyRecord: that a request with an Idempotency-Key has made something; it outlives the thing that was made.
+"""IdempotencyRecord: a used Idempotency-Key; it outlives the object that was created with the key.
 
-Its name is that of the Run, Template or DeliveryReplay, which is a MAC of the key. So a repeated request finds both,
-or finds the record alone: then the thing was deleted, by whatever means, and is not made again.
+It has the name of the Run, Template or DeliveryReplay, which is a MAC of the key. A repeated request finds both, or
+only the record: then the object was deleted, and is not created again.
 """
 
 from pydantic import Field
@@ -11,9 +11,9 @@ from .base import KubeModel, OrganizationRef
 
 
 class IdempotencyRecordSpec(KubeModel):
-    """What was made with a key; immutable."""
+    """A used key; immutable."""
 
     organization_ref: OrganizationRef = Field(description="The organization whose key it is.")
     expires_at: Timestamp = Field(
-        description="Until when the key makes nothing again: 24 hours after its first request. Removed afterwards."
+        description="When the key expires and the record is deleted: 24 hours after its first request."
     )

@@ -1,4 +1,4 @@
-"""Hosts of receivers inside somebody's own network or cluster, which the rules for public receivers would refuse."""
+"""Hosts of receivers inside a private network or cluster, which the rules for public receivers refuse."""
 
 import re
 from dataclasses import dataclass
@@ -10,20 +10,22 @@ _ALL_BELOW: Final = "*."
 
 @dataclass(frozen=True, slots=True)
 class InternalHosts:
-    """`host in hosts` asks for a host as a canonical URL has it: a name in lower case, or an IPv4 address.
+    """`host in hosts` tests the host of a canonical URL: a lower-case name, or an IPv4 address.
 
-    `*.team-a.svc.cluster.local` stands for all names below that one.
+    `*.team-a.svc.cluster.local` matches all names below that one.
     """
 
     names: frozenset[str] = frozenset()
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """With commas between. Raises ValueError."""
+        """Parses a comma-separated list. Raises ValueError."""
         names = frozenset(part.strip().lower() for part in text.split(",") if part.strip())
         for name in sorted(names):
             if _NAME.fullmatch(name) is None:
-                raise ValueError(f"{name!r} is no host, as erp.team-a.svc.cluster.local or *.team-a.svc.cluster.local")
+                raise ValueError(
+                    f"{name!r} is not a host, such as erp.team-a.svc.cluster.local or *.team-a.svc.cluster.local"
+                )
         return cls(names)
 
     def __bool__(self) -> bool:

@@ -1,4 +1,4 @@
-"""The resources that the service reads and writes, by their place in the Kubernetes API."""
+"""Kubernetes resources that the service reads and writes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from .base import GROUP, ORGANIZATION_LABEL, VERSION
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A resource: where it is in the API and what it is called."""
+    """A resource: its names and its place in the API."""
 
     group: str
     version: str
@@ -17,14 +17,14 @@ class Kind:
     kind: str
     namespaced: bool = True
     page: int = 500
-    """Objects that a list requests at once: few of a kind whose objects may be large, because a parsed page is held."""
+    """Page size of lists: small for kinds with large objects, because a parsed page is held in memory."""
 
     @property
     def api_version(self) -> str:
         return f"{self.group}/{self.version}" if self.group else self.version
 
     def path(self, namespace: str | None = None, name: str | None = None, subresource: str | None = None) -> str:
-        """The request path; without namespace, a namespaced kind means all namespaces."""
+        """Returns the request path; without namespace, all namespaces of a namespaced kind."""
         parts = ["/apis", self.group, self.version] if self.group else ["/api", self.version]
         if self.namespaced and namespace:
             parts += ["namespaces", namespace]
@@ -41,7 +41,7 @@ class Kind:
         organization: str | None = None,
         annotations: Mapping[str, str | None] | None = None,
     ) -> dict[str, Any]:
-        """An object to be created, labelled with its organization. Annotations that are None are left out."""
+        """Returns an object to create, labelled with its organization. Annotations that are None are left out."""
         metadata: dict[str, Any] = {"name": name, "namespace": namespace}
         if organization is not None:
             metadata["labels"] = {ORGANIZATION_LABEL: organization}

@@ -1,4 +1,4 @@
-"""A legal hold: what bears it is neither archived nor deleted nor erased, whatever the retention says."""
+"""Legal hold: such objects are neither archived nor deleted nor erased, whatever the retention."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -10,6 +10,6 @@ LEGAL_HOLD_ANNOTATION: Final = f"{GROUP}/legal-hold"
 
 
 def is_held(body: Mapping[str, Any]) -> bool:
-    """Whether the object itself bears the annotation."""
+    """Whether the object itself has the annotation."""
     value = (body["metadata"].get("annotations") or {}).get(LEGAL_HOLD_ANNOTATION)
     return str(value).strip().lower() == "true"

@@ -1,7 +1,6 @@
-"""Who looks after an object besides the service: GitOps says so in the object's metadata.
+"""Detects objects that are managed outside the service, such as by GitOps.
 
-What somebody writes elsewhere would undo, within minutes, what people change in the dashboard. So the dashboard shows
-such objects, with the reason, and changes none of them.
+Their manager would soon undo changes made in the dashboard, so the dashboard shows them read-only, with the reason.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,14 +10,14 @@ from typing import Any, Final
 from .base import GROUP
 
 MANAGED_BY_ANNOTATION: Final = f"{GROUP}/managed-by"
-"""Set by hand, for what none of the signs below tells."""
+"""Set by hand if none of the signs below applies."""
 OUR_MANAGERS: Final = ("checklist-dispatch", "checklist-operator", "checklist-api")
 _MOST: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Manager:
-    """Who manages an object, and what says so."""
+    """The manager of an object, and how it was detected."""
 
     name: str
     reason: str
@@ -28,7 +27,7 @@ class Manager:
 
 
 def manager_of(metadata: Mapping[str, Any]) -> Manager | None:
-    """From an object's metadata (with managedFields); None: nobody but the service and whoever uses kubectl edit."""
+    """Detects the manager from an object's metadata (with managedFields); None: only the service and kubectl edit."""
     annotations, labels = metadata.get("annotations") or {}, metadata.get("labels") or {}
     if name := _text(annotations.get(MANAGED_BY_ANNOTATION)):
         return Manager(name, f"The annotation {MANAGED_BY_ANNOTATION} says that {name} manages it.")
@@ -52,7 +51,7 @@ def manager_of(metadata: Mapping[str, Any]) -> Manager | None:
 def _applied_by(entries: Iterable[Mapping[str, Any]]) -> str:
     for entry in entries:
         name = _text(entry.get("manager"))
-        # Who applies a status or a label alone does not look after what the object says.
+        # Applying only a status or a label is not management.
         says = "f:spec" in (entry.get("fieldsV1") or {}) and not entry.get("subresource")
         if says and entry.get("operation") == "Apply" and not name.startswith(OUR_MANAGERS):
             return name

@@ -1,4 +1,4 @@
-"""Organization, Member and ApiKey: who owns, who acts, and what opens the door (architecture section 2)."""
+"""Organization, Member and ApiKey: tenants, people and credentials (architecture section 2)."""
 
 from enum import StrEnum
 
@@ -9,7 +9,7 @@ from .base import OBJECT_NAME_PATTERN, ConditionsField, KubeModel, OrganizationR
 
 
 class Plan(KubeModel):
-    """What the organization has bought."""
+    """The organization's plan."""
 
     name: str = Field(default="default", min_length=1, max_length=64, description="Name of the plan.")
     runs_per_month: int | None = Field(
@@ -18,7 +18,7 @@ class Plan(KubeModel):
 
 
 class Retention(KubeModel):
-    """How long finished things are kept in the cluster, and whether the archive has them afterwards."""
+    """How long finished objects stay in the cluster, and whether they are archived afterwards."""
 
     finished_runs_days: float | None = Field(
         default=None,
@@ -38,8 +38,8 @@ class Retention(KubeModel):
     archive: bool = Field(
         default=True,
         description=(
-            "Whether runs and deliveries that leave the cluster are in the archive from then on, where the API still "
-            "finds them. False deletes them for good, with their photos."
+            "Whether runs and deliveries that leave the cluster are archived; the API still "
+            "finds them there. False deletes them permanently, with their photos."
         ),
     )
 
@@ -52,7 +52,7 @@ class RateLimit(KubeModel):
 
 
 class OrganizationLimits(KubeModel):
-    """Caps of one organization instead of the installation's settings; what is absent is as the settings say."""
+    """Caps of one organization; absent ones are those of the installation's settings."""
 
     templates: int | None = Field(default=None, ge=0, le=100_000, description="How many templates it may have.")
     template_bytes: int | None = Field(
@@ -84,16 +84,16 @@ class OrganizationSpec(KubeModel):
         min_length=1,
         max_length=63,
         pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
-        description="Where the organization's objects live; absent: the namespace of the installation.",
+        description="Namespace of the organization's objects; absent: that of the installation.",
     )
     plan: Plan = Field(default_factory=Plan, description="The plan and its limit.")
-    retention: Retention | None = Field(default=None, description="How long finished things are kept.")
-    rate_limit: RateLimit | None = Field(default=None, description="Instead of the installation's rate limit.")
-    limits: OrganizationLimits | None = Field(default=None, description="Instead of the installation's caps.")
+    retention: Retention | None = Field(default=None, description="How long finished objects are kept.")
+    rate_limit: RateLimit | None = Field(default=None, description="Overrides the installation's rate limit.")
+    limits: OrganizationLimits | None = Field(default=None, description="Overrides the installation's caps.")
 
 
 class PendingRun(KubeModel):
-    """A run that is counted but was not seen yet."""
+    """A counted run that is not confirmed yet."""
 
     run_id: str = Field(max_length=64, description="Id of the run.")
     since: Timestamp = Field(description="When it was counted.")
@@ -103,19 +103,19 @@ class DayCount(KubeModel):
     """The runs of one day."""
 
     day: int = Field(ge=1, le=31, description="Day of the month, in UTC.")
-    used: int = Field(ge=0, description="Runs dispatched on that day, whatever became of them.")
+    used: int = Field(ge=0, description="Runs dispatched on that day, whatever their result.")
 
 
 class QuotaStatus(KubeModel):
     """The runs of the current month; written by conditional patches only."""
 
     period: str = Field(max_length=7, description="The UTC calendar month, for example 2026-11.")
-    used: int = Field(ge=0, description="Runs dispatched in the month, whatever became of them.")
+    used: int = Field(ge=0, description="Runs dispatched in the month, whatever their result.")
     by_day: list[DayCount] = Field(
         default_factory=list, max_length=31, description="The same runs by day; days without any are left out."
     )
     pending: list[PendingRun] = Field(
-        default_factory=list, max_length=10_000, description="Counted, but not yet seen to exist."
+        default_factory=list, max_length=10_000, description="Counted runs that are not confirmed yet."
     )
 
 
@@ -126,23 +126,23 @@ class ReservationStatus(KubeModel):
     counted: str = Field(max_length=32, description="Kind of object: template, api_key, member or account.")
     name: str = Field(max_length=320, description="Namespace and name of the object.")
     size: int = Field(default=0, ge=0, description="Bytes that count.")
-    since: Timestamp = Field(description="When it was made; it ends after two minutes.")
+    since: Timestamp = Field(description="When it was made; it expires after two minutes.")
 
 
 class KeysOfHour(KubeModel):
-    """What was made with an Idempotency-Key in one hour, but for runs, which are counted as such."""
+    """Idempotency-Keys used in one hour, except for runs."""
 
-    hour: Timestamp = Field(description="The beginning of the hour.")
-    used: int = Field(ge=1, description="Templates and replays; written before each is made.")
+    hour: Timestamp = Field(description="Start of the hour.")
+    used: int = Field(ge=1, description="Templates and replays; written before each is created.")
 
 
 class OrganizationStatus(KubeModel):
-    """What the service knows of the organization."""
+    """State of the organization."""
 
     id: str | None = Field(default=None, max_length=64, description="Public id, org-<uuid>.")
     quota: QuotaStatus | None = Field(default=None, description="Runs counted in the current month.")
     reservations: list[ReservationStatus] = Field(
-        default_factory=list, max_length=1_000, description="Room within the caps for what is being created."
+        default_factory=list, max_length=1_000, description="Reserved room within the caps for objects being created."
     )
     idempotency_keys: list[KeysOfHour] = Field(
         default_factory=list, max_length=50, description="Idempotency-Keys that were used in the last 24 hours."
@@ -159,26 +159,28 @@ class Role(StrEnum):
 class MemberSpec(KubeModel):
     """A person of an organization."""
 
-    organization_ref: OrganizationRef = Field(description="The organization that it belongs to.")
+    organization_ref: OrganizationRef = Field(description="Its organization.")
     name: str = Field(min_length=1, max_length=200, description="The person's name.")
     email: str = Field(
         min_length=3, max_length=254, pattern=r"^[^@\s]+@[^@\s]+$", description="The person's e-mail address."
     )
-    role: Role = Field(default=Role.EDITOR, description="What the person may do in the dashboard.")
+    role: Role = Field(default=Role.EDITOR, description="Role in the dashboard.")
 
 
 class MemberBinding(KubeModel):
-    """Who signs in as the member; bound by the first sign-in with the invited e-mail address."""
+    """The identity of a member; set by the first sign-in with the invited e-mail address."""
 
     issuer: str = Field(min_length=1, max_length=500, description="The provider's issuer, or `local`.")
-    subject: str = Field(min_length=1, max_length=255, description="The person, as the issuer names them for good.")
+    subject: str = Field(min_length=1, max_length=255, description="The person's permanent id at the issuer.")
     at: Timestamp = Field(description="When the member first signed in.")
 
 
 class MemberStatus(KubeModel):
-    """What the service knows of the member."""
+    """State of the member."""
 
-    binding: MemberBinding | None = Field(default=None, description="Who signs in as this member; absent: nobody yet.")
+    binding: MemberBinding | None = Field(
+        default=None, description="Identity of the member; absent before the first sign-in."
+    )
     id: str | None = Field(default=None, max_length=64, description="Public id, u-<uuid>.")
     conditions: list[StatusCondition] = ConditionsField()
 
@@ -187,21 +189,21 @@ class ApiKeySpec(KubeModel):
     """An API key, by its digest; the plaintext is shown once and never stored."""
 
     organization_ref: OrganizationRef = Field(description="The organization that the key acts for.")
-    name: str = Field(min_length=1, max_length=200, description="What the key is for, in its maker's words.")
+    name: str = Field(min_length=1, max_length=200, description="Purpose of the key.")
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$", max_length=64, description="SHA-256 of the key, hexadecimal.")
-    prefix: str = Field(default="cds_live_", max_length=32, description="The fixed beginning of the key.")
+    prefix: str = Field(default="cds_live_", max_length=32, description="The fixed prefix of the key.")
     last_four: str | None = Field(default=None, max_length=4, description="Its last four characters.")
     created_by: str | None = Field(
         default=None,
         max_length=253,
         pattern=OBJECT_NAME_PATTERN,
-        description="The Member who made it.",
+        description="The Member who created it.",
     )
-    revoked: bool = Field(default=False, description="A revoked key is refused. It cannot be taken back.")
+    revoked: bool = Field(default=False, description="Whether the key is revoked and refused; cannot be undone.")
 
 
 class ApiKeyStatus(KubeModel):
-    """What the service knows of the key."""
+    """State of the key."""
 
     last_used_at: Timestamp | None = Field(default=None, description="Last use, at most an hour old.")
     conditions: list[StatusCondition] = ConditionsField()

@@ -1,4 +1,4 @@
-"""How an attempt ended, in one word: what history, figures and fairness tell apart (delivery profile, "Outcome")."""
+"""Outcome classes of attempts, for history, metrics and fairness (delivery profile, "Outcome")."""
 
 from enum import StrEnum
 

@@ -1,4 +1,4 @@
-"""DeliveryReplay: asks that many deliveries be sent again, chosen by a filter, and shows how far that got."""
+"""DeliveryReplay: sends many deliveries again, selected by a filter, and shows the progress."""
 
 from enum import StrEnum
 from typing import Annotated, Final
@@ -15,11 +15,11 @@ from .run import ObjectNameRef
 MAX_EVENT_IDS: Final = 100
 KEPT_FOR_S: Final = 7 * 86_400
 _SHOWN: Final[dict[str, JsonValue]] = {"x-keep-default": True}
-"""A zero is written, too, so that `kubectl get` shows one."""
+"""Zeros are written too, so that `kubectl get` shows them."""
 
 
 class ReplayPhase(StrEnum):
-    """Where a DeliveryReplay stands."""
+    """State of a DeliveryReplay."""
 
     PENDING = "Pending"
     RUNNING = "Running"
@@ -28,7 +28,6 @@ class ReplayPhase(StrEnum):
 
     @property
     def rest(self) -> str:
-        """As REST spells it."""
         return self.value.lower()
 
     @property
@@ -37,7 +36,7 @@ class ReplayPhase(StrEnum):
 
 
 class ReplayFilter(KubeModel):
-    """Which deliveries; all that is given must hold. Without `phase` and `eventIds`: the failed ones."""
+    """Selects deliveries; all given fields must match. Without `phase` and `eventIds`: the failed ones."""
 
     phase: DeliveryPhase | None = Field(
         default=None, description="Failed or Delivered. Absent: Failed; with eventIds, both."
@@ -53,27 +52,29 @@ class ReplayFilter(KubeModel):
         default=None, min_length=1, max_length=253, description="Only endpoints on this host, without the port."
     )
     event: EventName | None = Field(default=None, description="Only events of this kind.")
-    outcome: OutcomeClass | None = Field(default=None, description="Only where the last attempt ended so.")
+    outcome: OutcomeClass | None = Field(
+        default=None, description="Only deliveries whose last attempt had this outcome."
+    )
     finished_after: Timestamp | None = Field(
-        default=None, description="Only what was given up or delivered at this time or later."
+        default=None, description="Only what failed or was delivered at this time or later."
     )
     finished_before: Timestamp | None = Field(
-        default=None, description="Only what was given up or delivered before this time."
+        default=None, description="Only what failed or was delivered before this time."
     )
 
 
 class DeliveryReplaySpec(KubeModel):
-    """What is to be sent again; immutable. Deleting the object ends it."""
+    """Which deliveries to send again; immutable. Deleting the object stops it."""
 
-    organization_ref: OrganizationRef = Field(description="The organization that it belongs to.")
+    organization_ref: OrganizationRef = Field(description="Its organization.")
     filter: ReplayFilter = Field(default_factory=ReplayFilter, description="Which deliveries are sent again.")
     dry_run: bool = Field(default=False, description="True: only count.")
-    requested_by: str | None = Field(default=None, max_length=200, description="Who asks, as the history shows it.")
+    requested_by: str | None = Field(default=None, max_length=200, description="Who requests it, for the history.")
     ttl_seconds_after_finished: int = Field(
         default=KEPT_FOR_S,
         ge=0,
         le=366 * 86_400,
-        description="How long the object stays after its end; 7 days unless told.",
+        description="How long the object stays after its end; default 7 days.",
     )
 
 
@@ -81,19 +82,19 @@ class RefusalCount(KubeModel):
     """How many deliveries were not replayed for one reason."""
 
     reason: str = Field(max_length=64, description="For example payload_not_kept.")
-    count: int = Field(ge=1, description="How many were refused for it.")
+    count: int = Field(ge=1, description="Number of refused deliveries.")
 
 
 class DeliveryReplayStatus(KubeModel):
-    """How far it got. done = delivered + failed + refused, and total when it is Completed (but for a dry run)."""
+    """Progress. done = delivered + failed + refused, and total when it is Completed (but for a dry run)."""
 
     phase: ReplayPhase = Field(
         default=ReplayPhase.PENDING,
         description="Pending, Running, Completed or Refused.",
         json_schema_extra={"x-keep-default": True},
     )
-    total: int | None = Field(default=None, ge=0, description="Deliveries that the filter chose.")
-    done: int = Field(default=0, ge=0, description="Of these, dealt with.", json_schema_extra=_SHOWN)
+    total: int | None = Field(default=None, ge=0, description="Number of selected deliveries.")
+    done: int = Field(default=0, ge=0, description="Of these, processed.", json_schema_extra=_SHOWN)
     delivered: int = Field(default=0, ge=0, description="Of these, delivered now.", json_schema_extra=_SHOWN)
     failed: int = Field(default=0, ge=0, description="Of these, failed again.", json_schema_extra=_SHOWN)
     refused: int = Field(
@@ -101,7 +102,7 @@ class DeliveryReplayStatus(KubeModel):
     )
     refusals: list[RefusalCount] = Field(default_factory=list, max_length=16, description="Why some were not sent.")
     started_at: Timestamp | None = Field(
-        default=None, description="When it began. What finished or was replayed after that is not replayed by it."
+        default=None, description="When it started. Deliveries that ended or were replayed later are excluded."
     )
     finished_at: Timestamp | None = Field(default=None, description="When it ended.")
     settled: bool | None = Field(default=None, description="True: ended, nothing left to do.")

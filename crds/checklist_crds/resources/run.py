@@ -1,8 +1,8 @@
-"""Run and TemplateRevision: the shapes of a dispatched checklist in the cluster (architecture sections 2 and 3).
+"""Run and TemplateRevision: a dispatched checklist in the cluster (architecture sections 2 and 3).
 
-The spec of a run never changes. Its status is written by conditional patches whose content `runs.lifecycle.decide`
-computes. A run made by the API carries `spec.resolved`; for one made with kubectl the operator writes the same into
-`status.resolved` when it admits the run.
+The spec of a run is immutable. Its status is written by conditional patches with the content that
+`runs.lifecycle.decide` computes. A run created by the API has `spec.resolved`; for one made with kubectl, the operator
+writes `status.resolved` when it admits the run.
 """
 
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ STEP_ID_PATTERN = r"^s-[A-Za-z0-9_-]{1,64}$"
 
 
 class RunPhase(StrEnum):
-    """The phase in the cluster; `rest` is the status of the specification."""
+    """Phase in the cluster; `rest` is the status in the REST API."""
 
     PENDING = "Pending"
     IN_PROGRESS = "InProgress"
@@ -74,7 +74,7 @@ class SecretRef(KubeModel):
 
 
 class Webhook(KubeModel):
-    """Where the events of the run go. Exactly one of sealedSecret and secretRef is set."""
+    """The endpoint of the run's events. Exactly one of sealedSecret and secretRef is set."""
 
     url: str = Field(min_length=1, max_length=MAX_URL_LENGTH, description="The endpoint, in canonical form.")
     events: list[Annotated[str, Field(max_length=32)]] = Field(
@@ -84,9 +84,9 @@ class Webhook(KubeModel):
         json_schema_extra={"x-item-max": 32},
     )
     sealed_secret: str | None = Field(
-        default=None, max_length=4096, description="The signing secret as the API seals it; bound to this run."
+        default=None, max_length=4096, description="The signing secret, sealed by the API for this run."
     )
-    secret_ref: SecretRef | None = Field(default=None, description="The signing secret as kubectl users give it.")
+    secret_ref: SecretRef | None = Field(default=None, description="The signing secret in a Secret, for kubectl.")
 
     def wants(self, event: EventName) -> bool:
         """Whether the caller subscribed to `event`."""
@@ -98,12 +98,12 @@ class ObjectNameRef(KubeModel):
         min_length=1,
         max_length=253,
         pattern=OBJECT_NAME_PATTERN,
-        description="metadata.name of the object that is meant.",
+        description="metadata.name of the object.",
     )
 
 
 class ResolvedTemplate(KubeModel):
-    """What dispatch found: all that later readers need of the template without reading it again."""
+    """Data of the template at dispatch, so that readers need not read it again."""
 
     organization: str = Field(max_length=63, description="metadata.name of the Organization.")
     template_id: str = Field(max_length=64, description="Public id of the template.")
@@ -111,8 +111,8 @@ class ResolvedTemplate(KubeModel):
     template_name: str = Field(max_length=200, description="Name of the template at dispatch.")
     revision_ref: ObjectNameRef = Field(description="The TemplateRevision that holds the snapshot.")
     identity_mode: IdentityMode = Field(description="Who may answer.")
-    step_count: int = Field(ge=0, description="All steps of the snapshot.")
-    applicable_steps: int = Field(ge=0, description="Steps that apply before anything is answered.")
+    step_count: int = Field(ge=0, description="Number of steps.")
+    applicable_steps: int = Field(ge=0, description="Number of steps that apply before the first answer.")
     bound: bool | None = Field(default=None, description="True: the run's link opens it for this organization only.")
 
 
@@ -142,11 +142,11 @@ class RunSpec(KubeModel):
     expires_in_hours: float | None = Field(
         default=None, gt=0, le=MAX_EXPIRY_HOURS, description="Instead of expiresAt: hours after the run was made."
     )
-    created_by_name: str | None = Field(default=None, max_length=200, description="Who sends it, as the preview shows.")
-    webhook: Webhook | None = Field(default=None, description="Where progress is pushed; absent: nowhere.")
+    created_by_name: str | None = Field(default=None, max_length=200, description="Sender, shown in the preview.")
+    webhook: Webhook | None = Field(default=None, description="Endpoint for events; absent: none.")
     link_secret_ref: LinkSecretRef | None = Field(
         default=None,
-        description="The Secret that the operator makes with the run's link (key link) while the run is open; "
+        description="Secret that the operator creates with the run's link (key link) while the run is open; "
         "absent: none.",
     )
     resolved: ResolvedTemplate | None = Field(default=None, description="Written by the API: the run is admitted.")
@@ -160,21 +160,21 @@ class Place(KubeModel):
 
 
 class PhotoRef(KubeModel):
-    """A photo of an answer: the bytes are in the store, never in the cluster."""
+    """A photo of an answer; its bytes are in the photo store."""
 
-    index: int = Field(default=0, ge=0, description="Its number in the step: given once, and never again.")
-    key: str = Field(max_length=512, description="Where the store keeps it.")
+    index: int = Field(default=0, ge=0, description="Its number in the step; never reused.")
+    key: str = Field(max_length=512, description="Its key in the photo store.")
     content_type: str = Field(max_length=64, description="Its media type, for example image/jpeg.")
     bytes: int = Field(ge=0, description="Its size in bytes.")
     sha256: str = Field(max_length=64, description="Digest of the stored bytes.")
     width: int = Field(ge=0, description="Its width in pixels.")
     height: int = Field(ge=0, description="Its height in pixels.")
-    captured_at: Timestamp | None = Field(default=None, description="When it was taken, if the file says so.")
+    captured_at: Timestamp | None = Field(default=None, description="When it was taken, if known.")
     captured_at_assumed: bool | None = Field(
-        default=None, description="True: the file names no time zone, and the camera's clock was taken for UTC."
+        default=None, description="True: the file has no time zone, so UTC is assumed."
     )
-    taken_at: Place | None = Field(default=None, description="Where it was taken, if the file says so.")
-    operation: str | None = Field(default=None, max_length=8, description="Mark of the op_id that brought it.")
+    taken_at: Place | None = Field(default=None, description="Where it was taken, if known.")
+    operation: str | None = Field(default=None, max_length=8, description="Mark of the op_id that added it.")
 
 
 class Geo(KubeModel):
@@ -186,7 +186,7 @@ class Geo(KubeModel):
 
 
 class Answer(KubeModel):
-    """What a person answered to one step."""
+    """Answer to one step."""
 
     encoded: str = Field(alias="value", max_length=131_072, description="The value as JSON text.")
     photos: list[PhotoRef] = Field(
@@ -196,9 +196,7 @@ class Answer(KubeModel):
     geo: Geo | None = Field(default=None, description="Where it was answered.")
     at: Timestamp = Field(description="When it was answered.")
     by: str | None = Field(default=None, max_length=64, description="Public id of the member who answered, u-<uuid>.")
-    revision: int = Field(
-        default=1, ge=1, description="Number of the answer: 1 at the first, one more at each new one."
-    )
+    revision: int = Field(default=1, ge=1, description="Number of the answer, starting with 1.")
 
     @property
     def value(self) -> JsonValue:
@@ -221,9 +219,9 @@ class Progress(KubeModel):
 
 
 class ExecutorIdentity(KubeModel):
-    """What the executor told of themselves."""
+    """Identity given by the executor."""
 
-    name: str | None = Field(default=None, max_length=200, description="Name that an external person gave.")
+    name: str | None = Field(default=None, max_length=200, description="Name given by an external person.")
     email: str | None = Field(default=None, max_length=254, description="E-mail address (external).")
     user_id: str | None = Field(
         default=None, max_length=64, description="Public id of the member who answers, u-<uuid>."
@@ -239,7 +237,7 @@ class Signature(KubeModel):
 
 
 class OutboxEntry(KubeModel):
-    """An event that happened and has not been handed to delivery yet. It was written together with its cause."""
+    """An event that is not delivered yet, written together with its cause."""
 
     seq: int = Field(ge=1, description="Number of the event in the run.")
     event: EventName = Field(description="Kind of the event.")
@@ -249,7 +247,7 @@ class OutboxEntry(KubeModel):
         default=None,
         alias="data",
         max_length=262_144,
-        description="What the event froze, as JSON text; absent where the final run itself says it.",
+        description="Data of a step event as JSON text; absent for events of a final run.",
     )
 
     @property
@@ -259,7 +257,7 @@ class OutboxEntry(KubeModel):
 
 
 class RunStatus(KubeModel):
-    """What became of the dispatch."""
+    """State of the run."""
 
     phase: RunPhase = Field(
         default=RunPhase.PENDING,
@@ -277,7 +275,7 @@ class RunStatus(KubeModel):
     assigned_to: str | None = Field(
         default=None, max_length=64, description="Public id of the member who opened it, u-<uuid>."
     )
-    identity: ExecutorIdentity | None = Field(default=None, description="Who answers the checklist.")
+    identity: ExecutorIdentity | None = Field(default=None, description="Identity of the executor.")
     answers: dict[str, Answer] = Field(
         default_factory=dict, description="Answers by step id.", json_schema_extra={"maxProperties": 500}
     )
@@ -291,19 +289,19 @@ class RunStatus(KubeModel):
     )
     photo_counts: dict[str, int] = Field(
         default_factory=dict,
-        description="How many photos each step was ever given, by step id: the index of its next one.",
+        description="Number of photos ever added, by step id: the index of the next one.",
         json_schema_extra={"maxProperties": 500},
     )
     drawing_count: int = Field(
-        default=0, ge=0, description="How many drawings were ever stored for the signature on completion."
+        default=0, ge=0, description="Number of drawings ever stored for the signature on completion."
     )
     stored_bytes: int = Field(
         default=0,
         ge=0,
-        description="Bytes of all photos and drawings ever stored, those that were replaced or taken back included.",
+        description="Bytes of all photos and drawings ever stored, including replaced and removed ones.",
     )
-    progress: Progress | None = Field(default=None, description="How far it got.")
-    drawing: PhotoRef | None = Field(default=None, description="A drawn signature that waits for the run's end.")
+    progress: Progress | None = Field(default=None, description="Progress of the run.")
+    drawing: PhotoRef | None = Field(default=None, description="A drawn signature for the run's completion.")
     signature: Signature | None = Field(default=None, description="The signature on completion.")
     last_step_id: str | None = Field(default=None, max_length=66, description="The step touched last.")
     operations: str = Field(
@@ -312,31 +310,27 @@ class RunStatus(KubeModel):
         description="Digests of the operations already applied, newest last.",
     )
     seq: int = Field(default=0, ge=0, description="Number of the last event.")
-    changes: int = Field(
-        default=0, ge=0, description="How often the run was changed; the next change holds on it, as on `seq`."
-    )
+    changes: int = Field(default=0, ge=0, description="Number of changes of the run; each change tests it, like `seq`.")
     outbox: list[OutboxEntry] = Field(
         default_factory=list,
         max_length=MAX_OUTBOX_ENTRIES + 8,
-        description="Events to be delivered; those with a line in `records` are, and leave it with the next change.",
+        description="Events to deliver; those with a line in `records` are delivered, and removed by the next change.",
     )
     structured_records: list[DeliveryRecord] = Field(
         default_factory=list,
         alias="deliveries",
         max_length=2 * MAX_DELIVERY_RECORDS,
-        description="What `records` says, of runs that a version before it has written.",
+        description="Like `records`, in runs written by earlier versions.",
     )
     records: str = Field(
         default="",
         max_length=MAX_RECORDS_TEXT,
-        description="How the events got on, a line each: seq event phase attempts outcome status duration happened "
+        description="Delivery of the events, one line each: seq event phase attempts outcome status duration happened "
         "started event_id.",
     )
-    recordings: int = Field(
-        default=0, ge=0, description="How often the operator wrote `records`; its next write holds on it."
-    )
+    recordings: int = Field(default=0, ge=0, description="Number of writes of `records`; each write tests it.")
     link_secret_uid: str | None = Field(
-        default=None, max_length=64, description="metadata.uid of the Secret that holds the link, while there is one."
+        default=None, max_length=64, description="metadata.uid of the Secret that holds the link, while it exists."
     )
     settled: bool | None = Field(
         default=None, description="True: final, nothing is left to send, and no Secret holds the link."
@@ -345,7 +339,7 @@ class RunStatus(KubeModel):
 
     @property
     def deliveries(self) -> tuple[DeliveryRecord, ...]:
-        """Every event that left the outbox, by number."""
+        """All events that left the outbox, by number."""
         if not self.structured_records:
             return parse_records(self.records)
         return merge(self.structured_records, parse_records(self.records))
@@ -354,15 +348,15 @@ class RunStatus(KubeModel):
 class TemplateRevisionSpec(KubeModel):
     """A verbatim snapshot of one version of a template; immutable, shared by all runs of that version."""
 
-    organization_ref: OrganizationRef = Field(description="The organization that it belongs to.")
+    organization_ref: OrganizationRef = Field(description="Its organization.")
     template_id: str = Field(max_length=64, description="Public id of the template.")
-    version: int = Field(ge=1, description="The version that it is a snapshot of.")
+    version: int = Field(ge=1, description="Version of the template.")
     definition: Definition = Field(description="The TDL as it was at dispatch.")
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run as it was read: what `decide` decides on."""
+    """A run as read, the input of `decide`."""
 
     name: str
     uid: str
@@ -373,17 +367,17 @@ class Run:
     status: RunStatus
     generation: int = 1
     stored: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
-    """The status as the cluster gave it: what a write may hold on."""
+    """The status as read, for the tests of a conditional write."""
 
     @classmethod
     def parse(cls, body: Mapping[str, Any], *, answers: bool = True) -> "Run":
-        """From the object as the cluster gives it. Raises pydantic.ValidationError.
+        """Parses an object from the cluster. Raises pydantic.ValidationError.
 
-        `answers=False` leaves out the answers, most of a run, for whoever neither reads nor changes them.
+        `answers=False` leaves out the answers, most of a run, for callers that neither read nor change them.
         """
         metadata, stored = body["metadata"], body.get("status") or {}
         spec = RunSpec.model_validate(body.get("spec") or {})
-        # What is recorded is not to be sent, though it stands in the outbox until the next change takes it out.
+        # Recorded events are not sent again, although they stay in the outbox until the next change.
         status = {**stored, "outbox": waiting_events(stored)} if stored.get("outbox") else dict(stored)
         if not answers:
             status.pop("answers", None)
@@ -400,9 +394,9 @@ class Run:
         )
 
     def written(self, after: RunStatus, body: Mapping[str, Any]) -> "Run":
-        """The run as the cluster has it after a change of this process made `after` of its status.
+        """Returns the run after this process changed its status to `after`, given the written object.
 
-        What was just written is not read again; what others write is. Raises pydantic.ValidationError.
+        Only parses what others may have written. Raises pydantic.ValidationError.
         """
         metadata, stored = body["metadata"], body["status"]
         if (
@@ -425,12 +419,12 @@ class Run:
 
     @property
     def resolved(self) -> ResolvedTemplate | None:
-        """None until the operator has admitted a run made with kubectl."""
+        """None until the operator admits a run made with kubectl."""
         return self.spec.resolved or self.status.resolved
 
     @property
     def admitted_as(self) -> ResolvedTemplate:
-        """`resolved` of a run that is admitted, as all are that anybody is shown. Raises ValueError."""
+        """Returns `resolved` of an admitted run. Raises ValueError for another one."""
         if self.resolved is None:
             raise ValueError(f"run {self.name} is not admitted")
         return self.resolved
@@ -445,7 +439,7 @@ class Run:
         return None
 
     def phase_at(self, now: datetime) -> RunPhase:
-        """The phase that holds at `now`: expiry takes effect at its instant, whatever is stored."""
+        """Returns the phase at `now`: expiry takes effect at its time, whatever is stored."""
         expires_at = self.expires_at
         if not self.status.phase.is_final and expires_at is not None and now >= expires_at:
             return RunPhase.EXPIRED
@@ -459,5 +453,5 @@ class Run:
 
 
 def new_answer(value: JsonValue, *, geo: Geo | None, at: datetime, by: str | None, revision: int) -> Answer:
-    """An answer with its value encoded."""
+    """Returns an answer with its value encoded."""
     return Answer(encoded=to_json_text(value), geo=geo, at=at, by=by, revision=revision)

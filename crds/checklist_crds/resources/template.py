@@ -1,4 +1,4 @@
-"""Template as a custom resource: the TDL inline in its spec, its public id and version derived from its metadata."""
+"""Template: TDL inline in its spec; public id and version derived from its metadata."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from .base import (
 from .template_definition import Definition
 
 ADMITTED: Final = "Admitted"
-"""The condition of a template that is over a cap, or was. While it is False, no run is made of it."""
+"""Condition of a template that is or was over a cap. While it is False, the template cannot be dispatched."""
 
 
 class TemplateSpec(Definition):
@@ -30,26 +30,24 @@ class TemplateSpec(Definition):
 
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
 
-    organization_ref: OrganizationRef = Field(
-        alias="organizationRef", description="The organization that it belongs to."
-    )
+    organization_ref: OrganizationRef = Field(alias="organizationRef", description="Its organization.")
     revised_at: Timestamp | None = Field(
-        default=None, alias="revisedAt", description="Set by every PATCH of the API, so that each one makes a version."
+        default=None, alias="revisedAt", description="Set by every PATCH of the API, so that each creates a version."
     )
 
 
 class TemplateStatus(KubeModel):
-    """What the operator found out about the template."""
+    """State of the template."""
 
     id: str | None = Field(default=None, max_length=64, description="Public id, t-<uuid>.")
-    version: int | None = Field(default=None, ge=1, description="Version that the conditions speak of.")
+    version: int | None = Field(default=None, ge=1, description="Version that the conditions refer to.")
     step_count: int | None = Field(default=None, ge=0, description="Number of steps.")
     conditions: list[StatusCondition] = ConditionsField()
 
 
 @dataclass(frozen=True, slots=True)
 class TemplateMeta:
-    """Identity of a template: its public id, version and times, from its metadata alone."""
+    """Public id, version and times of a template, from its metadata alone."""
 
     name: str
     namespace: str
@@ -76,10 +74,10 @@ class TemplateMeta:
 
 
 def counted_size(metadata: Mapping[str, Any]) -> int:
-    """The bytes for which the template counts; 0: it does not count yet."""
+    """Returns the bytes for which the template counts; 0 if it does not count yet."""
     return annotated_number(metadata, SIZE_ANNOTATION)
 
 
 def definition_of(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """The TDL document inside a Template's spec."""
+    """Returns the TDL document of a Template's spec."""
     return {key: value for key, value in spec.items() if key in Definition.model_fields}

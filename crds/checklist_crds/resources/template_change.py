@@ -1,6 +1,6 @@
-"""Who made a version of a template: an annotation of the Template, and of the revision that keeps that version.
+"""The author of a template version: an annotation of the Template, and of that version's revision.
 
-It names the version that it speaks of, since `kubectl edit` makes versions without changing annotations.
+It names its version, since `kubectl edit` creates versions without changing annotations.
 """
 
 import json
@@ -16,7 +16,7 @@ CHANGED_BY_ANNOTATION: Final = f"{GROUP}/changed-by"
 
 @dataclass(frozen=True, slots=True)
 class TemplateChange:
-    """Who made which version."""
+    """The author of one version."""
 
     version: int
     kind: ActorKind
@@ -36,7 +36,7 @@ class TemplateChange:
 
 
 def change_of(metadata: Mapping[str, Any], version: int) -> TemplateChange | None:
-    """Who made `version`, if the object's metadata tells; anybody may have written anything there."""
+    """Returns who made `version`, if the metadata says so; the annotation may contain anything."""
     text = str((metadata.get("annotations") or {}).get(CHANGED_BY_ANNOTATION, ""))
     try:
         document = json.loads(text)

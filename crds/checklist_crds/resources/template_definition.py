@@ -1,10 +1,10 @@
-"""The template definition language (TDL): what a checklist is made of.
+"""The template definition language (TDL).
 
-These models are the one source of the REST body, of the custom resource's schema and of the OpenAPI document
-(specification, "Template"; contract section 2). They say what one field may hold; what fields say about each other
-(references, bounds, a step type's config) is in `templates.validation`.
+These models are the source of the REST body, the custom resource's schema and the OpenAPI document (specification,
+"Template"; contract section 2). They validate single fields; `templates.validation` checks rules across fields
+(references, bounds, a step type's config).
 
-Kubernetes' structural schemas know no union types, so there are only two: `photo` (false or an object) and the `value`
+Kubernetes' structural schemas have no union types, so there are only two: `photo` (false or an object) and the `value`
 of a comparison.
 """
 
@@ -133,7 +133,7 @@ class Step(JsonModel):
 
     @property
     def photo_bounds(self) -> PhotoBounds | None:
-        """How many photos the step takes, or None when it takes none."""
+        """Returns how many photos the step takes, or None for none."""
         return self.type.rules.photo_bounds(self)
 
 
@@ -181,11 +181,11 @@ class Definition(JsonModel):
 
     @cached_property
     def all_steps(self) -> tuple[Step, ...]:
-        """All steps, in the order in which they are executed."""
+        """All steps, in the order of execution."""
         return tuple(step for _, step in self.steps())
 
     def steps(self) -> Iterator[tuple[Section, Step]]:
-        """All steps with their sections, in the order in which they are executed."""
+        """Yields all steps with their sections, in the order of execution."""
         for section in self.sections:
             for step in section.steps:
                 yield section, step
@@ -196,6 +196,6 @@ class Definition(JsonModel):
         return _IDENTITY_MODES[self.execution.identity_required]
 
     def to_tdl(self) -> dict[str, Any]:
-        """The complete JSON document: defaults filled in, `hint` null and `photo` false where there is none, no
-        `condition` where there is none. Reading it again gives an equal definition."""
+        """Returns the complete JSON document, with defaults, `hint` null and `photo` false, and without `condition` if
+        there is none. Parsing it gives an equal definition."""
         return self.model_dump(mode="json")

@@ -1,15 +1,14 @@
-"""The address of a webhook in its one canonical form (contract section 10; delivery profile, "Canonical URL").
+"""The canonical form of a webhook's URL (contract section 10; delivery profile, "Canonical URL").
 
-Why it exists: a signature covers the URL, so sender, receiver and every library in between must spell it alike. What
-`canonical_url` returns is stored, signed and sent, byte for byte. It is a fixpoint of the WHATWG URL standard (a
-browser or Node would not change it), valid by RFC 3986 (a strict signature library takes it), and what aiohttp puts on
-the wire for `yarl.URL(url, encoded=True)`.
+A signature covers the URL, so sender, receiver and every library in between must spell it alike. The result of
+`canonical_url` is stored, signed and sent, byte for byte. It is a fixpoint of the WHATWG URL standard (a browser or
+Node would not change it), valid by RFC 3986 (a strict signature library accepts it), and what aiohttp sends for
+`yarl.URL(url, encoded=True)`.
 
-The host rules keep out names that only mean something inside somebody's own network. They are a courtesy at
-configuration time and no protection: what a name resolves to is judged when it is dialled, at every attempt, by
-`checklist_operator.transport.addresses`. For the same reason most IP literals pass here (which ranges are denied is the
-operator's setting); refused at once are only literals that can never be somebody else's endpoint: loopback,
-unspecified, link-local and multicast addresses.
+The host rules refuse names that only exist inside a private network. They give early feedback, not protection:
+`checklist_operator.transport.addresses` checks the resolved address at every attempt. Likewise, most IP literals pass
+here, since the operator's settings decide on denied ranges; only loopback, unspecified, link-local and multicast
+addresses are refused at once.
 """
 
 import re
@@ -23,7 +22,7 @@ import idna
 from .internal_hosts import InternalHosts
 
 Openness = bool | InternalHosts
-"""For which hosts http and internal names are allowed: all (development), none, or these."""
+"""Hosts for which http and internal names are allowed: all (development), none, or these."""
 
 MAX_URL_LENGTH: Final = 2048
 
@@ -31,7 +30,7 @@ _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _INTERNAL_ZONES: Final = (".localhost", ".local", ".internal", ".svc", ".cluster.local")
 
 _UNRESERVED = r"A-Za-z0-9._~\-"
-# RFC 3986 pchar without the apostrophe: WHATWG encodes it in a query and not in a path, so only %27 is stable in both.
+# RFC 3986 pchar without the apostrophe: WHATWG encodes it in a query, but not in a path, so only %27 is stable in both.
 _SEGMENT: Final = re.compile(rf"%([0-9A-Fa-f]{{2}})|[^{_UNRESERVED}!$&()*+,;=:@]")
 _QUERY: Final = re.compile(rf"%([0-9A-Fa-f]{{2}})|[^{_UNRESERVED}!$&()*+,;=:@/?]")
 _START: Final = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<authority>[^/\\?#]*)(?P<rest>.*)", re.DOTALL)
@@ -44,8 +43,8 @@ class InvalidTarget(ValueError):
     """A URL that cannot be a webhook's target.
 
     `code` is one of `invalid_url`, `invalid_host`, `invalid_port`, `invalid_escape`, `too_long`, `insecure_scheme`,
-    `user_info`, `internal_host`, `denied_address`; `message` says the same in words. Neither repeats the URL, which may
-    carry the receiver's own token.
+    `user_info`, `internal_host`, `denied_address`; `message` is a sentence. Neither contains the URL, which may include
+    the receiver's token.
     """
 
     def __init__(self, code: str, message: str) -> None:
@@ -55,11 +54,10 @@ class InvalidTarget(ValueError):
 
 
 def canonical_url(url: str, *, allow_insecure: Openness = False) -> str:
-    """`url` in canonical form; `canonical_url(canonical_url(u)) == canonical_url(u)`.
+    """Returns `url` in canonical form; `canonical_url(canonical_url(u)) == canonical_url(u)`.
 
-    `allow_insecure` opens http and internal hosts and addresses, for all (development only) or for hosts that it names;
-    the form stays the same.
-    Raises InvalidTarget, whose code and message are meant for the caller.
+    `allow_insecure` allows http and internal hosts and addresses, for all (development only) or the given hosts; the
+    form stays the same. Raises InvalidTarget, whose code and message are for the caller.
     """
     text = url.strip(" ")
     if len(text) > MAX_URL_LENGTH:
@@ -124,13 +122,13 @@ def _canonical_host(host: str, *, allow_insecure: bool) -> str:
     if host.startswith("["):
         v6 = _parse_ipv6(host[1:-1])
         if not allow_insecure:
-            _refuse_hopeless_address(v6.ipv4_mapped or v6)
+            _refuse_local_address(v6.ipv4_mapped or v6)
         return f"[{_format_ipv6(v6)}]"
     name = _mapped_name(host)
     if _ends_in_a_number(name):
         v4 = _parse_ipv4(name)
         if not allow_insecure:
-            _refuse_hopeless_address(v4)
+            _refuse_local_address(v4)
         return str(v4)
     name = _ascii_name(name)
     if not allow_insecure and ("." not in name or f".{name}".endswith(_INTERNAL_ZONES)):
@@ -141,7 +139,7 @@ def _canonical_host(host: str, *, allow_insecure: bool) -> str:
 def _mapped_name(host: str) -> str:
     """WHATWG "domain to ASCII", first half: percent-decoded and mapped by UTS #46, without one trailing dot.
 
-    Mapping comes before everything else, since it turns full-width digits and dots into an IPv4 address.
+    Mapping comes first, since it turns full-width digits and dots into an IPv4 address.
     """
     try:
         decoded = unquote_to_bytes(host).decode()
@@ -167,7 +165,7 @@ def _ascii_name(name: str) -> str:
 
 
 def _label_pair(label: str) -> tuple[str, str]:
-    """One label as Unicode and as ASCII. Plain ASCII labels keep underscores and odd hyphens, as browsers do."""
+    """Returns a label as Unicode and as ASCII. ASCII labels keep underscores and unusual hyphens, as in browsers."""
     if label.isascii() and not label.startswith("xn--"):
         if not _LABEL.fullmatch(label):
             raise idna.IDNAError("not a host label")
@@ -219,7 +217,7 @@ def _parse_ipv6(text: str) -> IPv6Address:
 
 
 def _format_ipv6(address: IPv6Address) -> str:
-    """As WHATWG writes it: RFC 5952, but hexadecimal throughout, which `str()` of newer Pythons is not (mapped v4)."""
+    """Formats as WHATWG does: RFC 5952, but always hexadecimal, unlike `str()` of newer Pythons (mapped v4)."""
     value = int(address)
     groups = [f"{value >> shift & 0xFFFF:x}" for shift in range(112, -1, -16)]
     runs = re.findall(r"(?:^|(?<=,))0(?:,0)+(?=,|$)", ",".join(groups))
@@ -230,13 +228,13 @@ def _format_ipv6(address: IPv6Address) -> str:
     return f"{before.strip(',').replace(',', ':')}::{after.strip(',').replace(',', ':')}"
 
 
-def _refuse_hopeless_address(address: IPv4Address | IPv6Address) -> None:
+def _refuse_local_address(address: IPv4Address | IPv6Address) -> None:
     if address.is_loopback or address.is_unspecified or address.is_link_local or address.is_multicast:
         raise InvalidTarget("denied_address", "The host is an address that no receiver can have.")
 
 
 def _canonical_path(path: str) -> str:
-    """Escaped, with dot segments removed (WHATWG "path state"; a backslash is a slash in http URLs)."""
+    """Escapes the path and removes dot segments (WHATWG "path state"; a backslash is a slash in http URLs)."""
     segments: list[str] = []
     parts = [_escape(_SEGMENT, part) for part in path.replace("\\", "/")[1:].split("/")]
     for position, part in enumerate(parts):
@@ -250,7 +248,7 @@ def _canonical_path(path: str) -> str:
 
 
 def _escape(pattern: re.Pattern[str], text: str) -> str:
-    """Upper-case escapes for everything that is not allowed, no escapes for what never needs one."""
+    """Escapes what is not allowed, in upper case, and unescapes what never needs an escape."""
     return pattern.sub(_escape_one, text)
 
 

@@ -1,8 +1,7 @@
-"""Several commands on one run, decided one after the other and written together: an offline queue in one request.
+"""Applies several commands to one run in order, written together: an offline queue in one request.
 
-Each command is decided on what the one before it left, by the same `decide` as if it had come alone, so status, events
-and refusals are the same. What is written at once is bounded, so a batch may take several patches; none holds half a
-command.
+Each command is decided on the result of the one before, by the same `decide` as if it had come alone, so status, events
+and refusals are the same. The size of a patch is limited, so a batch may take several; none contains half a command.
 """
 
 from collections.abc import Sequence
@@ -17,28 +16,28 @@ from .commands import Command
 from .lifecycle import Decision, decide
 
 MAX_ADDED_BYTES: Final = 256 * 1024
-"""Of answers and events that one patch may add; a single command may add more."""
+"""Limit of answers and events added by one patch; a single command may add more."""
 
 Outcome = Decision | ServiceError
 
 
 @dataclass(frozen=True, slots=True)
 class BatchDecision:
-    """What becomes of the first `len(outcomes)` commands; the others are to be decided once this one is written."""
+    """Result of the first `len(outcomes)` commands; decide the others after it is written."""
 
     decision: Decision
-    """All of them together; `replayed` when each was applied before."""
+    """Of all of them together; `replayed` if each was applied before."""
     outcomes: tuple[Outcome, ...]
-    """For each command what `decide` said of it: its decision, or why it was refused. Never empty."""
+    """For each command its decision, or why it was refused. Never empty."""
 
 
 def decide_in_turn(
     run: Run, definition: Definition, commands: Sequence[Command], now: datetime, *, max_added: int = MAX_ADDED_BYTES
 ) -> BatchDecision:
-    """Decide `commands` (at least one) in order, as many as one patch may hold.
+    """Decides on `commands` (at least one) in order, as many as fit into one patch.
 
-    A refused command changes nothing and does not stop those after it. One that cannot be decided now
-    (ServiceUnavailable, when too many events wait) does: the rest would overtake it, so it has the same outcome.
+    A refused command changes nothing and does not stop the next ones. One that cannot be decided now
+    (ServiceUnavailable, when too many events wait) stops the rest, which get the same outcome to keep the order.
     """
     before, status, added = run.status, run.status, 0
     outcomes: list[Outcome] = []
@@ -48,7 +47,7 @@ def decide_in_turn(
         except ServiceUnavailable as error:
             if status is before:
                 outcomes += [error] * (len(commands) - len(outcomes))
-            break  # else what was decided is written first, and the operator may make room meanwhile
+            break  # write what was decided first; the operator may make room meanwhile
         except ServiceError as error:
             outcomes.append(error)
             continue

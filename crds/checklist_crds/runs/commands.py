@@ -1,4 +1,4 @@
-"""What can be asked of a run; `runs.lifecycle.decide` says what becomes of it."""
+"""Commands on a run; `runs.lifecycle.decide` applies them."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from ..resources.run import Geo, PhotoRef
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """Something that shall happen to a run. `op_id` makes it idempotent; `by` is the member who acts, if one does."""
+    """Base of commands. `op_id` makes it idempotent; `by` is the acting member, if any."""
 
     op_id: str | None = None
     by: str | None = None
@@ -18,7 +18,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Open(Command):
-    """The link was opened. Changes no status; a member becomes the one it is assigned to."""
+    """The link was opened. Changes no status, except that it assigns the run to a member."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,17 +41,17 @@ class ClearAnswer(Command):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddPhoto(Command):
-    """A photo that the store has. The index is given by `decide`. Of a signature step it is the drawing."""
+    """A photo in the store; `decide` assigns its index. For a signature step, the drawing."""
 
     step_id: str
     photo: PhotoRef
     run_bytes: int = Limits().run_bytes
-    """The cap on what was ever stored for the run."""
+    """The cap on all bytes ever stored for the run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemovePhotos(Command):
-    """Takes one photo of a step back, or all of them (and a drawing)."""
+    """Removes one photo of a step, or all of them (and a drawing)."""
 
     step_id: str
     photo_index: int | None = None
@@ -59,7 +59,7 @@ class RemovePhotos(Command):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawSignature(Command):
-    """The drawing that goes with the signature on completion; None takes it back."""
+    """Sets the drawing of the signature on completion; None removes it."""
 
     photo: PhotoRef | None
     run_bytes: int = Limits().run_bytes
@@ -82,4 +82,4 @@ class Cancel(Command):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expire(Command):
-    """The operator's word that time is up; does nothing before `expires_at`."""
+    """Expires the run; does nothing before `expires_at`."""

@@ -1,4 +1,4 @@
-"""The five events as receivers get them: envelope and data, and the parts they share with REST (contract section 9)."""
+"""Builds the five events: envelope and data, and the parts shared with REST (contract section 9)."""
 
 import math
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ def geo_view(answer: Answer) -> dict[str, float | None] | None:
 
 
 def photo_view(photo: PhotoRef, geo: Geo | None, photo_url: PhotoUrl) -> dict[str, Any]:
-    """A photo as REST and events show it; `distance_m` is from where it was taken to where the answer was given."""
+    """Returns a photo for REST and events; `distance_m` is from where it was taken to where the answer was given."""
     return {
         "photo_index": photo.index,
         "url": photo_url(photo),
@@ -66,7 +66,7 @@ def _captured_at_zone(photo: PhotoRef) -> str | None:
 
 
 def answer_view(answer: Answer, photo_url: PhotoUrl) -> dict[str, Any]:
-    """The Answer object of the specification."""
+    """Returns the Answer object of the specification."""
     return {
         "value": _with_drawing(answer.value, answer.drawing, photo_url),
         "photos": [photo_view(photo, answer.geo, photo_url) for photo in answer.photos],
@@ -77,14 +77,14 @@ def answer_view(answer: Answer, photo_url: PhotoUrl) -> dict[str, Any]:
 
 
 def _with_drawing(value: JsonValue, drawing: PhotoRef | None, photo_url: PhotoUrl) -> JsonValue:
-    """The value of a signature step with the address of its drawing; without a name it is no signature."""
+    """Adds the URL of its drawing to a signature's value; without a name it is not a signature."""
     if drawing is None or not isinstance(value, dict):
         return value
     return {**value, "url": photo_url(drawing)}
 
 
 def identity_view(run: Run) -> dict[str, Any]:
-    """The executor identity of the specification; fields are null before the executor gave them."""
+    """Returns the executor identity of the specification; fields are null until they are given."""
     identity = run.status.identity
     mode = run.resolved.identity_mode.value if run.resolved else "anonymous"
     if mode == "external":
@@ -110,7 +110,7 @@ def signature_view(run: Run, photo_url: PhotoUrl) -> dict[str, Any] | None:
 
 
 def event_data(entry: OutboxEntry, run: Run, definition: Definition, photo_url: PhotoUrl) -> dict[str, Any]:
-    """The `data` of an event. Step events were frozen when they happened; a final run speaks for itself."""
+    """Returns the `data` of an event: stored for step events, computed for a final run."""
     match entry.event:
         case EventName.STEP_COMPLETED | EventName.STEP_SKIPPED:
             return _step_data(entry, definition, photo_url)
@@ -119,7 +119,7 @@ def event_data(entry: OutboxEntry, run: Run, definition: Definition, photo_url: 
 
 
 def final_data(event: EventName, run: Run, ts: datetime, photo_url: PhotoUrl) -> dict[str, Any]:
-    """The `data` of an event with which a run ended at `ts`, the same at any time. Raises ValueError for others."""
+    """Returns the `data` of a run's final event at `ts`, the same at any time. Raises ValueError for other events."""
     match event:
         case EventName.RUN_COMPLETED:
             return _completed_data(run, photo_url)
@@ -128,7 +128,7 @@ def final_data(event: EventName, run: Run, ts: datetime, photo_url: PhotoUrl) ->
         case EventName.RUN_EXPIRED:
             return {"expires_at": format_timestamp(run.expires_at or ts), "progress": progress_view(run.progress)}
         case _:
-            raise ValueError(f"{event.value} is told by its step, not by the run")
+            raise ValueError(f"{event.value} is not a final event of a run")
 
 
 def _find_step(definition: Definition, step_id: str) -> tuple[Section, Step]:
@@ -191,7 +191,7 @@ def _cancelled_data(run: Run, photo_url: PhotoUrl) -> dict[str, Any]:
 
 
 def envelope(entry: OutboxEntry, run: Run, data: Mapping[str, Any]) -> dict[str, Any]:
-    """The envelope without `delivery_attempt`: what stays the same from attempt to attempt."""
+    """Returns the envelope without `delivery_attempt`, the same for all attempts."""
     resolved = run.resolved
     if resolved is None:
         raise ValueError(f"run {run.name} was never admitted and can have no events")
@@ -210,7 +210,7 @@ def envelope(entry: OutboxEntry, run: Run, data: Mapping[str, Any]) -> dict[str,
 
 
 def for_attempt(envelope: Mapping[str, Any], attempt: int) -> dict[str, Any]:
-    """The envelope of one attempt, in the specification's order of fields."""
+    """Returns the envelope of one attempt, in the specification's order of fields."""
     return {"event_id": envelope["event_id"], "delivery_attempt": attempt, **envelope}
 
 
@@ -227,7 +227,7 @@ class Point(Protocol):
 
 
 def distance_m(one: Point, other: Point) -> int:
-    """Whole metres along the great circle (haversine on a sphere: wrong by at most half a percent)."""
+    """Returns the great-circle distance in whole metres (haversine on a sphere: error of at most half a percent)."""
     lat, other_lat = math.radians(one.lat), math.radians(other.lat)
     half = math.sin((other_lat - lat) / 2) ** 2
     half += math.cos(lat) * math.cos(other_lat) * math.sin(math.radians(other.lng - one.lng) / 2) ** 2

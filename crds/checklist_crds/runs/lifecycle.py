@@ -1,9 +1,9 @@
-"""The life of a run as one pure function: `decide(run, definition, command, now) -> Decision`.
+"""The life cycle of a run as one pure function: `decide(run, definition, command, now) -> Decision`.
 
-Every change of a run goes through here, whoever asks for it: the executor's API, the owner, or the operator when time
-runs out. The shell reads the run, asks, and writes `Decision.patch()` on condition that nobody wrote in between;
-otherwise it reads and asks again. A state change and its event are in the same patch, so an event exists exactly when
-its change does (contract section 5; architecture section 3).
+All changes of runs go through it: from the executor's API, the owner, and the operator at expiry. The caller reads the
+run, decides, and writes `Decision.patch()` conditionally; after a concurrent write it starts again. A state change and
+its event are in the same patch, so an event exists exactly when its change does (contract section 5; architecture
+section 3).
 """
 
 from collections.abc import Mapping
@@ -63,7 +63,7 @@ from .commands import (
 )
 from .events import geo_view, progress_view
 from .operations import is_replay, operation_of, with_operation
-from .photos import bytes_ever, photo_of_operation, require_room, says_nothing, with_photo, without_photos
+from .photos import bytes_ever, is_empty, photo_of_operation, require_room, with_photo, without_photos
 
 __all__ = [
     "CANCELLED_BY_OWNER",
@@ -89,30 +89,30 @@ CANCELLED_BY_OWNER: Final = "cancelled_by_owner"
 _MOST_OF_A_CHARACTER: Final = 6
 _MOST_OF_AN_ANSWER: Final = 2_000
 _MOST_OF_A_PHOTO: Final = 2_000
-"""Bytes that one of these takes as JSON, escaped, with all its fields (a drawing is part of the answer)."""
+"""Most bytes of one photo as escaped JSON, with all its fields (a drawing is part of the answer)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What the status becomes. `replayed` = the operation was applied before; there is nothing to write."""
+    """The new status. `replayed`: the operation was applied before, and there is nothing to write."""
 
     before: RunStatus
     after: RunStatus
     replayed: bool = False
 
     def patch(self) -> dict[str, Any]:
-        """The merge patch of the status; empty when nothing changes."""
+        """Returns the merge patch of the status; empty when nothing changes."""
         return merge_patch.diff(self.before.to_kube(), self.after.to_kube())
 
 
 def decide(run: Run, definition: Definition, command: Command, now: datetime) -> Decision:
-    """The next status of `run`, or the reason why not.
+    """Returns the next status of `run`, which is not modified.
 
     Raises RunClosed, RunExpired, AnswerInvalid, ValidationFailed, RequiredStepsMissing, NotFound (an unknown step),
-    IdempotencyKeyReused, AssignedToAnother, ServiceUnavailable (the outbox is full). The run itself is never changed.
+    IdempotencyKeyReused, AssignedToAnother, ServiceUnavailable (the outbox is full).
     """
     before = run.status
-    # First of all: to whom the run is not assigned, not even a replay tells anything.
+    # First, because even a replay must not reveal anything to others.
     require_assignee(run, command.by)
     if command.op_id and is_replay(before.operations, command):
         return Decision(before, before, replayed=True)
@@ -130,13 +130,13 @@ def decide(run: Run, definition: Definition, command: Command, now: datetime) ->
 
     after = _Change(run, definition, now).apply(command)
     if command.op_id and not isinstance(command, Open):
-        # Also when nothing changed: a clear that found nothing must not, sent again, remove what came after it.
+        # Also without a change: a repeated clear that removed nothing must not remove a later answer.
         after = after.model_copy(update={"operations": with_operation(before.operations, command)})
     return Decision(before, after)
 
 
 def require_assignee(run: Run, by: str | None) -> None:
-    """A run for members is its first opener's alone, until its end and after it; None: the owner, or time itself.
+    """Checks that a run for members is used by its assignee only, even after its end. `by` None: the owner or expiry.
 
     Raises AssignedToAnother.
     """
@@ -150,7 +150,7 @@ def _mode(run: Run) -> IdentityMode:
 
 
 def is_settled(status: RunStatus) -> bool:
-    """Final, nothing left to send, and no Secret holds the link: the operator may forget the run."""
+    """Whether the run is final, has nothing left to send, and no Secret holds its link."""
     retrying = any(not record.phase.is_final for record in status.deliveries)
     return status.phase.is_final and not status.outbox and not retrying and status.link_secret_uid is None
 
@@ -161,7 +161,7 @@ def _expire(run: Run, now: datetime) -> RunStatus:
 
 
 def _close(run: Run, status: RunStatus, phase: RunPhase, event: EventName, *, at: datetime, now: datetime) -> RunStatus:
-    """The final status: phase, event, condition, and `settled` where nothing is left to send."""
+    """Returns the final status: phase, event, condition, and `settled` if nothing is left to send."""
     reason, message = {
         RunPhase.COMPLETED: ("RunCompleted", "All required steps are answered and the run was submitted."),
         RunPhase.CANCELLED: ("RunCancelled", "The run was cancelled before completion."),
@@ -204,7 +204,7 @@ def _record_event(
 
 
 class _Change:
-    """One command applied to one open run."""
+    """Applies one command to an open run."""
 
     def __init__(self, run: Run, definition: Definition, now: datetime) -> None:
         self.run = run
@@ -244,9 +244,9 @@ class _Change:
                 raise TypeError(f"unknown command {type(command).__name__}")
 
     def _assigned(self, command: Command) -> RunStatus:
-        """The status with the member who acts as the one it is assigned to, if it is nobody's yet.
+        """Assigns the run to the acting member if it has no assignee yet.
 
-        Opening assigns; so does a write without it, or two members could answer a run that neither has opened.
+        A write without opening assigns too; otherwise two members could answer a run that neither has opened.
         """
         if command.by is None or _mode(self.run) is not IdentityMode.MEMBER or self.status.assigned_to is not None:
             return self.status
@@ -294,7 +294,7 @@ class _Change:
         self._require_applicable(step)
         before = self.status.answers.get(step.id)
         if photo_of_operation(before, command.op_id) is not None:
-            return self.status  # so long ago that the list of operations has forgotten it
+            return self.status  # so old that the list of operations no longer contains it
         answer = before or new_answer(None, geo=None, at=self.now, by=command.by, revision=1)
         answer = with_photo(self.status, step, answer, command)
         counts = {**self.status.photo_counts, step.id: self.status.photo_counts.get(step.id, 0) + 1}
@@ -310,7 +310,7 @@ class _Change:
         answer = without_photos(before, command)
         if answer == before:
             return self.status
-        if says_nothing(answer):
+        if is_empty(answer):
             return self._clear(ClearAnswer(step_id=step.id))
         return self._keep(step, answer.model_copy(update={"at": self.now, "by": command.by}))
 
@@ -330,9 +330,9 @@ class _Change:
         return self.status.model_copy(update=changes)
 
     def _keep(self, step: Step, answer: Answer) -> RunStatus:
-        """The run with a new answer to `step`, and the event of it when the answer suffices.
+        """Returns the status with a new answer to `step`, and its event if the answer is complete.
 
-        The revision counts the answers that sufficed: what is put together photo by photo begins with 1.
+        The revision counts complete answers: one assembled photo by photo starts with 1.
         """
         before = self.status.answers.get(step.id)
         if before is None:
@@ -371,7 +371,7 @@ class _Change:
         return status.model_copy(update={"revisions": self._revisions_without(step)})
 
     def _revisions_without(self, step: Step) -> dict[str, int]:
-        """The revisions to remember once the answer to `step` is taken away."""
+        """Returns the revisions to keep after the answer to `step` is removed."""
         before = self.status.answers.get(step.id)
         sufficed = 0 if before is None else before.revision - (not is_answered(step, before))
         return {**self.status.revisions, step.id: sufficed} if sufficed > 0 else self.status.revisions
@@ -433,7 +433,7 @@ class _Change:
         return _close(self.run, status, RunPhase.CANCELLED, EventName.RUN_CANCELLED, at=self.now, now=self.now)
 
     def _touched(self, step: Step, answers: Mapping[str, Answer], skipped: list[str]) -> tuple[RunStatus, Progress]:
-        """The run with these answers, and how far it is then."""
+        """Returns the status with these answers, and its progress."""
         progress = self._progress(answers, skipped)
         status = self.status.model_copy(
             update={
@@ -458,7 +458,7 @@ class _Change:
             raise AnswerInvalid("This step does not apply now.", details=[problem])
 
     def _require_room(self, answers: Mapping[str, Answer]) -> None:
-        # Exactly only where it matters: hardly ever.
+        # Computed exactly only when the estimate is too large, which is rare.
         at_most = sum(_MOST_OF_A_CHARACTER * len(answer.encoded) for answer in answers.values())
         at_most += sum(_MOST_OF_AN_ANSWER + _MOST_OF_A_PHOTO * len(answer.photos) for answer in answers.values())
         if at_most <= MAX_ANSWERS_BYTES:

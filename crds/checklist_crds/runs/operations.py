@@ -1,7 +1,7 @@
-"""Which operations a run has seen: what makes an offline queue safe to send again (contract section 6).
+"""The operations applied to a run, which make it safe to resend an offline queue (contract section 6).
 
-The status keeps one mark of 12 characters for each operation: 48 bits of the op_id, enough to tell the operations of
-one run apart, and 24 bits of what it asked for.
+The status has a mark of 12 characters per operation: 48 bits of the op_id, enough to distinguish the operations of one
+run, and 24 bits of the request.
 """
 
 import base64
@@ -21,8 +21,8 @@ _OP_ID_CHARS: Final = 8
 def is_replay(operations: str, command: Command) -> bool:
     """Whether `command` was applied before.
 
-    Raises IdempotencyKeyReused when its op_id asked for something else then: to take that for a replay would lose an
-    answer that the executor believes to be kept.
+    Raises IdempotencyKeyReused when its op_id was used for another request: treating that as a replay would lose an
+    answer that the executor believes to be stored.
     """
     mark = _mark(command)
     for start in range(0, len(operations), _MARK_CHARS):
@@ -35,12 +35,12 @@ def is_replay(operations: str, command: Command) -> bool:
 
 
 def with_operation(operations: str, command: Command) -> str:
-    """The operations with `command` as the newest; beyond MAX_OPERATIONS the oldest is forgotten."""
+    """Appends `command`; beyond MAX_OPERATIONS the oldest is dropped."""
     return (operations + _mark(command))[-_MARK_CHARS * MAX_OPERATIONS :]
 
 
 def operation_of(op_id: str | None) -> str | None:
-    """What the marks of an operation begin with, for what must be found again by its op_id."""
+    """Returns the first part of an operation's mark, to find it by its op_id."""
     return None if op_id is None else _op_id_mark(op_id)
 
 
@@ -49,12 +49,12 @@ def _op_id_mark(op_id: str) -> str:
 
 
 def _mark(command: Command) -> str:
-    wish = asdict(replace(command, op_id=None, by=None)) | {"command": type(command).__name__}
+    request = asdict(replace(command, op_id=None, by=None)) | {"command": type(command).__name__}
     if isinstance(command, AddPhoto | DrawSignature):
-        # Not the photo itself: whether it was sent before is asked before its bytes are read.
-        wish["photo"] = command.photo is not None
+        # Without the photo: a replay is detected before its bytes are read.
+        request["photo"] = command.photo is not None
     if isinstance(command, AnswerStep) and command.geo is not None:
-        wish["geo"] = command.geo.to_kube()
-    text = json.dumps(wish, sort_keys=True, separators=(",", ":"))
+        request["geo"] = command.geo.to_kube()
+    text = json.dumps(request, sort_keys=True, separators=(",", ":"))
     asked = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()[:3]).decode()
     return _op_id_mark(command.op_id or "") + asked

@@ -1,7 +1,7 @@
-"""What a photo makes of an answer: bounds, room in the run, indexes that are given once (contract section 4).
+"""Photos of answers: limits per step and run, and indexes that are never reused (contract section 4).
 
-Pure, and used by `runs.lifecycle.decide` alone. A signature step takes one drawing beside its value; a new one replaces
-it. Every other step takes photos within its bounds.
+Pure functions, used by `runs.lifecycle.decide`. A signature step takes one drawing in addition to its value; a new one
+replaces it. Every other step takes photos within its bounds.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from .operations import operation_of
 
 
 def photo_of_operation(answer: Answer | None, op_id: str | None) -> PhotoRef | None:
-    """The photo or drawing that the operation brought, while the answer has it."""
+    """Returns the photo or drawing added by the operation, if the answer still has it."""
     mark = operation_of(op_id)
     if answer is None or mark is None:
         return None
@@ -23,7 +23,7 @@ def photo_of_operation(answer: Answer | None, op_id: str | None) -> PhotoRef | N
 
 
 def with_photo(status: RunStatus, step: Step, answer: Answer, command: AddPhoto) -> Answer:
-    """`answer` with the photo of `command`. Raises AnswerInvalid when the step or the run has no room for it."""
+    """Adds the photo of `command` to `answer`. Raises AnswerInvalid when the step or the run has no room for it."""
     index = status.photo_counts.get(step.id, 0)
     photo = command.photo.model_copy(update={"index": index, "operation": operation_of(command.op_id)})
     if step.type.rules.takes_drawing(step):
@@ -39,7 +39,7 @@ def with_photo(status: RunStatus, step: Step, answer: Answer, command: AddPhoto)
 
 
 def without_photos(answer: Answer, command: RemovePhotos) -> Answer:
-    """`answer` without the photo of that index, or without any; the same when there is none."""
+    """Removes the photo with that index, or all; without one, the answer is unchanged."""
     if command.photo_index is None:
         return answer.model_copy(update={"photos": [], "drawing": None})
     kept = [photo for photo in answer.photos if photo.index != command.photo_index]
@@ -49,19 +49,19 @@ def without_photos(answer: Answer, command: RemovePhotos) -> Answer:
     return answer.model_copy(update={"photos": kept, "drawing": drawing})
 
 
-def says_nothing(answer: Answer) -> bool:
-    """Whether nothing is left of the answer."""
+def is_empty(answer: Answer) -> bool:
+    """Whether the answer is empty."""
     return answer.value is None and answer.geo is None and not answer.photos and answer.drawing is None
 
 
 def bytes_ever(status: RunStatus) -> int:
-    """Bytes of all images ever stored. A run that an older release began has counted none of its first ones."""
+    """Returns the bytes of all images ever stored. Older releases did not count a run's first ones."""
     return max(status.stored_bytes, sum(photo.bytes for photo in photos_of(status)))
 
 
 def require_room(status: RunStatus, photo: PhotoRef, *, run_bytes: int, instead_of: PhotoRef | None = None) -> None:
-    """Raises AnswerInvalid when the run has as many photos, or bytes of them, as it may have; LimitReached when it had
-    `run_bytes` bytes of them in all its time. A drawing is a photo here."""
+    """Raises AnswerInvalid when the run has the maximum number or size of photos; LimitReached when `run_bytes` bytes
+    were ever stored for it. Drawings count as photos."""
     others = [kept for kept in photos_of(status) if instead_of is None or kept.key != instead_of.key]
     if len(others) >= MAX_PHOTOS:
         raise _refused("too_many", f"A run takes at most {MAX_PHOTOS} photos.")
@@ -75,7 +75,7 @@ def require_room(status: RunStatus, photo: PhotoRef, *, run_bytes: int, instead_
 
 
 def photos_of(status: RunStatus) -> Iterator[PhotoRef]:
-    """Every image that the run has: photos and drawings of answers, and of the signature on completion."""
+    """Yields all images of the run: photos and drawings of answers, and the signature on completion."""
     for answer in status.answers.values():
         yield from _of_answer(answer)
     if status.drawing is not None:
@@ -85,7 +85,7 @@ def photos_of(status: RunStatus) -> Iterator[PhotoRef]:
 
 
 def keys_in_use(status: RunStatus) -> frozenset[str]:
-    """Keys that the store must keep: of the run, and of the events that are still to be sent."""
+    """Returns the keys that the store must keep: of the run, and of events that are still to be sent."""
     keys = {photo.key for photo in photos_of(status)}
     for entry in status.outbox:
         frozen = entry.frozen

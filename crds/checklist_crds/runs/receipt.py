@@ -1,7 +1,7 @@
-"""The receipt of a completed run: what the service has, in one line that person and owner can compare.
+"""The receipt of a completed run, which person and owner can compare.
 
-The digest is that of a canonical JSON document (RFC 8785), described in docs/rest.md, so that whoever reads the run
-through REST can compute it again. Photos are in it by the SHA-256 of their bytes, addresses are not.
+The digest is of a canonical JSON document (RFC 8785), described in docs/rest.md, so that readers of the run can compute
+it again. It includes the SHA-256 of photos, but no URLs.
 """
 
 import base64
@@ -15,7 +15,7 @@ from .events import geo_view
 
 
 def receipt_view(run: Run) -> dict[str, Any] | None:
-    """`{run_id, completed_at, answers, photos, digest}`; None as long as the run is not completed."""
+    """Returns `{run_id, completed_at, answers, photos, digest}`; None until the run is completed."""
     status = run.status
     if status.completed_at is None:
         return None
@@ -29,13 +29,13 @@ def receipt_view(run: Run) -> dict[str, Any] | None:
 
 
 def receipt_digest(run: Run) -> str:
-    """`sha-256=` and the digest in base64url without padding."""
+    """Returns `sha-256=` and the digest in base64url without padding."""
     digest = hashlib.sha256(canonical_json(receipt_document(run))).digest()
     return "sha-256=" + base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
 def receipt_document(run: Run) -> dict[str, Any]:
-    """What the digest is made of. Raises ValueError for a run that is not completed."""
+    """Returns the document that is digested. Raises ValueError unless the run is completed."""
     status, resolved = run.status, run.resolved
     if status.completed_at is None or resolved is None:
         raise ValueError(f"run {run.name} is not completed")
@@ -59,7 +59,7 @@ def receipt_document(run: Run) -> dict[str, Any]:
 
 def _answer(answer: Answer) -> dict[str, Any]:
     value = answer.value
-    if isinstance(value, dict):  # a signature: its address changes with every read
+    if isinstance(value, dict):  # a signature: its URL changes with every read
         value = {"name": value.get("name"), "signed_at": value.get("signed_at"), "drawing": _sha256(answer.drawing)}
     return {
         "value": value,

@@ -1,4 +1,4 @@
-"""What may be replayed, and why not: one rule for REST, kubectl and bulk (delivery profile, "Outcome")."""
+"""Which deliveries may be replayed, for REST, kubectl and bulk replays (delivery profile, "Outcome")."""
 
 from enum import StrEnum
 from typing import Final
@@ -9,11 +9,11 @@ from ..resources.event_names import EventName
 from ..resources.run import Run
 
 FINAL_EVENTS: Final = frozenset({EventName.RUN_COMPLETED, EventName.RUN_CANCELLED, EventName.RUN_EXPIRED})
-"""Events that a final run tells anew at any time, since it can no longer change."""
+"""Events that can be built again from a final run, since it no longer changes."""
 
 
 class ReplayRefusal(StrEnum):
-    """Why a delivery is not replayed, as programs read it; `reason` is the word of conditions and Events."""
+    """Why a delivery is not replayed; `reason` is used in conditions and Events."""
 
     RETRY_PENDING = "retry_pending"
     REPLAY_UNDER_WAY = "replay_under_way"
@@ -44,20 +44,20 @@ _MESSAGES: Final = {
 
 
 def refusal_of(status: WebhookDeliveryStatus) -> ReplayRefusal | None:
-    """Why a WebhookDelivery cannot be replayed now; None when it can."""
+    """Returns why a WebhookDelivery cannot be replayed now, or None."""
     if status.replay is not None:
         return ReplayRefusal.REPLAY_UNDER_WAY
     if not status.phase.is_final or not status.settled:
         return ReplayRefusal.RETRY_PENDING
     if status.attempt == 0:
-        return ReplayRefusal.RUN_DELETED  # the only way to an end without any attempt
+        return ReplayRefusal.RUN_DELETED  # the only end without any attempt
     return None
 
 
 def refusal_of_record(run: Run, record: DeliveryRecord) -> ReplayRefusal | None:
-    """Why an event that has no WebhookDelivery (any more) cannot be replayed; None when it can.
+    """Returns why an event without a WebhookDelivery cannot be replayed, or None.
 
-    What a final run says of itself can be made anew; what a step said was kept only for as long as it was to be sent.
+    Events of a final run can be built again; those of steps are stored only until they are delivered.
     """
     if not record.phase.is_final:
         return ReplayRefusal.RETRY_PENDING

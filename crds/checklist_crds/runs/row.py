@@ -1,7 +1,7 @@
-"""What lists show of a run and filter by: one flat row, made of the plain object (models cost time).
+"""The list entry of a run as a flat row, for display and filters, built without models for speed.
 
-The API's index of live runs keeps it, and the archive beside each run, so that a list shows both in the same way.
-Times are milliseconds since 1970.
+The API's index of live runs and the archive store it, so that a list shows both in the same way. Times are milliseconds
+since 1970.
 """
 
 import math
@@ -39,9 +39,9 @@ RUN_COLUMNS: Final = (
 
 
 def row_of_run(body: Mapping[str, Any]) -> tuple[Any, ...] | None:
-    """The values of RUN_COLUMNS, or None for a run that the operator has not admitted.
+    """Returns the values of RUN_COLUMNS, or None for a run that is not admitted.
 
-    Raises KeyError, TypeError, ValueError or AttributeError for what is no run.
+    Raises KeyError, TypeError, ValueError or AttributeError for an invalid object.
     """
     metadata, spec, status = body["metadata"], body["spec"], body.get("status") or {}
     resolved = spec.get("resolved") or status.get("resolved")
@@ -79,7 +79,7 @@ def row_of_run(body: Mapping[str, Any]) -> tuple[Any, ...] | None:
 
 
 def milliseconds(moment: datetime) -> int:
-    """Since 1970, as rows count."""
+    """Converts to milliseconds since 1970."""
     return round(moment.timestamp() * 1000)
 
 

@@ -1,17 +1,16 @@
 """The seal of a run: proof that this installation's API has admitted it.
 
-`spec.resolved` says whose a run is, what it was made of and that it was counted. Whoever may create runs in a namespace
-may write that field, so it is believed only together with a seal: a MAC under the server key over the field and the
-run's place, in an annotation. Without a valid seal a run counts as one made with kubectl: the operator admits it, or
-refuses it, and what that admission finds is in the status, which only the service may write.
+`spec.resolved` contains the run's organization and template, and means that it was counted. Anyone who may create runs
+in a namespace can write that field, so it is only trusted with a seal: a MAC under the server key over the field and
+the run's namespace and name, in an annotation. A run without a valid seal counts as made with kubectl: the operator
+admits or refuses it, and writes the result to the status, which only the service may write.
 
-A seal is believed only of an object that was created when its run was dispatched: otherwise whoever may delete a run
-could create it again with its seal, open once more and not counted. What `restore` creates again has its admission in
-the status. Runs that an earlier version restored have not: they are older than the record of the first start with
-seals that expire.
+A seal is only valid for an object that was created when its run was dispatched: otherwise anyone who may delete a run
+could create it again with its seal, open and uncounted. `restore` writes the admission to the status. Runs that an
+earlier version restored lack it: they are older than the record of the first start with expiring seals.
 
-Runs that a version without seals has made are recognized by their creation time, which the API server sets: they are
-older than the installation's record of its first start with seals (`checklist_crds.kube.seal_record`).
+Runs of versions without seals are recognized by their creation time, which the API server sets: they are older than the
+record of the installation's first start with seals (`checklist_crds.kube.seal_record`).
 """
 
 import hmac
@@ -30,39 +29,38 @@ _PURPOSE: Final = "run-seal"
 _OLD_REPLICAS_WORK_FOR: Final = timedelta(minutes=15)
 _REMEMBERED: Final = 8192
 CREATED_WITHIN: Final = timedelta(minutes=5)
-"""How long after `spec.createdAt` the API server may have created a run for its seal to be believed: its clock may be
-ahead of the API's, and an API server may be slow."""
+"""How long after `spec.createdAt` the API server may have created a sealed run: its clock may be ahead, and it may be
+slow."""
 
 JsonObject = dict[str, Any]
 
 
 class RunSeals:
-    """Makes seals, and takes `spec.resolved` out of every run that has it without a right to it."""
+    """Seals runs, and removes `spec.resolved` from runs without a valid seal."""
 
     def __init__(self, server_keys: ServerKeys) -> None:
         self._keys = server_keys
         self._valid: dict[tuple[str, int, str], None] = {}
-        """Uid, generation and seal of runs whose seal is valid, oldest first: a generation has one spec."""
+        """Uid, generation and seal of validly sealed runs, oldest first: a generation has one spec."""
         self._valid_under = server_keys.all
         self.since: datetime | None = None
-        """When this installation began to seal runs; None: not known yet, so no run without a seal is believed."""
+        """When this installation began to seal runs; None: unknown, so no unsealed run is trusted."""
         self.expire_since: datetime | None = None
-        """When this installation began to let seals expire; None: not known yet, so no run that was created later than
-        its seal allows is believed."""
+        """When this installation's seals began to expire; None: unknown, so no run created later than its seal allows
+        is trusted."""
 
     def seal(self, body: Mapping[str, Any]) -> str:
-        """The text of the annotation for a Run that the API makes: `metadata.namespace`, `metadata.name` and `spec` are
-        those it is created with."""
+        """Returns the annotation for a Run to be created with this `metadata.namespace`, `metadata.name` and `spec`."""
         return url_safe(self._keys.mac(_PURPOSE, _sealed_part(body)))
 
     def sealed(self, body: JsonObject) -> JsonObject:
-        """`body` with its seal."""
+        """Returns `body` with its seal."""
         metadata = body["metadata"]
         annotations = {**metadata.get("annotations", {}), SEAL_ANNOTATION: self.seal(body)}
         return {**body, "metadata": {**metadata, "annotations": annotations}}
 
     def check(self, kind: Kind, body: JsonObject) -> None:
-        """To be called with every object that the cluster gives, before anything else looks at it.
+        """Checks an object from the cluster; call it before anything else uses the object.
 
         A sealed run is marked `bound` (in memory): its link was made for its organization.
         """
@@ -77,7 +75,7 @@ class RunSeals:
             del body["spec"]["resolved"]
 
     def _has_valid_seal(self, body: Mapping[str, Any]) -> bool:
-        """`is_sealed` of an object that the API server gave, and in time; computed once for each generation of it."""
+        """Whether the API server's object is sealed in time; cached for each generation."""
         if self._valid_under != self._keys.all:
             self._valid, self._valid_under = {}, self._keys.all
         identity = _identity(body["metadata"])
@@ -96,18 +94,17 @@ class RunSeals:
         )
 
     def is_sealed(self, body: Mapping[str, Any]) -> bool:
-        """Whether a run with `spec.resolved` bears a seal for its place, under any of the server keys."""
+        """Whether a run with `spec.resolved` has a seal for its name, by any of the server keys."""
         given = _seal_of(body)
         return given is not None and self._keys.is_mac(_PURPOSE, _sealed_part(body), given)
 
     def links_are_unbound(self, created: datetime) -> bool:
-        """Whether the link of a run that was made then, and has no seal, may have been made for its id alone: by a
-        replica of the version before, which was still at work while this one began."""
+        """Whether the link of an unsealed run created then may be for its id alone: made by a replica of the previous
+        version during an upgrade."""
         return self.since is not None and created < self.since + _OLD_REPLICAS_WORK_FOR
 
     def is_current(self, body: Mapping[str, Any]) -> bool:
-        """Whether the run, which `check` has seen, bears a seal under the key that signs now, and was created in
-        time."""
+        """Whether the run, which has passed `check`, is sealed with the current key and was created in time."""
         given = _seal_of(body) if body["spec"]["resolved"].get("bound") else None
         if given is None or not was_created_in_time(body):
             return False
@@ -117,7 +114,7 @@ class RunSeals:
 
 
 def was_created_in_time(body: Mapping[str, Any]) -> bool:
-    """Whether the API server created the run when it was dispatched, `spec.createdAt`, or soon after."""
+    """Whether the API server created the run at `spec.createdAt`, when it was dispatched, or soon after."""
     dispatched, created = body["spec"].get("createdAt"), body["metadata"].get("creationTimestamp")
     if dispatched is None or created is None:
         return False
@@ -130,7 +127,7 @@ def _was_created_before(moment: datetime | None, metadata: Mapping[str, Any]) ->
 
 
 def _identity(metadata: Mapping[str, Any]) -> tuple[str, int, str] | None:
-    """What the API server gives a run of one spec, and its seal; None where one is missing."""
+    """Returns uid, generation and seal; None if one is missing."""
     uid, generation = metadata.get("uid"), metadata.get("generation")
     seal = (metadata.get("annotations") or {}).get(SEAL_ANNOTATION)
     return (uid, generation, seal) if uid and generation and isinstance(seal, str) else None
@@ -145,5 +142,5 @@ def _sealed_part(body: Mapping[str, Any]) -> bytes:
     metadata, spec = body["metadata"], body["spec"]
     resolved = {name: value for name, value in spec["resolved"].items() if name != "bound"}
     part = [metadata.get("namespace", ""), metadata["name"], spec.get("createdAt"), resolved]
-    # Not RFC 8785, which takes ten times as long: nobody else computes it, and it is computed at every read.
+    # Not RFC 8785, which takes ten times as long: only this program computes it, at every read.
     return json.dumps(part, sort_keys=True, separators=(",", ":")).encode()

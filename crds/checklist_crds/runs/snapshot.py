@@ -1,7 +1,7 @@
-"""What a dispatch takes from a template: an immutable revision, and the few facts that every later reader needs.
+"""The snapshot of a template for a dispatch: an immutable revision, and the facts that readers of the run need.
 
-The revision is shared by all runs of that version. Its name holds a digest of its content, so that a template which is
-deleted and made anew under the same name never meets a snapshot of its predecessor.
+All runs of a version share the revision. Its name includes a digest of its content, so that a template created again
+under the same name never uses a snapshot of its predecessor.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ from ..times import format_optional
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A version of a template, ready to be dispatched."""
+    """A template version, ready for dispatch."""
 
     revision: dict[str, Any]
     resolved: ResolvedTemplate
@@ -34,7 +34,7 @@ class Snapshot:
 
 
 def snapshot(template: Mapping[str, Any]) -> Snapshot:
-    """The snapshot of a Template object as the cluster gives it. Raises TemplateNotRunnable with all problems."""
+    """Returns the snapshot of a Template object. Raises TemplateNotRunnable with all problems."""
     meta = TemplateMeta.of(template)
     if is_paused(template["metadata"]):
         message = f"The template is paused (annotation {PAUSED_ANNOTATION})."
@@ -66,9 +66,9 @@ def snapshot(template: Mapping[str, Any]) -> Snapshot:
 
 
 def revision_of(template: Mapping[str, Any], *, seen_at: datetime | None = None) -> dict[str, Any]:
-    """The TemplateRevision of a Template object as it is now, whether it can be dispatched or not.
+    """Returns the TemplateRevision of a Template object, whether it can be dispatched or not.
 
-    `seen_at`: when a version that nobody made by the API was first seen, which is about when it was made.
+    `seen_at`: when a version made with kubectl was first seen, which is about when it was made.
     """
     meta = TemplateMeta.of(template)
     written = definition_of(template["spec"])
@@ -97,6 +97,6 @@ def revision_of(template: Mapping[str, Any], *, seen_at: datetime | None = None)
 
 
 def revision_name(template_id: str, version: int, tdl: Mapping[str, Any]) -> str:
-    """`t-<uuid>-v3-1f2e3d4c`: deterministic, and different for different content."""
+    """Returns a name such as `t-<uuid>-v3-1f2e3d4c`: deterministic, and different for different content."""
     content = json.dumps(tdl, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return f"{template_id}-v{version}-{hashlib.sha256(content.encode()).hexdigest()[:8]}"

@@ -1,7 +1,6 @@
-"""What is kept of a secret that its holder shows again: a key, a one-time link, a session's cookie.
+"""Digests of secrets that their holders present again: API keys, one-time links, session cookies.
 
-All of them are random, with 190 bits and more, so that no slow hash is needed: nobody guesses one from its digest.
-Passwords are no such secrets.
+All of them are random, with 190 bits or more, so no slow hash is needed. Passwords are hashed elsewhere.
 """
 
 import hashlib

@@ -1,8 +1,7 @@
-"""Secrets at rest and tokens: webhook secrets are sealed, executor links are signed.
+"""Sealed secrets and signed tokens.
 
-A sealed secret is `<key id>:<base64url(nonce + AES-256-GCM ciphertext)>`, bound to the run it belongs to, so that it
-cannot be moved to another one. The first key of the ring seals; every key of the ring opens (rotation:
-docs/secrets.md).
+A sealed secret is `<key id>:<base64url(nonce + AES-256-GCM ciphertext)>`, bound to its run, so that it cannot be used
+in another one. The first key of the ring seals; every key of the ring opens (rotation: docs/secrets.md).
 """
 
 import base64
@@ -25,20 +24,20 @@ _SEALED_FORM: Final = re.compile(rf"({_KEY_ID}):[A-Za-z0-9_-]{{38,}}={{0,2}}")
 
 
 def sealing_key_of(sealed: str) -> str | None:
-    """The id of the key that `sealed` names; None for what has not the form of a sealed text.
+    """Returns the id of the key in `sealed`; None for malformed text.
 
-    Somebody may have written a secret itself where a sealed one belongs: no part of any other text is to be repeated.
+    A plaintext secret may have been stored by mistake: never repeat any part of other text.
     """
     form = _SEALED_FORM.fullmatch(sealed)
     return form and form[1]
 
 
 class SealBroken(Exception):
-    """The text was sealed under an unknown key, for another run, or was altered."""
+    """The text was sealed with an unknown key or for another run, or was altered."""
 
 
 class KeyRing:
-    """The sealing keys by id, the sealing one first."""
+    """The sealing keys by id, the current one first."""
 
     def __init__(self, keys: Mapping[str, bytes]) -> None:
         if not keys:
@@ -59,7 +58,7 @@ class KeyRing:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The ids of all keys, the sealing one first."""
+        """The ids of all keys, the current one first."""
         return tuple(self._ciphers)
 
     def __repr__(self) -> str:
@@ -67,13 +66,13 @@ class KeyRing:
 
     @classmethod
     def parse(cls, text: str) -> "KeyRing":
-        """From `id:base64,id:base64`, the sealing key first. Raises ValueError, which repeats nothing of the text."""
+        """Parses `id:base64,id:base64`, the current key first. Raises ValueError, which repeats nothing of the text."""
         keys: dict[str, bytes] = {}
         for number, part in enumerate(filter(None, (item.strip() for item in text.split(","))), start=1):
             key_id, colon, encoded = part.partition(":")
             if not colon or not key_id:
                 raise ValueError(f"sealing key number {number} must be written as id:base64")
-            if key_id in keys:  # a key that takes the place of another would make what that one sealed unreadable
+            if key_id in keys:  # replacing a key would make its sealed texts unreadable
                 raise ValueError(f"sealing key number {number} has the id of another one")
             try:
                 keys[key_id] = base64.b64decode(encoded, validate=True)
@@ -82,18 +81,18 @@ class KeyRing:
         return cls(keys)
 
     def renew(self, text: str) -> None:
-        """From now on the keys of `text`, for whoever holds this ring. Raises ValueError, and then nothing changes."""
+        """Replaces the keys by those of `text`. Raises ValueError, and then nothing changes."""
         self._ciphers = KeyRing.parse(text)._ciphers
 
     def seal(self, plaintext: str, *, owner: str) -> str:
-        """Seal `plaintext` for `owner`, which `run_owner` names."""
+        """Seals `plaintext` for `owner`, such as `run_owner`."""
         nonce = os.urandom(_NONCE_BYTES)
         key_id, cipher = next(iter(self._ciphers.items()))
         sealed = cipher.encrypt(nonce, plaintext.encode(), owner.encode())
         return f"{key_id}:{base64.urlsafe_b64encode(nonce + sealed).decode()}"
 
     def open(self, sealed: str, *, owner: str) -> str:
-        """The plaintext. Raises SealBroken; its message never holds any part of the secret."""
+        """Returns the plaintext. Raises SealBroken, whose message contains no part of the secret."""
         key_id = sealing_key_of(sealed)
         if key_id is None:
             raise SealBroken("not a sealed text")
@@ -107,19 +106,19 @@ class KeyRing:
             raise SealBroken("the sealed text was altered or belongs to another run") from None
 
     def reseal(self, sealed: str, *, owner: str) -> str:
-        """The same secret under the sealing key; `sealed` itself if it is so already. Raises SealBroken."""
+        """Seals the secret with the current key; returns `sealed` if it already is. Raises SealBroken."""
         plaintext = self.open(sealed, owner=owner)
         return sealed if sealing_key_of(sealed) == self.current else self.seal(plaintext, owner=owner)
 
 
 def run_owner(namespace: str, run_id: str) -> str:
-    """For whom the secret of a run is sealed. With its namespace, since whoever may make runs in another one could
-    make one of the same name there, with the sealed text of this one, and have events signed."""
+    """Returns the owner for sealing a run's secret. It includes the namespace: otherwise a run of the same name in
+    another namespace could use the sealed text to have events signed."""
     return f"{namespace}/{run_id}"
 
 
 def parse_server_key(text: str) -> bytes:
-    """One key from base64 of 32 bytes. Raises ValueError, which repeats nothing of the text."""
+    """Parses one key from base64 of 32 bytes. Raises ValueError, which repeats nothing of the text."""
     try:
         key = base64.b64decode(text, validate=True)
     except ValueError:
@@ -130,24 +129,23 @@ def parse_server_key(text: str) -> bytes:
 
 
 def derive_key(server_key: bytes, purpose: str) -> bytes:
-    """A key of its own for each purpose, so that a token of one kind can never serve as another."""
+    """Derives a key for each purpose, so that a token of one kind cannot be used as another."""
     return hmac.new(server_key, f"checklist-dispatch/{purpose}".encode(), hashlib.sha256).digest()
 
 
 class ServerKeys:
     """The server keys: the first one signs, all of them verify (rotation: docs/secrets.md).
 
-    What is signed names no key, so a signature is right when any of the keys makes it.
+    Signatures name no key, so each key is tried.
     """
 
     def __init__(self, *keys: bytes) -> None:
-        """Each of 32 bytes."""
+        """Keys of 32 bytes."""
         self._keys = _distinct(keys)
         self._derived: dict[str, tuple[bytes, ...]] = {}
 
     @property
     def current(self) -> bytes:
-        """The key that signs."""
         return self._keys[0]
 
     @property
@@ -156,26 +154,26 @@ class ServerKeys:
 
     @classmethod
     def parse(cls, text: str) -> "ServerKeys":
-        """From base64 of 32 bytes, or several of these with commas between. Raises ValueError, without the text."""
+        """Parses base64 of 32 bytes, or a comma-separated list. Raises ValueError, without the text."""
         return cls(*(parse_server_key(part.strip()) for part in text.split(",")))
 
     def renew(self, text: str) -> None:
-        """From now on the keys of `text`, for whoever holds these. Raises ValueError, and then nothing changes."""
+        """Replaces the keys by those of `text`. Raises ValueError, and then nothing changes."""
         self._keys, self._derived = ServerKeys.parse(text)._keys, {}
 
     def derived(self, purpose: str) -> tuple[bytes, ...]:
-        """The keys for one purpose, the signing one first."""
+        """Returns the keys for one purpose, the signing one first."""
         found = self._derived.get(purpose)
         if found is None:
             found = self._derived[purpose] = tuple(derive_key(key, purpose) for key in self._keys)
         return found
 
     def mac(self, purpose: str, message: bytes) -> bytes:
-        """HMAC-SHA-256 under the signing key."""
+        """Returns the HMAC-SHA-256 by the signing key."""
         return hmac.digest(self.derived(purpose)[0], message, "sha256")
 
     def is_mac(self, purpose: str, message: bytes, mac: bytes) -> bool:
-        """Whether any of the keys makes it; how long that takes tells of no byte."""
+        """Whether any of the keys produces the MAC, in constant time."""
         made = (hmac.digest(key, message, "sha256") for key in self.derived(purpose))
         return any(hmac.compare_digest(one, mac) for one in made)
 
@@ -192,9 +190,9 @@ def _distinct(keys: tuple[bytes, ...]) -> tuple[bytes, ...]:
 
 
 def executor_token(server_keys: ServerKeys, organization: str, run_id: str) -> str:
-    """The token in the fragment of a run's link (contract section 6): 43 URL-safe characters.
+    """Returns the token in the fragment of a run's link (contract section 6): 43 URL-safe characters.
 
-    `organization`: the public id of the one that the run belongs to. The same id of another's run has another token.
+    `organization`: the public id of the run's organization. The same run id of another one has another token.
     """
     return url_safe(server_keys.mac(_EXECUTOR_LINK, _link(organization, run_id)))
 
@@ -214,7 +212,7 @@ def is_executor_token(server_keys: ServerKeys, organization: str, run_id: str, t
 
 
 def is_unbound_token(server_keys: ServerKeys, run_id: str, token: str) -> bool:
-    """Whether `token` is one of `run_id` as versions before 0.1.0 made them: for the id alone."""
+    """Whether `token` is for the run id alone, as in versions before 0.1.0."""
     mac = from_url_safe(token)
     return mac is not None and server_keys.is_mac(_EXECUTOR_LINK, run_id.encode(), mac)
 
@@ -229,7 +227,7 @@ def url_safe(mac: bytes) -> str:
 
 
 def from_url_safe(text: str) -> bytes | None:
-    """The inverse, for the one form that `url_safe` writes; None for any other text."""
+    """Inverse of `url_safe`, accepting only its exact form; None for other text."""
     try:
         mac = base64.urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
     except ValueError:

@@ -1,10 +1,10 @@
-"""How a setting is declared: a field of a pydantic model, with what its name, its description and the chart need.
+"""Declares settings as fields of pydantic models, with what name, description and chart need.
 
     class Settings(SharedSettings):
         photo_workers: int = setting(1, "processes that decode uploaded photos", ge=1, le=64)
 
-declares `CHECKLISTS_PHOTO_WORKERS`, which is `settings.photoWorkers` in the chart. A group of settings is a model of
-its own inside of another one; its `prefix` begins the names of its settings.
+declares `CHECKLISTS_PHOTO_WORKERS`, which is `settings.photoWorkers` in the chart. A group of settings is a nested
+model; its `prefix` is the start of its settings' names.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -22,7 +22,7 @@ _MARK: Final = "setting"
 
 
 class Group(BaseModel):
-    """Settings that belong together. Frozen; its constructor is for tests, `reading.read` for everybody else."""
+    """Settings that belong together. Frozen; use `reading.read` outside of tests."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", arbitrary_types_allowed=True, hide_input_in_errors=True, validate_default=True
@@ -30,17 +30,17 @@ class Group(BaseModel):
 
     prefix: ClassVar[str] = PREFIX
     title: ClassVar[str] = ""
-    """Of its section in the documentation; empty: it has none of its own."""
+    """Title of its section in the documentation; empty: no section."""
     asked_by: ClassVar[str | None] = None
-    """The field without which there is no such group (its place holds None): all others contradict its absence."""
+    """The field that enables the group: without it, the group is None and its other settings are errors."""
 
     @classmethod
     def ambient(cls, environment: Mapping[str, str]) -> Mapping[str, Any]:
-        """Values, by field, of what is not set but can be known from the machine."""
+        """Returns defaults from the machine for unset fields."""
         return {}
 
     def contradictions(self, given: Collection[str]) -> Iterable[str]:
-        """What cannot be together, each in one line that names the settings. `given`: names that were set."""
+        """Yields one line for each conflict, naming the settings. `given`: names that are set."""
         return ()
 
 
@@ -58,13 +58,13 @@ def setting(
     from_file: bool = False,
     **bounds: float,
 ) -> Any:
-    """A field. `default` `...`: it must be set.
+    """Declares a setting. `default` `...`: required.
 
-    `variable`: its name, without the group's prefix, where the field's own is not fit; `form`: what a value looks like
-    ("must be {form}"); `schema`: JSON Schema of it in the chart, where the type does not say it; `default_text`: the
-    default as a person would write it; `default_from`: it follows from the fields before it. `secret`: it may also be
-    in a file that `<name>_FILE` names, is printed nowhere, and is no value of the chart. `from_file`: the value is a
-    path, and what matters is in the file. `bounds`: ge, gt, le, lt.
+    `variable`: its name without the group's prefix, if not derived from the field; `form`: form of a value ("must be
+    {form}"); `schema`: JSON Schema in the chart, if not derived from the type; `default_text`: the default for people;
+    `default_from`: the default depends on earlier fields. `secret`: may also be in a file named by `<name>_FILE`, is
+    never printed, and is not a value of the chart. `from_file`: the value is a path to the content. `bounds`: ge, gt,
+    le, lt.
     """
     extra: dict[str, Any] = {
         "variable": variable,
@@ -83,16 +83,16 @@ def setting(
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A declared setting, as it is read, written and documented."""
+    """A declared setting."""
 
     name: str
-    """In the environment."""
+    """Name in the environment."""
     path: tuple[str, ...]
-    """Of the field, from the program's model on."""
+    """Path of the field from the program's model."""
     field: FieldInfo
     group: type[Group]
     type: Any
-    """Of the value, without None and annotations."""
+    """Type of the value, without None and annotations."""
     unit: str | None
     form: str | None
     given_schema: Mapping[str, Any] | None
@@ -134,7 +134,7 @@ class Variable:
 
     @property
     def expected(self) -> str:
-        """What a value must be, for "must be ...", in one line."""
+        """Returns what a value must be, for "must be ...", in one line."""
         if self.form is not None:
             return self.form
         if self.choices:
@@ -154,7 +154,7 @@ class Variable:
 
     @property
     def default(self) -> str:
-        """As a person would write it; empty: none."""
+        """Returns the default for people; empty: none."""
         if self.default_text is not None:
             return self.default_text
         value = self.field.default
@@ -168,7 +168,7 @@ class Variable:
 
 
 def variables(model: type[Group], path: tuple[str, ...] = ()) -> Iterator[Variable]:
-    """The settings of `model` and of the groups in it, in the order of their declaration."""
+    """Yields the settings of `model` and its groups, in order of declaration."""
     for name, field in model.model_fields.items():
         type_ = _bare(field.annotation)
         if isinstance(type_, type) and issubclass(type_, Group):
@@ -176,7 +176,7 @@ def variables(model: type[Group], path: tuple[str, ...] = ()) -> Iterator[Variab
             continue
         extra = field.json_schema_extra
         mark: Any = extra.get(_MARK) if isinstance(extra, dict) else None
-        if mark is None:  # what only tests set
+        if mark is None:  # only set by tests
             continue
         yield Variable(
             name=model.prefix + (mark["variable"] or name.upper()),
@@ -194,7 +194,7 @@ def variables(model: type[Group], path: tuple[str, ...] = ()) -> Iterator[Variab
 
 
 def groups(model: type[Group], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], type[Group]]]:
-    """`model` and the groups in it, with where they are; outer ones first."""
+    """Yields `model` and its groups with their paths; outer ones first."""
     yield path, model
     for name, field in model.model_fields.items():
         type_ = _bare(field.annotation)
@@ -203,7 +203,7 @@ def groups(model: type[Group], path: tuple[str, ...] = ()) -> Iterator[tuple[tup
 
 
 def _bare(annotation: Any) -> Any:
-    """Without Annotated and `| None`."""
+    """Removes Annotated and `| None`."""
     if get_origin(annotation) is Annotated:
         return _bare(get_args(annotation)[0])
     if get_origin(annotation) in (Union, UnionType):

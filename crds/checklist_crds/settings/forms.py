@@ -1,7 +1,7 @@
-"""How settings are written: what pydantic does not know how to read from text.
+"""Parses settings from text where pydantic does not.
 
-All that is text in an environment comes through here once; values of the right type, as tests give them, stay as they
-are. A complaint is the end of a sentence ("must be ...") and repeats nothing that may be a secret.
+Text from an environment is parsed here; values of the right type, as in tests, are kept. An error message completes
+"must be ..." and contains no secret.
 """
 
 import re
@@ -19,7 +19,7 @@ _SHOWN: Final = 80
 
 
 class Text:
-    """Reads a value from text with `parse`, which raises ValueError."""
+    """Parses text with `parse`, which raises ValueError."""
 
     def __init__(self, parse: Callable[[str], Any]) -> None:
         self.parse = parse
@@ -69,17 +69,17 @@ LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
 
 
 def listed(text: str) -> tuple[str, ...]:
-    """What commas separate."""
+    """Splits at commas."""
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 Words = Annotated[tuple[str, ...], Text(listed)]
 LIST_SCHEMA: Final = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string", "minLength": 1}}]}
-"""In the chart a list may be one, or text with commas as in the environment."""
+"""In the chart, a list may be a list or comma-separated text."""
 
 
 def base_url(text: str) -> str:
-    """Scheme, host, and the prefix that a proxy in front takes off, if there is one; no slash at the end."""
+    """Returns scheme, host, and the optional prefix that a proxy removes, without a trailing slash."""
     if _BASE_URL.fullmatch(text) is None:
         raise ValueError(f"must be http(s)://host, perhaps with a path, not {shown(text)}")
     return text.rstrip("/")
@@ -97,5 +97,5 @@ def is_loopback(url: str) -> bool:
 
 
 def shown(text: str) -> str:
-    """A value in a complaint: one line, not too long."""
+    """Shortens a value for an error message: one line, not too long."""
     return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")

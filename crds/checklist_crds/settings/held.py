@@ -1,7 +1,7 @@
-"""Values that may change while a program runs, because they come from files: whoever uses one asks for it each time.
+"""Values that may change at runtime because they come from files: ask for them at each use.
 
-Key rings and server keys (`checklist_crds.secrets.sealing`) are of the same kind: all of them have `renew`, which
-takes the new content of the file or raises ValueError and stays as it was.
+Key rings and server keys (`checklist_crds.secrets.sealing`) also have `renew`, which takes the new content of the file,
+or raises ValueError and changes nothing.
 """
 
 import re
@@ -14,15 +14,15 @@ _LONGEST: Final = 4096
 
 
 class Renewable(Protocol):
-    """Something that a file holds."""
+    """A value read from a file."""
 
     def renew(self, text: str) -> None:
-        """Raises ValueError, which repeats nothing of the text; then nothing has changed."""
+        """Raises ValueError, which repeats nothing of the text, and then changes nothing."""
         ...
 
 
 def any_secret(text: str) -> str:
-    """One line of any text. Raises ValueError."""
+    """Returns one line of any text. Raises ValueError."""
     text = text.strip()
     if not text or len(text) > _LONGEST or any(character < " " for character in text):
         raise ValueError("must be one line of text")
@@ -30,7 +30,7 @@ def any_secret(text: str) -> str:
 
 
 def ascii_secret(text: str) -> str:
-    """What can be in an HTTP header. Raises ValueError."""
+    """Returns text that is valid in an HTTP header. Raises ValueError."""
     text = text.strip()
     if _ASCII.fullmatch(text) is None:
         raise ValueError("must hold one line of ASCII without spaces")
@@ -38,7 +38,7 @@ def ascii_secret(text: str) -> str:
 
 
 class SecretText:
-    """A password or a key that others gave us. Its text is in `current`, and in no repr."""
+    """A password or key for another service. Its text is in `current`, but not in the repr."""
 
     __slots__ = ("_check", "_text")
 
@@ -63,7 +63,7 @@ class SecretText:
 
 
 class Certificates:
-    """Authorities in PEM that somebody else's certificate is checked against."""
+    """Certificate authorities (PEM) to verify other servers."""
 
     __slots__ = ("_context", "_pem")
 
@@ -77,9 +77,10 @@ class Certificates:
         return self._pem
 
     def context(self, make: Callable[[str], ssl.SSLContext] | None = None) -> ssl.SSLContext:
-        """A context that trusts them; the same one until they change. `make`: from PEM, by default with nobody else.
+        """Returns a context that trusts them; cached until they change. `make`: creates it from PEM, by default
+        trusting no others.
 
-        Connections that are kept open stay under the context that they were made with, so give it to each request.
+        Open connections keep their context, so pass it with each request.
         """
         if self._context is None:
             self._context = make(self._pem) if make is not None else ssl.create_default_context(cadata=self._pem)
@@ -94,7 +95,7 @@ class Certificates:
 
 
 def _checked(pem: str) -> str:
-    # Bundles have names of authorities between their certificates, in whatever characters these need.
+    # Bundles contain names of authorities between certificates, in any encoding.
     pem = pem.encode("ascii", "replace").decode()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     try:

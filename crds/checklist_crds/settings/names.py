@@ -1,6 +1,6 @@
-"""Names that begin with `CHECKLISTS_`: whose they are, and what somebody may have meant who set one that is nobody's.
+"""Known names of settings, `CHECKLISTS_*`, and suggestions for unknown ones.
 
-API and operator usually get the same environment, but do not know each other, so the names of both are listed here; a
+API and operator usually share an environment, but cannot import each other, so the names of both are listed here; a
 test and `python -m checklist_dev.generate settings --check` compare the lists with the models.
 """
 
@@ -12,7 +12,7 @@ from typing import Final
 from .declaring import PREFIX
 
 SUFFIX: Final = "_FILE"
-"""Of the setting that names a file with a secret, instead of the secret itself."""
+"""Suffix of a setting that names a file with a secret, instead of the secret itself."""
 
 BOTH: Final = frozenset(
     {
@@ -134,21 +134,21 @@ TOOLS: Final = frozenset(
         "CHECKLISTS_WEBHOOK_SECRET",
     }
 )
-"""Of the command line and of development: they may stand in the same shell."""
+"""Of the command line and of development: they may be in the same environment."""
 
 RETIRED: Final = {
     "CHECKLISTS_SHARD": "one operator does all of the work; end those of other shards before you start this version",
 }
-"""Settings of earlier versions, and what is to be known without them."""
+"""Settings of earlier versions, and what to know without them."""
 
 _LINK: Final = re.compile(rf"{PREFIX}(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_\w+)?)")
 _LINK_VALUE: Final = re.compile(r"(tcp|udp|sctp)://\S+:\d+")
 
 
 def without_service_links(environment: Mapping[str, str]) -> dict[str, str]:
-    """Kubernetes tells every pod of the Services in its namespace by variables: for one that is called `checklists` or
-    `checklists-api` these look like settings, and `CHECKLISTS_PORT=tcp://10.0.0.7:80` even has the name of one. Nobody
-    has set them, so they are passed over (the chart has them left out: `enableServiceLinks: false`)."""
+    """Removes variables that Kubernetes sets for Services in a pod's namespace: for one named `checklists` or
+    `checklists-api` they look like settings, and `CHECKLISTS_PORT=tcp://10.0.0.7:80` even has the name of one. (The
+    chart disables them: `enableServiceLinks: false`.)"""
     return {
         name: value
         for name, value in environment.items()
@@ -156,12 +156,12 @@ def without_service_links(environment: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def strangers(environment: Mapping[str, str], own: Collection[str]) -> Iterator[str]:
-    """A line for each name that no program knows. Values are never repeated: one may be a secret."""
+def unknown_names(environment: Mapping[str, str], own: Collection[str]) -> Iterator[str]:
+    """Yields a line for each unknown name. Values are never repeated: they may be secrets."""
     known = {*own, *BOTH, *API, *OPERATOR, *TOOLS}
     for name in sorted(environment):
         if name.startswith(PREFIX) and name not in known:
-            yield f"{name} is no setting{_guess(name, known)}"
+            yield f"{name} is not a setting{_guess(name, known)}"
 
 
 def _guess(name: str, known: Collection[str]) -> str:

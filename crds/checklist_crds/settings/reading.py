@@ -1,6 +1,6 @@
-"""From an environment to a program's settings, or to one line that names everything that is wrong with it.
+"""Reads a program's settings from an environment, or reports all errors in one line.
 
-Blank is as if not set. Nothing is read but what is given: no `.env` file, no environment behind the caller's back.
+A blank value counts as unset. Only the given environment is read, and no `.env` file.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,14 +13,14 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from .declaring import Group, Variable, groups, variables
 from .forms import shown
-from .names import SUFFIX, strangers, without_service_links
+from .names import SUFFIX, unknown_names, without_service_links
 from .rotation import HeldFile, UnreadableFile, content
 
 S = TypeVar("S", bound="ProgramSettings")
 
 
 class InvalidSetting(ValueError):
-    """Settings are missing, wrong, unknown or contradict each other. One line, all of them, and never a secret."""
+    """Settings are missing, wrong, unknown or conflicting. All errors in one line, without secrets."""
 
     def __init__(self, *problems: str) -> None:
         self.problems = tuple(dict.fromkeys(" ".join(problem.split()) for problem in problems))
@@ -28,27 +28,25 @@ class InvalidSetting(ValueError):
 
 
 class ProgramSettings(Group, BaseSettings):
-    """The settings of one program."""
-
     model_config = SettingsConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
     _files: tuple[HeldFile, ...] = ()
 
     @property
     def files(self) -> tuple[HeldFile, ...]:
-        """Those that are to be read again when they change (`rotation`)."""
+        """Files to read again when they change (`rotation`)."""
         return self._files
 
     @classmethod
     def settings_customise_sources(
         cls, settings_cls: type[BaseSettings], init_settings: PydanticBaseSettingsSource, *_: Any, **__: Any
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """What the constructor is given: `read` gives what `EnvironmentSource` finds."""
+        """Uses only the constructor's arguments: `read` passes what `EnvironmentSource` finds."""
         return (init_settings,)
 
 
 class EnvironmentSource(PydanticBaseSettingsSource):
-    """The values of `model` in `environment`, by field, groups as dictionaries in theirs."""
+    """Values of `model` in `environment`, by field, with nested groups as dictionaries."""
 
     def __init__(self, model: type[Group], environment: Mapping[str, str]) -> None:
         self._model = model
@@ -61,11 +59,11 @@ class EnvironmentSource(PydanticBaseSettingsSource):
         self.given: set[str] = set()
         """Names that are set."""
         self.texts: dict[str, tuple[Path, str]] = {}
-        """Contents of files by the name of the setting; never shown."""
+        """Contents of files by the setting's name; never shown."""
 
     @property
     def names(self) -> set[str]:
-        """All that may be set."""
+        """All known names."""
         return names_of(self.variables.values())
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
@@ -123,20 +121,20 @@ class EnvironmentSource(PydanticBaseSettingsSource):
 
 
 def names_of(found: Iterable[Variable]) -> set[str]:
-    """With those of files that hold secrets."""
+    """Names of the settings, including those of files with secrets."""
     return {name for one in found for name in ((one.name, one.name + SUFFIX) if one.secret else (one.name,))}
 
 
 def read(model: type[S], environment: Mapping[str, str]) -> S:
-    """The settings of a program. Raises InvalidSetting."""
+    """Reads the settings of a program. Raises InvalidSetting."""
     source = EnvironmentSource(model, environment)
     values = source()
     problems = [*source.problems]
-    problems += strangers(dict.fromkeys(without_service_links(environment), ""), source.names)
+    problems += unknown_names(dict.fromkeys(without_service_links(environment), ""), source.names)
     try:
         settings = model(**values)
     except ValidationError as error:
-        raise InvalidSetting(*problems, *_told(error, source)) from None
+        raise InvalidSetting(*problems, *_error_lines(error, source)) from None
     for _, group in _present(settings):
         problems += group.contradictions(source.given)
     if problems:
@@ -151,13 +149,13 @@ def read(model: type[S], environment: Mapping[str, str]) -> S:
 
 
 def read_group(group: type[Group], environment: Mapping[str, str]) -> Any:
-    """A group alone, None when it is not asked for. Raises InvalidSetting. (Unknown names are the program's affair.)"""
+    """Reads one group; None if it is not enabled. Raises InvalidSetting. (The program reports unknown names.)"""
     holder = type("Alone", (ProgramSettings,), {"__annotations__": {"group": group | None}, "group": None})
     return read(holder, environment).group
 
 
-def _told(error: ValidationError, source: EnvironmentSource) -> list[str]:
-    """A line for each error of pydantic's, in our words: its own would repeat values."""
+def _error_lines(error: ValidationError, source: EnvironmentSource) -> list[str]:
+    """Returns a line for each pydantic error, in our words: pydantic's contain values."""
     lines = []
     for one in error.errors(include_url=False, include_input=True):
         place = tuple(str(part) for part in one["loc"])
@@ -165,7 +163,7 @@ def _told(error: ValidationError, source: EnvironmentSource) -> list[str]:
             (source.variables[place[:n]] for n in range(len(place), 0, -1) if place[:n] in source.variables), None
         )
         if one["type"] == "default_factory_not_called":
-            continue  # what it follows from is wrong, and told
+            continue  # derived from a wrong value that is reported
         if variable is None:
             lines.append(f"{'.'.join(place)}: {one['msg']}")
         elif any(problem.startswith((f"{variable.name}:", f"{variable.name}{SUFFIX}:")) for problem in source.problems):
@@ -191,8 +189,8 @@ def _missing(variable: Variable, source: EnvironmentSource) -> str:
 def _wrong(variable: Variable, one: Any, source: EnvironmentSource) -> str:
     reason = str(one.get("ctx", {}).get("error", "")) if one["type"] == "value_error" else ""
     if variable.type in (int, float, bool) or not reason:
-        told = "" if variable.secret else f", not {shown(str(one.get('input')))}"
-        reason = f"must be {variable.expected}{told}"
+        given = "" if variable.secret else f", not {shown(str(one.get('input')))}"
+        reason = f"must be {variable.expected}{given}"
     if variable.name in source.texts:
         return f"{_file_name(variable)}: {source.texts[variable.name][0]} {reason}"
     goes_on = reason.startswith(("must ", "needs "))

@@ -1,9 +1,9 @@
-"""Files of secrets and certificates are read again while a program runs: no restart is needed when they change.
+"""Reads files of secrets and certificates again while a program runs, so that a change needs no restart.
 
-They are looked at every few seconds, and what counts is their content: Kubernetes changes a mounted Secret by swapping
-a link (`..data`), editors rename, others write in place. A change counts when two looks in a row found the same, so
-that half of a file that is just being written is never taken. What cannot be used is told once, in the log and by
-`on_state`, and the old value stays in use.
+Files are polled every few seconds and compared by content: Kubernetes updates a mounted Secret by swapping a link
+(`..data`), editors rename files, others write in place. A change counts when two polls in a row read the same, so that
+incomplete files are never used. An unusable file is reported once, in the log and by `on_state`, and the old value
+stays in use.
 """
 
 import asyncio
@@ -20,15 +20,15 @@ logger = logging.getLogger(__name__)
 
 EVERY_S: Final = 2.0
 LARGEST: Final = 2 * 1024 * 1024
-"""Bytes of a file: a bundle with all public authorities has a quarter of a MiB."""
+"""In bytes: a bundle of all public authorities has a quarter of a MiB."""
 
 
 class UnreadableFile(ValueError):
-    """The text names the file and says why, and repeats nothing of its content."""
+    """The text names the file and the reason, without its content."""
 
 
 def content(path: Path) -> str:
-    """The text of a file. Raises UnreadableFile."""
+    """Returns the text of a file. Raises UnreadableFile."""
     try:
         with path.open("rb") as file:
             raw = file.read(LARGEST + 1)
@@ -46,7 +46,7 @@ def content(path: Path) -> str:
 
 @dataclass(slots=True)
 class HeldFile:
-    """A file, what its content was made into, and what was last seen of it (only ever as a digest)."""
+    """A file, the value made from it, and a digest of what was last read."""
 
     variable: str
     """The setting that names it."""
@@ -54,7 +54,7 @@ class HeldFile:
     value: Renewable
     taken: bytes
     seen: bytes = b""
-    told: str = ""
+    problem: str = ""
 
     @classmethod
     def of(cls, variable: str, path: Path, text: str, value: Renewable) -> "HeldFile":
@@ -62,7 +62,7 @@ class HeldFile:
 
 
 class Rotation:
-    """Looks after the files of one program. `on_state(variable, stale)`: whether an old value had to stay in use."""
+    """Polls the files of one program. `on_state(variable, stale)`: whether an old value stays in use."""
 
     def __init__(self, files: Iterable[HeldFile], on_state: Callable[[str, bool], None] = lambda _, __: None) -> None:
         self._files = tuple(files)
@@ -72,26 +72,26 @@ class Rotation:
 
     @property
     def notes(self) -> list[str]:
-        """What whoever runs the program should know: files that cannot be used. Without paths, for anybody may ask."""
+        """Returns notes on unusable files for /readyz, without paths, since it is public."""
         return [
-            f"{file.variable}: the file cannot be used; its value from before is" for file in self._files if file.told
+            f"{file.variable}: the file cannot be used; its previous value is" for file in self._files if file.problem
         ]
 
     async def run(self, every_s: float = EVERY_S) -> None:
-        """Until cancelled."""
+        """Runs until cancelled."""
         while self._files:
             await asyncio.sleep(every_s)
-            self.look()
+            self.poll()
 
-    def look(self) -> None:
-        """One look at each file."""
+    def poll(self) -> None:
+        """Polls each file once."""
         for file in self._files:
             try:
-                self._look_at(file)
+                self._poll_file(file)
             except Exception:
-                logger.exception("a file of a setting could not be looked at: %s", file.variable)
+                logger.exception("the file of a setting could not be polled: %s", file.variable)
 
-    def _look_at(self, file: HeldFile) -> None:
+    def _poll_file(self, file: HeldFile) -> None:
         try:
             text = content(file.path)
         except UnreadableFile as error:
@@ -100,7 +100,7 @@ class Rotation:
         now, before = _digest(text), file.seen
         file.seen = now
         if now == file.taken:
-            self._right_again(file)
+            self._record_recovery(file)
             return
         if now != before:
             return
@@ -111,25 +111,25 @@ class Rotation:
             return
         file.taken = now
         logger.info("settings.file_taken: %s has changed and is in use", file.variable)
-        self._right_again(file, say=False)
+        self._record_recovery(file, say=False)
 
     def _wrong(self, file: HeldFile, seen: bytes, why: str) -> None:
-        """Told when it lasts for a second look, and then once."""
-        lasts = file.told or (not seen and file.seen == b"unreadable") or seen
+        """Reports an unusable file once, at its second poll."""
+        lasts = file.problem or (not seen and file.seen == b"unreadable") or seen
         file.seen = seen or b"unreadable"
-        if not lasts or file.told == why:
+        if not lasts or file.problem == why:
             return
-        file.told = why
+        file.problem = why
         self._on_state(file.variable, True)
-        logger.warning("settings.file_refused: %s: %s; the value from before stays in use", file.variable, why)
+        logger.warning("settings.file_refused: %s: %s; the previous value stays in use", file.variable, why)
 
-    def _right_again(self, file: HeldFile, *, say: bool = True) -> None:
-        if not file.told:
+    def _record_recovery(self, file: HeldFile, *, say: bool = True) -> None:
+        if not file.problem:
             return
-        file.told = ""
+        file.problem = ""
         self._on_state(file.variable, False)
         if say:
-            logger.info("settings.file_right_again: %s is as the value in use", file.variable)
+            logger.info("settings.file_valid_again: %s has the value in use", file.variable)
 
 
 def _digest(text: str) -> bytes:

@@ -1,4 +1,4 @@
-"""The settings that API and operator have in common."""
+"""Settings that API and operator have in common."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping
@@ -35,7 +35,7 @@ NAMESPACE = (
 
 
 def _otlp_endpoint(text: str) -> str:
-    """Without the path, which OTLP has fixed. Raises ValueError."""
+    """Checks an endpoint without a path, which OTLP defines. Raises ValueError."""
     if re.fullmatch(r"https?://[^/?#@\s]+/?", text) is None:
         raise ValueError("must be http(s)://host:port")
     if find_spec("opentelemetry") is None or find_spec("opentelemetry.sdk") is None:
@@ -88,8 +88,7 @@ class LimitSettings(Group):
 
 
 class SharedSettings(ProgramSettings):
-    """What both programs are told. (The server key, the namespace and the base URL, too; but what
-    they are when nobody sets them differs.)"""
+    """Settings of both programs. (The server key, the namespace and the base URL are too, but with other defaults.)"""
 
     sealing: SealingKeys = setting(
         ...,
@@ -146,7 +145,7 @@ class SharedSettings(ProgramSettings):
 
     @property
     def openness(self) -> Openness:
-        """For which receivers http and internal hosts are allowed."""
+        """Receivers for which http and internal hosts are allowed."""
         return self.allow_insecure_targets or self.internal_receivers
 
     def contradictions(self, given: Collection[str]) -> Iterable[str]:
@@ -163,7 +162,7 @@ class SharedSettings(ProgramSettings):
 
     @property
     def s3_keys(self) -> S3Keys | None:
-        """For stores in S3; None: what their own tools find."""
+        """For stores in S3; None: the standard sources."""
         if self.s3_access_key_id is None or self.s3_secret_access_key is None:
             return None
         return S3Keys(self.s3_access_key_id, self.s3_secret_access_key)

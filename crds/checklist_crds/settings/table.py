@@ -1,4 +1,4 @@
-"""What `--help` prints of a program's settings."""
+"""The table of settings for `--help`."""
 
 import textwrap
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ _WIDTH = 110
 
 
 def help_text(model: type[Group], cluster: str) -> str:
-    """All settings of `model`, then `cluster`: how the program finds its cluster."""
+    """Lists all settings of `model`, then `cluster`: how the program finds its cluster."""
     lines = ["settings (environment variables):", ""]
     for variable in variables(model):
         lines += _entry(variable)
@@ -29,6 +29,6 @@ def default_of(variable: Variable) -> str:
 
 
 def meaning_of(variable: Variable) -> str:
-    """The description, with what a value looks like."""
+    """Returns the description, with the form of a value."""
     unit = f", in {variable.unit}" if variable.unit else ""
     return f"{variable.description}{unit}"

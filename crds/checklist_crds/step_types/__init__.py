@@ -1,4 +1,4 @@
-"""The step types: what each of them is, in a module of its own, and here the list of them.
+"""The list of step types, each defined in its own module.
 
 A new type is a module with its `StepRules`, a member of `StepType`, and its config among the bases of `StepConfig`.
 """

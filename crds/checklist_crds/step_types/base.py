@@ -1,7 +1,7 @@
-"""What a step type says of itself: its config, which conditions may look at its answer, what it takes and shows.
+"""Base of step types: config, operators of conditions, validation and display of answers.
 
-The methods here suit an answer that is one JSON value; a type overrides what is different (contract sections 2 to 4).
-All but `config_problems` expect a step without problems.
+The methods suit an answer that is one JSON value; types override what differs (contract sections 2 to 4). All except
+`config_problems` expect a valid step.
 """
 
 from collections.abc import Iterator, KeysView, Sequence
@@ -55,7 +55,7 @@ class PhotoBounds(JsonModel):
 
 
 class AnswerLike(Protocol):
-    """What is needed of an answer: its decoded JSON value, its photos, its location."""
+    """An answer: its decoded JSON value, photos and location."""
 
     @property
     def value(self) -> Any: ...
@@ -70,7 +70,7 @@ _Config_co = TypeVar("_Config_co", covariant=True)
 
 
 class StepOf(Protocol[_Config_co]):
-    """What is needed of a step, with the part of its config that its type knows."""
+    """A step, with its type's part of the config."""
 
     @property
     def id(self) -> str: ...
@@ -85,60 +85,58 @@ class StepOf(Protocol[_Config_co]):
 
 
 class StepRules(Generic[Config]):
-    """The record of one step type. `StepType.NUMBER.rules` is the one of numbers."""
+    """The rules of one step type, for example `StepType.NUMBER.rules`."""
 
     config: ClassVar[type[JsonModel]] = JsonModel
-    """Declares the fields of a step's config that mean something for the type."""
+    """Declares the config fields of the type."""
     operators: ClassVar[frozenset[Operator]]
-    """Those with which a condition may look at its answer."""
+    """Operators for conditions on its answer."""
     compared: ClassVar[tuple[type | UnionType, str]] = (str, "a string")
-    """What its answer is compared with, also in words."""
+    """Type of the values that its answer is compared with, and its name."""
     takes_answer: ClassVar[bool] = True
     adds_photos: ClassVar[bool] = True
-    """Whether `photo` of a step attaches photos to its answer."""
+    """Whether the step's `photo` attaches photos to its answer."""
     is_number: ClassVar[bool] = False
-    """Whether a spreadsheet can calculate with the answer."""
+    """Whether the answer is a number in a spreadsheet."""
 
     @property
     def config_fields(self) -> KeysView[str]:
         return self.config.model_fields.keys()
 
     def config_problems(self, step: StepOf[Config], path: str, unread: set[str]) -> Iterator[Problem]:
-        """What the fields of the config at `path` say against each other; rules that need one of `unread` are left
-        out."""
+        """Yields conflicts between the config fields at `path`; skips rules that need a field in `unread`."""
         yield from ()
 
     def photo_bounds(self, step: StepOf[Config]) -> PhotoBounds | None:
-        """How many photos the step takes, or None when it takes none."""
+        """Returns how many photos the step takes, or None for none."""
         return step.photo if step.photo and self.adds_photos else None
 
     def takes_drawing(self, step: StepOf[Config]) -> bool:
-        """Whether what is uploaded to the step is a drawing that belongs to its value."""
+        """Whether an upload to the step is a drawing that belongs to its value."""
         return False
 
     def validate(self, step: StepOf[Config], value: Any) -> JsonValue:
-        """The normal form of an answer's value. Raises AnswerInvalid with problems at `value`."""
+        """Returns the normal form of an answer's value. Raises AnswerInvalid with problems at `value`."""
         raise NotImplementedError
 
     def stamped(self, value: JsonValue, at: datetime) -> JsonValue:
-        """The valid value with what only the service knows."""
+        """Adds server-side data to a valid value."""
         return value
 
     def has_value(self, answer: AnswerLike) -> bool:
-        """Whether the answer says something that conditions can look at."""
+        """Whether the answer has a value that conditions can compare."""
         return answer.value is not None
 
     def display(self, step: StepOf[Config], value: Any) -> str:
-        """The value, which is not null, as a person would read it."""
+        """Formats the value, which is not null, for people."""
         return str(value)
 
     def sort_key(self, value: Any) -> Any:
-        """What sorts as the type's values do; None for what cannot be compared. 5 and 5.0 are equal, true and 1 are
-        not."""
+        """Returns a key to compare values of the type; None if impossible. 5 and 5.0 are equal, true and 1 are not."""
         return value if isinstance(value, str | int | float) and not isinstance(value, bool) else None
 
     def comparison_fault(self, step: StepOf[Config], value: Any) -> tuple[str, str] | None:
-        """Why a condition cannot compare the step's answer with this one value: a problem's code and text."""
+        """Returns code and text of the problem if a condition cannot compare the answer with this value."""
         form, words = self.compared
         if isinstance(value, form) and self.sort_key(value) is not None:
             return None

@@ -1,4 +1,4 @@
-"""Yes or no, one of a list of options, or several of them."""
+"""Step types boolean, choice and multi_choice."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any, Final, Generic, TypeVar
@@ -149,12 +149,12 @@ class MultiChoice(_OfOptions[SelectionConfig]):
 
 
 def option_ids(step: StepOf[ChoiceConfig]) -> list[str]:
-    """Option ids of a choice or multi_choice step, in order."""
+    """Returns the option ids of a choice or multi_choice step, in order."""
     return [option.id for option in step.config.options or ()]
 
 
 def selection_bounds(step: StepOf[SelectionConfig]) -> tuple[int, int]:
-    """Fewest and most options to choose in a multi_choice step."""
+    """Returns the minimum and maximum number of selected options of a multi_choice step."""
     config = step.config
     fewest = int(step.required) if config.min_selected is None else config.min_selected
     return fewest, len(config.options or ()) if config.max_selected is None else config.max_selected

@@ -1,4 +1,4 @@
-"""Photos and signatures; and instructions, which take no answer at all."""
+"""Step types photo, signature and instruction."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -16,8 +16,7 @@ MAX_SIGNER_NAME: Final = 200
 
 
 class Photo(StepRules[RangeConfig]):
-    """The photos are the answer, so the fewest are never below 1. Its bounds come from `config`; where that says
-    nothing, from `photo`, since an author who wrote them there meant them."""
+    """The photos are the answer, so at least one is required. Bounds come from `config`, or else from `photo`."""
 
     config = RangeConfig
     operators = EXISTS

@@ -1,4 +1,4 @@
-"""Numbers: with a unit, bounds and decimals; and grades on a scale."""
+"""Step types number and rating."""
 
 import math
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from .base import EQUALITY, EXISTS, LISTS, ORDER, ShortText, StepOf, StepRules, 
 MAX_RATING: Final = 100
 MAX_DECIMALS: Final = 10
 RANGE: Final = frozenset({"config.min", "config.max"})
-# What binary fractions leave behind (0.1 + 0.2 is 0.30000000000000004), relative to the value.
+# Rounding errors of binary fractions (0.1 + 0.2 is 0.30000000000000004), relative to the value.
 _FLOAT_NOISE: Final = Decimal("1e-14")
 
 
@@ -117,7 +117,7 @@ class Rating(StepRules[RatingConfig]):
 
 
 def rating_bounds(step: StepOf[RatingConfig]) -> tuple[int, int]:
-    """Lowest and highest grade of a rating step."""
+    """Returns the lowest and highest grade of a rating step."""
     low, high = step.config.min, step.config.max
     return 1 if low is None else int(low), 5 if high is None else int(high)
 
@@ -139,7 +139,7 @@ def _finite(value: Any) -> float:
 
 
 def _rounded(number: float, decimals: int) -> float:
-    """The number without the noise of binary fractions; refused when it really has more decimals."""
+    """Returns the number without rounding errors; refuses one with more decimals."""
     exact = Decimal(str(number))
     rounded = round(exact, decimals)
     if abs(exact - rounded) > abs(exact) * _FLOAT_NOISE:

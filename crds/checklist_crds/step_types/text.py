@@ -1,4 +1,4 @@
-"""What is typed as text, or read from a code: text itself, days, times of day, moments."""
+"""Step types text, scan, date, time and datetime."""
 
 from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Final
@@ -43,7 +43,7 @@ class TextRules(StepRules[TextConfig]):
     operators = EQUALITY | CONTAINMENT | EXISTS
 
     def limit(self, step: StepOf[TextConfig]) -> int:
-        """Most characters of an answer."""
+        """Returns the maximum number of characters of an answer."""
         return MAX_LONG_TEXT if step.config.multiline else MAX_TEXT
 
     def validate(self, step: StepOf[TextConfig], value: Any) -> JsonValue:
@@ -70,7 +70,7 @@ class Scan(TextRules):
 
 
 class Moment(StepRules[Any]):
-    """`normal` gives the form that is stored, or raises ValueError."""
+    """`normal` returns the stored form, or raises ValueError."""
 
     operators = EQUALITY | ORDER | EXISTS
 
@@ -99,7 +99,7 @@ class _DateTime(Moment):
             moment = parse_timestamp(str(value))
         except (ValueError, OverflowError):
             return str(value)
-        # Not strftime, which leaves out the zeros of years before 1000 on some systems.
+        # Not strftime, which omits leading zeros of years before 1000 on some systems.
         return moment.replace(tzinfo=None).isoformat(" ", "seconds" if moment.second else "minutes") + " UTC"
 
 

@@ -1,7 +1,7 @@
-"""What a step accepts as its answer, and how the answer reads (contract section 4).
+"""Validates and formats answers (contract section 4).
 
-`validate_value` gives the normal form that is stored and sent: integral floats as integers, options in the order of
-the step, times in UTC. It is idempotent, and for whatever JSON it gets it raises AnswerInvalid or nothing.
+`validate_value` returns the normal form that is stored and sent: integral floats as integers, options in the order of
+the step, times in UTC. It is idempotent, and raises only AnswerInvalid for any JSON.
 """
 
 from collections.abc import Mapping
@@ -15,18 +15,18 @@ from ..values.json_types import MAX_NUMBER, json_type_name, tidy_number
 
 
 def validate_value(step: Step, value: Any) -> JsonValue:
-    """The normal form of an answer's value. Raises AnswerInvalid with problems at `value`."""
+    """Returns the normal form of an answer's value. Raises AnswerInvalid with problems at `value`."""
     return step.type.rules.validate(step, value)
 
 
 def display_value(step: Step, value: Any) -> str:
-    """The answer as a person would read it: labels instead of ids, numbers with their unit. Empty for null."""
+    """Formats the answer for people: labels instead of ids, numbers with their unit. Empty for null."""
     return "" if value is None else step.type.rules.display(step, value)
 
 
 def validate_geo(value: Any) -> dict[str, float | None] | None:
-    """A location `{lat, lng, accuracy_m}` (degrees, metres; accuracy_m null when the device did not say), or None
-    for None. Raises AnswerInvalid with problems at `geo`."""
+    """Returns a location `{lat, lng, accuracy_m}` (degrees, metres; accuracy_m null if unknown), or None for None.
+    Raises AnswerInvalid with problems at `geo`."""
     if value is None:
         return None
     if not isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Whether a condition makes sense: its form, its source, its operator and its value (contract section 3).
+"""Validates conditions: form, source, operator and value (contract section 3).
 
 A source is always an earlier step, so there are no cycles, and one pass in order decides which steps apply.
 """
@@ -15,7 +15,7 @@ from ..step_types.base import LISTS, Operator
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What a condition of one step may refer to. A step that is None is there, but of unknown type."""
+    """The steps that a condition of one step may refer to. None: a step of unknown type."""
 
     earlier: Mapping[str, Step | None]
     own_id: str
@@ -23,7 +23,7 @@ class Sources:
 
 
 def condition_problems(condition: Condition, path: str, sources: Sources) -> Iterator[Problem]:
-    """What is wrong with a condition whose fields fit one by one; `path` is the condition's."""
+    """Yields problems of a condition whose single fields are valid; `path` is the condition's."""
     when, path = condition.when, f"{path}.when"
     comparisons = 0
     for part, part_path in _parts(when, path):
@@ -42,7 +42,7 @@ def condition_problems(condition: Condition, path: str, sources: Sources) -> Ite
 
 
 def _parts(when: When, path: str) -> Iterator[tuple[When | Clause, str]]:
-    """The condition itself, and the parts of its groups."""
+    """Yields the condition itself and the parts of its groups."""
     yield when, path
     for name, clauses in (("all", when.all), ("any", when.any)):
         for index, clause in enumerate(clauses or ()):

@@ -1,15 +1,15 @@
-"""Which steps apply, which of them are answered, and what is missing (contract section 3).
+"""Evaluates which steps apply, which are answered, and which are missing (contract section 3).
 
-Three notions, from wide to narrow:
+Three terms, from wide to narrow:
 
-- a step *has a value* when something was given that can be compared: a value, for a photo step at least one photo,
-  for text and scan something visible (a field that was emptied again says nothing);
-- a step *is answered* when it has a value, as many photos as it needs, and its location where that is required;
-- a step *applies* when its condition holds. Conditions look at values, so that a follow-up question appears at once
-  and does not wait for the photos of the step that asked for it.
+- a step *has a value* when there is something to compare: a value, for a photo step at least one photo, for text and
+  scan something visible;
+- a step *is answered* when it has a value, enough photos, and its location if required;
+- a step *applies* when its condition holds. Conditions compare values, so that a follow-up question appears at once and
+  does not wait for the photos of its source step.
 
-Sources are earlier steps only, so one pass in order decides everything. All functions expect a definition without
-problems; a comparison that makes no sense is false.
+Sources are earlier steps only, so one pass in order suffices. All functions expect a valid definition; a comparison
+between incompatible values is false.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -36,7 +36,7 @@ _NOTHING: Final = object()
 def applicable_step_ids(
     definition: Definition, answers: Mapping[str, AnswerLike], skipped: Collection[str]
 ) -> frozenset[str]:
-    """Ids of the steps whose condition holds now, instructions included."""
+    """Returns the ids of steps whose condition holds now, including instructions."""
     applicable: dict[str, Step] = {}
     given: dict[str, Any] = {}
 
@@ -66,7 +66,7 @@ def applicable_step_ids(
 
 
 def comparisons_of(part: When | Clause | Comparison) -> Iterator[Comparison]:
-    """All comparisons of a condition, in their order."""
+    """Yields all comparisons of a condition, in order."""
     if isinstance(part, Comparison):
         yield part
     elif part.step is not None:
@@ -77,7 +77,7 @@ def comparisons_of(part: When | Clause | Comparison) -> Iterator[Comparison]:
 
 
 def is_answered(step: Step, answer: AnswerLike | None) -> bool:
-    """Whether the answer suffices: a value, the photos that the step needs, and its location where required."""
+    """Whether the answer is complete: value, required photos and required location."""
     if answer is None or not step.type.rules.has_value(answer):
         return False
     bounds = step.photo_bounds
@@ -87,7 +87,7 @@ def is_answered(step: Step, answer: AnswerLike | None) -> bool:
 
 
 def progress(definition: Definition, answers: Mapping[str, AnswerLike], skipped: Collection[str]) -> Progress:
-    """How far a run is. A step that was skipped does not count as answered."""
+    """Returns the progress of a run. A skipped step does not count as answered."""
     steps = _answerable(definition, answers, skipped)
     left = [step for step in steps if step.id not in skipped]
     answered = sum(is_answered(step, answers.get(step.id)) for step in left)
@@ -95,7 +95,7 @@ def progress(definition: Definition, answers: Mapping[str, AnswerLike], skipped:
 
 
 def missing_required(definition: Definition, answers: Mapping[str, AnswerLike], skipped: Collection[str]) -> list[Step]:
-    """The steps without which the run cannot be completed, in order."""
+    """Returns the unanswered steps that prevent completion, in order."""
     return [
         step
         for step in _answerable(definition, answers, skipped)
@@ -109,7 +109,7 @@ def _answerable(definition: Definition, answers: Mapping[str, AnswerLike], skipp
 
 
 def _compare(source: Step | None, op: Operator, wanted: Any, given: Any) -> bool:
-    """One comparison. `given` is _NOTHING when the source is unanswered, skipped or not applicable itself."""
+    """Evaluates one comparison. `given` is _NOTHING when the source is unanswered, skipped or does not apply."""
     if op is Operator.EXISTS:
         return (given is not _NOTHING) is wanted
     if source is None or given is _NOTHING:
@@ -141,7 +141,7 @@ _ORDERS: Final = {
 
 
 def _order(source: Step, given: Any, wanted: Any) -> int | None:
-    """-1, 0 or 1 as `given` is before, equal to or after `wanted`; None if they cannot be compared."""
+    """Returns -1, 0 or 1 if `given` is before, equal to or after `wanted`; None if they cannot be compared."""
     sort_key = source.type.rules.sort_key
     left, right = sort_key(given), sort_key(wanted)
     if left is None or right is None or (isinstance(left, str) is not isinstance(right, str)):

@@ -1,8 +1,8 @@
-"""Reads a template definition field by field, and goes on reading behind what is wrong.
+"""Parses a template definition field by field and continues after errors.
 
-pydantic stops to make sense of a document at the first field that does not fit; a template's author wants to hear of
-everything at once. So each broken part is replaced by a harmless stand-in, the document is read again, and the checks
-across fields run on what came out, leaving out what stands in. Nothing mended ever leaves template validation.
+pydantic stops using a part of a document at its first invalid field, but authors want all errors at once. So each
+invalid part is replaced by a valid stand-in, the document is parsed again, and checks across fields run on the result,
+without the stand-ins. A definition with stand-ins never leaves template validation.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,25 +31,25 @@ from ..resources.template_definition import (
 from ..values.json_types import JsonModel, json_type_name, text_fault, tidy_number
 
 Location = tuple[str | int, ...]
-"""Where something is in the document: `("sections", 0, "steps", 2, "label")`."""
+"""Path in the document: `("sections", 0, "steps", 2, "label")`."""
 
 _MAX_ROUNDS: Final = 8
-_MAX_MENDED: Final = 1_000
-"""With more mistakes than this nobody asks for the checks across fields, and mending each would take seconds."""
+_MAX_STAND_INS: Final = 1_000
+"""Above this number of errors, checks across fields are skipped, since each replacement takes time."""
 _AUTHOR_ID_KINDS: Final = {"g": "section", "s": "step", "o": "option"}
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A definition in which every part listed in `mended` is a stand-in; None when nothing could be read at all."""
+    """A definition in which every part listed in `stand_ins` is a stand-in; None if nothing could be parsed."""
 
     definition: Definition | None
     problems: list[Problem]
-    mended: frozenset[Location]
+    stand_ins: frozenset[Location]
 
 
 def path_of(location: Location) -> str:
-    """`sections[0].steps[2].label`"""
+    """Formats a path: `sections[0].steps[2].label`."""
     text = ""
     for part in location:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
@@ -57,30 +57,30 @@ def path_of(location: Location) -> str:
 
 
 def read_structure(data: object) -> Reading:
-    """Reads `data` as far as it can be read, with one problem for each field that does not fit."""
+    """Parses `data` as far as possible, with one problem for each invalid field."""
     data, problems = _within_step_limit(data)
-    mended: set[Location] = set()
+    stand_ins: set[Location] = set()
     for _ in range(_MAX_ROUNDS):
         try:
-            return Reading(Definition.model_validate(data), problems, frozenset(mended))
+            return Reading(Definition.model_validate(data), problems, frozenset(stand_ins))
         except ValidationError as failure:
             errors = failure.errors(include_url=False)
-        if len(problems) + len(errors) > _MAX_MENDED:
-            problems += [_problem(_location(error), error) for error in errors[:_MAX_MENDED]]
+        if len(problems) + len(errors) > _MAX_STAND_INS:
+            problems += [_problem(_location(error), error) for error in errors[:_MAX_STAND_INS]]
             break
         for error in errors:
             location = _location(error)
             problems.append(_problem(location, error))
-            site, stand_in = _mending(location, error)
-            if site not in mended:
+            site, stand_in = _stand_in(location, error)
+            if site not in stand_ins:
                 data = _replaced(data, site, stand_in)
                 if error["type"] != "too_long" or not isinstance(error["input"], list):
-                    mended.add(site)
-    return Reading(None, problems, frozenset(mended))
+                    stand_ins.add(site)
+    return Reading(None, problems, frozenset(stand_ins))
 
 
 def _within_step_limit(data: object) -> tuple[object, list[Problem]]:
-    """`data` without the steps beyond the limit: judging the 25,000 that a body can hold would take a second."""
+    """Drops the steps beyond the limit: validating the 25,000 that fit into a body would take a second."""
     sections = data.get("sections") if isinstance(data, Mapping) else None
     if not isinstance(data, Mapping) or not isinstance(sections, list):
         return data, []
@@ -114,11 +114,11 @@ def _location(error: ErrorDetails) -> Location:
     )
 
 
-# --- mending
+# --- stand-ins
 
 
-def _mending(location: Location, error: ErrorDetails) -> tuple[Location, Any]:
-    """The smallest part around `location` that can be replaced, and what replaces it (None: it is left out)."""
+def _stand_in(location: Location, error: ErrorDetails) -> tuple[Location, Any]:
+    """Returns the smallest replaceable part around `location` and its stand-in (None: leave it out)."""
     if error["type"] == "too_long" and isinstance(error["input"], list):
         return location, error["input"][: error["ctx"]["max_length"]]
     match location:
@@ -147,7 +147,7 @@ def _section_stand_in(field: str | int | None, location: Location) -> Any:
 
 
 def _replaced(data: Any, site: Location, value: Any) -> Any:
-    """A copy of `data` with another value at `site`; only the containers on the way are copied."""
+    """Returns a copy of `data` with another value at `site`; copies only the containers on the path."""
     if not site:
         return value
     head, rest = site[0], site[1:]
@@ -155,10 +155,10 @@ def _replaced(data: Any, site: Location, value: Any) -> Any:
         return {**data, head: _replaced(data.get(head), rest, value)}
     if isinstance(data, Sequence) and not isinstance(data, str) and isinstance(head, int) and head < len(data):
         return [*data[:head], _replaced(data[head], rest, value), *data[head + 1 :]]
-    return data  # a part around it was replaced before
+    return data  # an enclosing part was replaced before
 
 
-# --- wording
+# --- messages
 
 
 _WANTED: Final = {
@@ -201,7 +201,7 @@ def _words(location: Location, error: ErrorDetails) -> tuple[str, str]:
         return "out_of_range", f"Must be at {word} {tidy_number(context[bound])}."
     if kind == "finite_number":
         return "out_of_range", "Must be a finite number."
-    # What our own validators raise: their type is the code.
+    # Our own validators use the code as type.
     return _OWN_CODES.get(kind, kind), f"{error['msg'][0].upper()}{error['msg'][1:]}."
 
 
@@ -240,7 +240,7 @@ _CHILDREN: Final[Mapping[type[JsonModel], Mapping[str, type[JsonModel]]]] = {
 
 
 def unknown_field_problems(data: object, model: type[JsonModel] = Definition, location: Location = ()) -> list[Problem]:
-    """One problem for each field that TDL does not know; what is no object is left to `read_structure`."""
+    """Returns a problem for each unknown field; `read_structure` reports what is not an object."""
     if isinstance(data, list):
         items = [(index, item) for index, item in enumerate(data) if isinstance(item, Mapping)]
         return [problem for index, item in items for problem in unknown_field_problems(item, model, (*location, index))]

@@ -1,11 +1,11 @@
-"""Whether a template definition is one that runs can be made of: the one verdict of REST, operator and tests.
+"""Validates template definitions, for REST, operator and tests.
 
-Everything that is wrong is told at once, field by field (`structure`), condition by condition
-(`condition_rules`), and here step by step and across the template (contract sections 2 and 3).
+All problems are reported at once: of fields (`structure`), of conditions (`condition_rules`), and here of steps and
+across the template (contract sections 2 and 3).
 
-A step is judged strictly where a run could not be completed or an answer not be judged, else leniently: a config field
-that means nothing for the step's type is kept and ignored (`strict` reports it), and so are `required`, `photo` and
-`geo` on an instruction, which takes no answer.
+Validation is strict where a run could not be completed or an answer not be validated, else lenient: a config field
+without meaning for the step's type is kept and ignored (`strict` reports it), like `required`, `photo` and `geo` on an
+instruction.
 
 Codes of problems: missing, wrong_type, blank, invalid_text, pattern, unknown_value, too_long, too_many, too_few,
 too_deep, out_of_range, duplicate_id, identity_scope_mismatch, geo_not_captured, ambiguous_condition,
@@ -23,14 +23,14 @@ from .condition_rules import Sources, condition_problems
 from .structure import Location, Reading, path_of, read_structure, unknown_field_problems
 
 MAX_PROBLEMS: Final = 100
-"""More than anybody reads. A body of 256 KiB can hold a hundred thousand mistakes; the answer must not."""
+"""A body of 256 KiB can contain a hundred thousand problems; the response must not."""
 MAX_CONFIG_DEPTH: Final = 10
 
 
 def parse_definition(data: Mapping[str, Any], *, strict: bool = False) -> Definition:
-    """The definition that `data` writes. Fields that TDL does not know are ignored, or refused if `strict`.
+    """Parses a definition. Unknown fields are ignored, or refused if `strict`.
 
-    Raises ValidationFailed with every problem in its details.
+    Raises ValidationFailed with all problems in its details.
     """
     reading, problems = _examine(data, strict=strict)
     if reading.definition is None or problems:
@@ -39,19 +39,19 @@ def parse_definition(data: Mapping[str, Any], *, strict: bool = False) -> Defini
 
 
 def canonical_size(data: Mapping[str, Any]) -> int:
-    """Bytes of a definition as compact JSON with all defaults, for which it counts; of an invalid one as it is."""
+    """Returns the size of a definition as compact JSON with all defaults, in bytes; an invalid one is sized as is."""
     reading, problems = _examine(data, strict=False)
     valid = reading.definition is not None and not problems
     return weight_of(reading.definition.to_tdl() if valid and reading.definition is not None else data)
 
 
 def definition_problems(data: object, *, strict: bool = False) -> list[Problem]:
-    """Every problem of what should be a definition; an empty list when it is a valid one. Never raises."""
+    """Returns all problems of a definition; empty for a valid one. Never raises."""
     return _examine(data, strict=strict)[1]
 
 
 def runnable_problems(definition: Definition) -> list[Problem]:
-    """Why no run can be made of a valid definition: a template without steps can be stored, but not dispatched."""
+    """Returns why a valid definition cannot be dispatched: without steps it can be stored, but not dispatched."""
     if any(True for _ in definition.steps()):
         return []
     return [Problem("sections", "template_not_runnable", "The template has no steps.")]
@@ -61,13 +61,13 @@ def _examine(data: object, *, strict: bool) -> tuple[Reading, list[Problem]]:
     reading = read_structure(data)
     problems = list(reading.problems)
     if reading.definition is not None:
-        problems += _template_problems(reading.definition, reading.mended)
-        problems += _all_step_problems(reading.definition, reading.mended)
+        problems += _template_problems(reading.definition, reading.stand_ins)
+        problems += _all_step_problems(reading.definition, reading.stand_ins)
     if strict:
         problems += unknown_field_problems(data)
         if reading.definition is not None:
             for location, step in _located_steps(reading.definition):
-                if (*location, "type") not in reading.mended:
+                if (*location, "type") not in reading.stand_ins:
                     problems += _meaningless_field_problems(step, path_of(location))
     if len(problems) > MAX_PROBLEMS:
         text = f"And at least {len(problems) - MAX_PROBLEMS} more problems."
@@ -81,25 +81,27 @@ def _located_steps(definition: Definition) -> Iterator[tuple[Location, Step]]:
             yield ("sections", section_index, "steps", step_index), step
 
 
-def _template_problems(definition: Definition, mended: frozenset[Location]) -> Iterator[Problem]:
+def _template_problems(definition: Definition, stand_ins: frozenset[Location]) -> Iterator[Problem]:
     steps = _located_steps(definition)
     sections = [(("sections", index), section.id) for index, section in enumerate(definition.sections)]
-    yield from _duplicates(sections, mended, "section")
-    yield from _duplicates([(location, step.id) for location, step in steps], mended, "step")
+    yield from _duplicates(sections, stand_ins, "section")
+    yield from _duplicates([(location, step.id) for location, step in steps], stand_ins, "step")
     execution = definition.execution
     if (
         execution.scope is Scope.MEMBER
         and execution.identity_required is not IdentityRequired.MEMBER
-        and ("execution", "identity_required") not in mended
+        and ("execution", "identity_required") not in stand_ins
     ):
-        text = "A scope of member needs identity_required: member, or nobody knows which member it was."
+        text = "A scope of member needs identity_required: member."
         yield Problem("execution.identity_required", "identity_scope_mismatch", text)
 
 
-def _duplicates(located: Iterable[tuple[Location, str]], mended: frozenset[Location], kind: str) -> Iterator[Problem]:
+def _duplicates(
+    located: Iterable[tuple[Location, str]], stand_ins: frozenset[Location], kind: str
+) -> Iterator[Problem]:
     first: dict[str, Location] = {}
     for location, identifier in located:
-        if location in mended or (*location, "id") in mended:
+        if location in stand_ins or (*location, "id") in stand_ins:
             continue
         if identifier in first:
             text = f"The {kind} id {identifier} is used already at {path_of(first[identifier])}."
@@ -108,34 +110,34 @@ def _duplicates(located: Iterable[tuple[Location, str]], mended: frozenset[Locat
             first[identifier] = location
 
 
-def _all_step_problems(definition: Definition, mended: frozenset[Location]) -> Iterator[Problem]:
-    unread = _unread_fields(mended)
+def _all_step_problems(definition: Definition, stand_ins: frozenset[Location]) -> Iterator[Problem]:
+    unread = _unread_fields(stand_ins)
     all_ids = frozenset(step.id for _, step in definition.steps())
     earlier: dict[str, Step | None] = {}
     for location, step in _located_steps(definition):
         fields = unread.get(location, set())
-        if location not in mended:
+        if location not in stand_ins:
             yield from _step_problems(step, path_of(location), fields)
             if step.condition is not None:
                 sources = Sources(earlier, step.id, all_ids)
                 yield from condition_problems(step.condition, path_of((*location, "condition")), sources)
-        # With a duplicate id, the first one is meant: it is the one that was there before.
-        earlier.setdefault(step.id, None if "type" in fields or location in mended else step)
+        # Of duplicate ids, the first one is used.
+        earlier.setdefault(step.id, None if "type" in fields or location in stand_ins else step)
 
 
-def _unread_fields(mended: frozenset[Location]) -> dict[Location, set[str]]:
-    """By step, the fields that stand in for ones that could not be read: `{"type", "config.max"}`."""
+def _unread_fields(stand_ins: frozenset[Location]) -> dict[Location, set[str]]:
+    """Returns the fields of each step that could not be parsed: `{"type", "config.max"}`."""
     fields: dict[Location, set[str]] = {}
-    for location in mended:
+    for location in stand_ins:
         if len(location) > 4:
             fields.setdefault(location[:4], set()).add(path_of(location[4:]))
     return fields
 
 
 def _step_problems(step: Step, path: str, unread: set[str]) -> Iterator[Problem]:
-    """What is wrong with a step whose fields fit one by one.
+    """Yields problems of a step whose single fields are valid.
 
-    `unread` names fields that did not (`type`, `photo`, `config`, `config.max`); rules that need them are left out.
+    `unread` lists fields that are not (`type`, `photo`, `config`, `config.max`); rules that need them are skipped.
     """
     if step.geo_required and not step.geo and "geo" not in unread:
         yield Problem(f"{path}.geo_required", "geo_not_captured", "Needs geo: true, or no location is ever captured.")
@@ -149,7 +151,7 @@ def _step_problems(step: Step, path: str, unread: set[str]) -> Iterator[Problem]
 
 
 def _meaningless_field_problems(step: Step, path: str) -> Iterator[Problem]:
-    """Config fields that mean nothing for the step's type, known ones of other types among them (strict only)."""
+    """Yields config fields without meaning for the step's type, known or unknown (strict only)."""
     known = step.type.rules.config_fields
     for name in step.config.model_fields_set & StepConfig.model_fields.keys():
         if name not in known:
@@ -158,9 +160,9 @@ def _meaningless_field_problems(step: Step, path: str) -> Iterator[Problem]:
 
 
 def _foreign_problems(name: str, value: Any, path: str) -> Iterator[Problem]:
-    """Config fields that TDL does not know are kept as they are, so they must be JSON that can be kept."""
+    """Yields problems of unknown config fields, which are kept and must therefore be storable JSON."""
     waiting: list[tuple[Any, int]] = [(name, 0), (value, 1)]
-    while waiting:  # no recursion: what somebody sent may be nested deeper than Python's stack
+    while waiting:  # no recursion: input may be nested deeper than Python's stack
         item, depth = waiting.pop()
         if fault := _foreign_fault(item, depth):
             yield Problem(f"{path}.{name}", *fault)

@@ -1,4 +1,4 @@
-"""JSON in the one form that RFC 8785 gives it, so that a digest of a document can be computed by anybody."""
+"""Canonical JSON (RFC 8785), so that others can compute the same digest of a document."""
 
 import json
 from decimal import Decimal
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def canonical_json(document: Any) -> bytes:
-    """Sorted names, no spaces, numbers as ECMAScript writes them, UTF-8. Raises ValueError for NaN and infinities."""
+    """Encodes with sorted names, no spaces, ECMAScript numbers, UTF-8. Raises ValueError for NaN and infinities."""
     return _write(document).encode()
 
 
@@ -26,7 +26,7 @@ def _text(value: Any) -> str:
 
 
 def _number(number: float) -> str:
-    """As ECMAScript's Number::toString: Python finds the same shortest digits, and writes them in another way."""
+    """Formats like ECMAScript's Number::toString, with the same shortest digits as Python's repr."""
     shortest = json.dumps(number, allow_nan=False)
     if number == 0:
         return "0"

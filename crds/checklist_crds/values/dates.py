@@ -1,7 +1,7 @@
-"""Dates and times as text, in the forms that answers and conditions take (contract section 4).
+"""Dates and times as text, in the forms of answers and conditions (contract section 4).
 
-Each function gives the normal form, which sorts like the moments that it stands for, and raises ValueError for any
-other form and for days or hours that do not exist.
+Each function returns the normal form, which sorts chronologically, and raises ValueError for other forms and for days
+or times that do not exist.
 """
 
 import re
@@ -11,24 +11,24 @@ from typing import Final
 from ..times import format_timestamp, parse_timestamp
 
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-# Hours to 23 and minutes to 59 are said here: some versions of Python read 24:00 as midnight, and +01:60 as +02:00.
+# Hours and minutes are limited here: some versions of Python accept 24:00 as midnight, and +01:60 as +02:00.
 _HOUR_MINUTE: Final = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]"
 _TIME: Final = re.compile(rf"{_HOUR_MINUTE}(:[0-9]{{2}})?")
-# RFC 3339, section 5.6. `fromisoformat` alone would take week dates and other forms of ISO 8601 as well.
+# RFC 3339, section 5.6. `fromisoformat` would also accept week dates and other forms of ISO 8601.
 _DATETIME: Final = re.compile(
     rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}T{_HOUR_MINUTE}:[0-9]{{2}}(\.[0-9]{{1,9}})?(Z|[+-]{_HOUR_MINUTE})"
 )
 
 
 def normal_date(text: str) -> str:
-    """`2026-11-21`: a day of the calendar."""
+    """Returns a date such as `2026-11-21`."""
     if not _DATE.fullmatch(text):
         raise ValueError("not a date like 2026-11-21")
     return date.fromisoformat(text).isoformat()
 
 
 def normal_time(text: str) -> str:
-    """`13:50`, or `13:50:30` where seconds were given that are not zero."""
+    """Returns a time such as `13:50`, or `13:50:30` with non-zero seconds."""
     if not _TIME.fullmatch(text):
         raise ValueError("not a time like 13:50")
     moment = time.fromisoformat(text)
@@ -36,11 +36,11 @@ def normal_time(text: str) -> str:
 
 
 def normal_datetime(text: str) -> str:
-    """`2026-11-21T13:50:00.000Z`: a moment given with its offset from UTC, in UTC."""
+    """Converts a time with its UTC offset to UTC: `2026-11-21T13:50:00.000Z`."""
     text = text.upper()  # RFC 3339 allows a small t and z
     if not _DATETIME.fullmatch(text):
         raise ValueError("not a moment with a zone like 2026-11-21T13:50:00Z")
     try:
         return format_timestamp(parse_timestamp(text))
-    except OverflowError as error:  # year 1 or 9999, and an offset that leaves the calendar
+    except OverflowError as error:  # the offset leads out of the years 1 to 9999
         raise ValueError("outside the calendar") from error

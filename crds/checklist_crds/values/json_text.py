@@ -1,4 +1,4 @@
-"""JSON to and from the Kubernetes API and REST clients, by the fastest library for it, with Python's own behind it."""
+"""Encodes and decodes JSON with orjson, and with Python's library for what it does not support."""
 
 import json
 import re
@@ -7,17 +7,16 @@ from typing import Any, Final
 import orjson
 
 MOST_NESTED: Final = 200
-"""Far more than anything of ours has; the parsers here take a thousand levels, and the Kubernetes API ten thousand."""
+"""Far more than our own objects need; parsers accept about a thousand levels, the Kubernetes API ten thousand."""
 _NESTING: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 
 
 def to_json(document: Any) -> bytes:
-    """Compact, in UTF-8. Raises ValueError for what is no JSON."""
+    """Encodes compactly in UTF-8. Raises ValueError for what is not JSON."""
     try:
         return orjson.dumps(document)
     except TypeError:
-        # An integer of more than 64 bits, which JSON knows and orjson does not.
-        # Or something nested deeper than orjson goes.
+        # An integer of more than 64 bits, which orjson does not support, or deeper nesting than it allows.
         try:
             return json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
         except RecursionError:
@@ -25,21 +24,21 @@ def to_json(document: Any) -> bytes:
 
 
 def from_json(text: bytes | str) -> Any:
-    """Raises ValueError for what is no JSON in UTF-8."""
+    """Raises ValueError for what is not JSON in UTF-8."""
     return orjson.loads(text)
 
 
 def from_cluster_json(text: bytes) -> Any:
-    """The same for what the Kubernetes API says, where a free field may be nested deeper than a parser goes:
-    null stands for what is too deep, so that the object is read, and refused by its validation."""
+    """Decodes JSON from the Kubernetes API, where a free-form field may be nested deeper than a parser allows. Too deep
+    values become null, so that the object can be read, and its validation refuses it."""
     try:
         return orjson.loads(text)
     except ValueError:
-        return orjson.loads(without_the_deepest(text))
+        return orjson.loads(without_deep_values(text))
 
 
-def without_the_deepest(text: bytes) -> bytes:
-    """JSON with null in place of every list and object that is nested deeper than MOST_NESTED."""
+def without_deep_values(text: bytes) -> bytes:
+    """Replaces every list and object nested deeper than MOST_NESTED by null."""
     kept, start, depth = list[bytes](), 0, 0
     for token in _NESTING.finditer(text):
         sign = token[0][:1]

@@ -1,9 +1,9 @@
-"""Field types that read JSON without coercing it, shared by every pydantic model.
+"""Field types that parse JSON without coercion, shared by all pydantic models.
 
-JSON has one kind of number and Kubernetes keeps it as it likes (`3.0` comes back as `3`), so an integral float is
-an integer here and is written as one. Nothing else is turned into anything: `"5"` is no number, `1` is no boolean
-and `true` is neither. A `null` in an object means the same as leaving the field out, since the API server prunes
-such nulls before it validates; whatever REST accepted must read the same after `kubectl get`.
+JSON has one type of number, and Kubernetes may change its form (`3.0` comes back as `3`), so an integral float is an
+integer here and is written as one. Nothing else is converted: `"5"` is not a number, `1` is not a boolean. A `null` in
+an object means that the field is absent, since the API server removes such nulls before it validates; what REST
+accepted must read the same after `kubectl get`.
 """
 
 import unicodedata
@@ -24,7 +24,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticCustomError
 
 MAX_NUMBER: Final = 2**53 - 1
-"""The largest magnitude that every JSON reader holds exactly (RFC 8259, section 6)."""
+"""The largest magnitude that every JSON parser represents exactly (RFC 8259, section 6)."""
 
 TEXT_PATTERN: Final = r"^[^\x00]*$"
 VISIBLE_PATTERN: Final = r"^[^\x00]*[^\s\x00][^\x00]*$"
@@ -33,18 +33,18 @@ _T = TypeVar("_T")
 
 
 def tidy_number(number: float) -> float:
-    """An integral float as an integer (`3.0` is `3`, `-0.0` is `0`), anything else as it is."""
+    """Converts an integral float to an integer (`3.0` is `3`, `-0.0` is `0`); keeps others."""
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
 def has_visible_text(text: str) -> bool:
-    """Whether a reader sees anything: spaces, controls and zero-width characters of Unicode do not count."""
-    # The first look is for most texts all, and a large template has thousands.
+    """Whether there is a visible character: Unicode spaces, controls and zero-width characters do not count."""
+    # The first test suffices for most texts; a large template has thousands.
     return "!" <= text[:1] <= "~" or any(unicodedata.category(character)[0] not in "ZC" for character in text)
 
 
 def text_fault(text: str) -> str | None:
-    """Why `text` cannot be stored (NUL, or half of a surrogate pair), or None when it can."""
+    """Returns why `text` cannot be stored (NUL, or half of a surrogate pair), or None."""
     if "\x00" in text:
         return "must not contain NUL characters"
     if any("\ud800" <= character <= "\udfff" for character in text):
@@ -53,7 +53,7 @@ def text_fault(text: str) -> str | None:
 
 
 def json_type_name(value: object) -> str:
-    """What a JSON value is, in words: `a string`."""
+    """Names the type of a JSON value: `a string`."""
     match value:
         case None:
             return "null"
@@ -74,7 +74,7 @@ def _integral(value: Any) -> Any:
 
 
 def _bounded(value: Any) -> Any:
-    # Before the conversion to float, which would round 2**53 + 1 down into the range, or overflow.
+    # Before the conversion to float, which would round 2**53 + 1 into the range, or overflow.
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > MAX_NUMBER:
         raise PydanticCustomError("out_of_range", "must be between -{limit} and {limit}", {"limit": MAX_NUMBER})
     return value
@@ -86,7 +86,7 @@ def _visible(text: str) -> str:
     return text
 
 
-# Bounds have to stand before these in an `Annotated`: behind a function, pydantic leaves them out of the schema.
+# Bounds must precede these in an `Annotated`: after a function, pydantic omits them from the schema.
 AS_INTEGER: Final = BeforeValidator(_integral)
 AS_NUMBER: Final = BeforeValidator(_bounded)
 TIDY: Final = AfterValidator(tidy_number)
@@ -101,11 +101,11 @@ Number = Annotated[
 Text = Annotated[str, Strict(), Field(pattern=TEXT_PATTERN)]
 """Any text without NUL; may be empty. Give it a `max_length`."""
 VisibleText = Annotated[str, Strict(), Field(min_length=1, pattern=VISIBLE_PATTERN), AfterValidator(_visible)]
-"""Text of which a reader sees something. Give it a `max_length`."""
+"""Text with a visible character. Give it a `max_length`."""
 
 
 class _NoNullInSchema:
-    """Keeps `| None` out of the JSON schema: None is the absence of the field, not a value that it may have."""
+    """Removes `| None` from the JSON schema: None means that the field is absent."""
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         written = dict(handler(schema))
@@ -114,7 +114,7 @@ class _NoNullInSchema:
 
 
 Absentable = Annotated[_T | None, _NoNullInSchema()]
-"""A field that may be left out; with `optional` it is written only when it has a value."""
+"""An optional field; with `optional` it is only written when it has a value."""
 
 
 def _is_absent(value: object) -> bool:
@@ -122,13 +122,13 @@ def _is_absent(value: object) -> bool:
 
 
 def optional(description: str, **bounds: Any) -> Any:
-    """The declaration of an `Absentable` field."""
+    """Declares an `Absentable` field."""
     return Field(default=None, exclude_if=_is_absent, description=description, **bounds)
 
 
 def _without_null_defaults(schema: dict[str, Any]) -> None:
-    # `default: null` on a field that is not nullable says that it may be left out, which `required` says already;
-    # in a CRD it would be refused.
+    # `default: null` on a field that is not nullable only says that it is optional, as `required` does; a CRD with it
+    # is refused.
     for field in schema.get("properties", {}).values():
         nullable = any(branch.get("type") == "null" for branch in field.get("anyOf", ()))
         if "default" in field and field["default"] is None and not nullable:

@@ -1,11 +1,11 @@
-"""JSON Merge Patch (RFC 7396): how REST changes a template, and how status changes travel to the cluster."""
+"""JSON Merge Patch (RFC 7396), for changes of templates in REST and writes of statuses."""
 
 from collections.abc import Mapping
 from typing import Any
 
 
 def apply(target: Any, patch: Any) -> Any:
-    """The result of `patch` on `target`; neither is changed. Objects merge, all else is replaced, null removes."""
+    """Returns the result of `patch` on `target`, without changing either."""
     if not isinstance(patch, Mapping):
         return patch
     result = dict(target) if isinstance(target, Mapping) else {}
@@ -18,7 +18,7 @@ def apply(target: Any, patch: Any) -> Any:
 
 
 def diff(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """The smallest patch with `apply(old, patch) == new`, for documents without null values."""
+    """Returns the smallest patch with `apply(old, patch) == new`, for documents without null values."""
     patch: dict[str, Any] = {key: None for key in old if key not in new}
     for key, value in new.items():
         before = old.get(key)

@@ -1,1 +1,1 @@
-"""A real browser against the real service: what the browser tests, the screenshots and the demo stand on."""
+"""A real browser against the real service, for the browser tests, the screenshots and the demo."""

@@ -1,4 +1,4 @@
-"""Checklists for the browser: one of every control, the longest that there may be, and the parts to make others."""
+"""Checklists for browser tests: one with every control, one of maximum length, and helpers for others."""
 
 from typing import Any, Final
 
@@ -6,7 +6,7 @@ Json = dict[str, Any]
 
 
 def step(name: str, kind: str = "boolean", **fields: Any) -> Json:
-    """A step `s-name` with its name for a label."""
+    """A step with the id `s-name` and a label made of the name."""
     return {"id": f"s-{name}", "type": kind, "label": name.replace("-", " ").capitalize(), **fields}
 
 
@@ -19,7 +19,7 @@ def section(title: str, *steps: Json) -> Json:
 
 
 def checklist(*steps: Json, name: str = "Cold store check", identity: str = "none", **settings: Any) -> Json:
-    """A template of one section. `settings` as in TDL, beside `allow_skip`, which is on."""
+    """A template with one section. `settings`: TDL settings; `allow_skip` is on by default."""
     return {
         "name": name,
         "settings": {"allow_skip": True, **settings},
@@ -97,7 +97,7 @@ EVERY_CONTROL: Final[Json] = {
 
 
 def longest(count: int = 500) -> Json:
-    """As many steps as a template may have, each second one under a condition on the one before."""
+    """A template with the maximum number of steps, every second one conditional on the previous one."""
     steps: list[Json] = []
     for number in range(1, count + 1):
         if number % 2:

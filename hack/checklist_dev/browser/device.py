@@ -1,4 +1,4 @@
-"""Somebody's phone or computer: a browser context with one page, and all that went wrong in it."""
+"""A phone or computer: a browser context with one page, and the errors in it."""
 
 import contextlib
 import os
@@ -22,18 +22,18 @@ PHONE: Final[Mapping[str, Any]] = {
     "is_mobile": True,
 }
 DESKTOP: Final[Mapping[str, Any]] = {"viewport": {"width": 1280, "height": 800}, "device_scale_factor": 1}
-# Everything that WCAG 2.2 A and AA ask and a program can judge, and axe's own good practice.
+# The automatic rules of WCAG 2.2 A and AA, and axe's own good practice.
 _RULES: Final = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
-# A browser reports each answer of 400 and above, and each lost connection, as an error of the console. The app expects
-# them; tests that are about them look at what the page shows.
+# A browser logs each response of 400 and above, and each lost connection, as an error. The app expects them; its tests
+# check what the page shows.
 _EXPECTED: Final = ("Failed to load resource", "An unknown error occurred when fetching the script")
 
-_PATIENCE_MS: Final = 30_000
-"""For what a page is to do: on a busy machine a second may become ten."""
+_TIMEOUT_MS: Final = 30_000
+"""Generous, since a busy machine can take ten seconds instead of one."""
 
 
 class Device:
-    """`page` is for the test to use; `problems` are exceptions nobody caught, and what the page's policy refused."""
+    """`page` is for the test; `problems` are uncaught exceptions and violations of the page's policy."""
 
     def __init__(self, context: BrowserContext, page: Page) -> None:
         self.context = context
@@ -45,18 +45,18 @@ class Device:
 
     @classmethod
     async def of(cls, browser: Browser, **options: Any) -> "Device":
-        """`options` as `Browser.new_context` takes them, on top of an English phone with dark mode off."""
+        """`options` for `Browser.new_context`; by default an English phone in light mode."""
         given = {"locale": "en-GB", "timezone_id": "Europe/Berlin", "color_scheme": "light", **PHONE, **options}
         context = await browser.new_context(**given)
-        context.set_default_timeout(_PATIENCE_MS)
+        context.set_default_timeout(_TIMEOUT_MS)
         return cls(context, await context.new_page())
 
     async def close(self) -> None:
-        with contextlib.suppress(Exception):  # it may have been closed, or its browser killed, by the test itself
+        with contextlib.suppress(Exception):  # the test may have closed it or killed its browser
             await self.context.close()
 
     async def accessibility_findings(self) -> list[str]:
-        """What axe finds in the page as it is now: `rule: help; where`, one line each."""
+        """Findings of axe for the current page: `rule: help; where`, one per line."""
         await self.page.evaluate(_axe())
         found: Json = await self.page.evaluate(
             "tags => window.axe.run(document, {runOnly: {type: 'tag', values: tags}, resultTypes: ['violations']})",
@@ -68,8 +68,8 @@ class Device:
         ]
 
     async def photograph(self) -> None:
-        """The page as it is now, on phone and desktop, light and dark, into the folder that CHECKLISTS_SCREENSHOTS
-        names, if it is set. The files are called after the test that looks at it."""
+        """Save pictures of the page (phone and desktop, light and dark) to the folder of CHECKLISTS_SCREENSHOTS, if
+        set, named after the current test."""
         folder, page = os.environ.get("CHECKLISTS_SCREENSHOTS"), self.page
         if not folder:
             return
@@ -86,7 +86,7 @@ class Device:
             await page.set_viewport_size(before)
 
     async def overflows(self) -> bool:
-        """Whether the page is wider than its window, so that it would scroll sideways."""
+        """Whether the page is wider than its window and scrolls sideways."""
         wide = await self.page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
         return bool(wide)
 
@@ -100,5 +100,5 @@ def _axe() -> str:
     path: Path = ROOT / "api" / "web" / "node_modules" / "axe-core" / "axe.min.js"
     if not path.is_file():
         raise Failure(f"{path} is missing: run `make web-packages`")
-    # As a function, so that the driver does not take the last expression of the file for its value.
+    # As a function, so that the driver does not evaluate the file as an expression.
     return f"() => {{ {path.read_text()}\n }}"

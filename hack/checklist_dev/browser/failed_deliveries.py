@@ -1,4 +1,4 @@
-"""Deliveries that were given up long ago, as the operator leaves them: made without the hours that it would take."""
+"""Creates deliveries that failed hours ago, as the operator stores them, without waiting for the retries."""
 
 import asyncio
 import json
@@ -28,9 +28,9 @@ GAPS_S = (30, 120, 600, 3600)
 
 
 async def make_failed(office: Office, count: int, *, outcome: OutcomeClass = OutcomeClass.HTTP_5XX) -> Link:
-    """A run, and so many of its events that all five attempts were made for in vain, hours ago.
+    """Create a run and `count` of its events with five failed attempts.
 
-    The operator is away meanwhile: it would send what has no attempts yet.
+    The operator is stopped meanwhile, because it would send new events.
     """
     link = office.dispatch(checklist(step("clean")), webhook=office.webhook())
     url = office.webhook()["url"]
@@ -87,7 +87,7 @@ async def _make(office: Office, link: Link, url: str, numbers: Iterable[int], ou
                 )
             )
             started = due or started
-        told = WebhookDeliveryStatus(
+        failed = WebhookDeliveryStatus(
             phase=DeliveryPhase.FAILED, attempt=5, attempts=attempts, settled=True, finished_at=started
         )
         metadata: dict[str, Any] = {
@@ -102,4 +102,4 @@ async def _make(office: Office, link: Link, url: str, numbers: Iterable[int], ou
             "spec": spec.to_kube(),
         }
         await office.kube.create(WEBHOOK_DELIVERY, body, NAMESPACE)
-        await office.kube.patch_status(WEBHOOK_DELIVERY, event_id, told.to_kube(), NAMESPACE)
+        await office.kube.patch_status(WEBHOOK_DELIVERY, event_id, failed.to_kube(), NAMESPACE)

@@ -1,4 +1,4 @@
-"""An organization of a Stage with its own key, and people who are signed in to its dashboard.
+"""An organization of a Stage with its own key and people signed in to its dashboard.
 
 office = await Office.opened(stage, kube, name="Bright Kitchens", runs_per_month=100)
 link = office.dispatch(checklist(step("clean")))
@@ -39,7 +39,7 @@ class Office:
     async def opened(
         cls, stage: Stage, kube: KubeClient, *, name: str = "Bright Kitchens", runs_per_month: int | None = None
     ) -> Self:
-        """A new organization. Its key is known to the API as soon as it is asked for."""
+        """Create an organization. Its key is valid as soon as it is used."""
         organization, key = new_id("org"), api_keys.new_key()
         await kube.create(ORGANIZATION, organization_object(organization, name, runs_per_month))
         owner = await make_member(kube, organization=organization, namespace=NAMESPACE, role="admin", name="Olga Owner")
@@ -47,7 +47,7 @@ class Office:
         return cls(stage, kube, organization, key)
 
     async def member(self, role: str = "admin", *, name: str = "Ada Example", subject: str | None = None) -> Person:
-        """Somebody of `role` who is signed in; `subject` makes it the same person in several organizations."""
+        """A signed-in person with `role`; `subject` makes it the same person in several organizations."""
         person = await sign_in(
             self.kube, organization=self.organization, namespace=NAMESPACE, role=role, name=name, subject=subject
         )
@@ -55,7 +55,7 @@ class Office:
         return person
 
     def _wait_until_seen(self, person: Person) -> None:
-        """The API reads members from a watch, and this one was made in the cluster."""
+        """Wait until the API's watch has delivered the new member."""
         deadline = time.monotonic() + _SEEN_WITHIN_S
         while time.monotonic() < deadline:
             session = self.stage.anonymous.ask("GET", "/dashboard/api/session", headers=person.headers)
@@ -67,24 +67,24 @@ class Office:
         raise Failure(f"the API did not see the new member within {_SEEN_WITHIN_S:.0f} s")
 
     def address(self, path: str = "") -> str:
-        """Of a page of the organization."""
+        """The URL of a page of the organization."""
         return f"{self.stage.base_url}/dashboard/{self.organization}/{path}"
 
     def call(self, method: str, path: str, **arguments: Any) -> Json:
-        """A call of the REST API with the organization's key. Raises Failure when it is refused."""
+        """Call the REST API with the organization's key. Raises Failure if refused."""
         headers = {"Authorization": f"Bearer {self.key}"} | arguments.pop("headers", {})
         return self.stage.anonymous.call(method, path, headers=headers, **arguments)
 
     def make_template(self, template: Mapping[str, Any]) -> str:
-        """Its id."""
+        """Create a template; returns its id."""
         return str(self.call("POST", "/v1/templates", json=dict(template))["id"])
 
     def dispatch(
         self, template: Mapping[str, Any] | str, *, webhook: Mapping[str, Any] | None = None, **members: Any
     ) -> Link:
-        """A run of a new template, or of the one with that id; without a webhook unless one is given.
+        """Dispatch a run of a new template, or of the one with that id.
 
-        `office.webhook()` is one that the stage's receiver takes.
+        `webhook`: none by default; `office.webhook()` uses the stage's receiver.
         """
         template_id = template if isinstance(template, str) else self.make_template(template)
         given = {"webhook": dict(webhook)} if webhook else {}

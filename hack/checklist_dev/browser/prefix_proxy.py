@@ -1,4 +1,4 @@
-"""A proxy that puts a path in front of everything, as an ingress for several services does.
+"""A proxy that adds a path prefix, like an ingress for several services.
 
 async with PrefixProxy() as proxy:
     proxy.service = "http://127.0.0.1:8080"
@@ -17,22 +17,22 @@ _OF_ONE_CONNECTION: Final = ("transfer-encoding", "connection", "keep-alive")
 
 
 class PrefixProxy:
-    """It takes `prefix` away and knows nothing outside it; answers are passed on as they come, so streams stream."""
+    """Removes `prefix` and answers 404 outside it; responses are streamed."""
 
     def __init__(self, prefix: str = "/tools/checklists", *, host: str = "127.0.0.1") -> None:
         self.prefix = prefix
         self.service = ""
-        """The address of what is behind it, without a path."""
+        """The base URL of the service behind it."""
         self._host = host
         self._session: aiohttp.ClientSession | None = None
         app = web.Application(client_max_size=64 * 1024 * 1024)
         app.router.add_route("*", f"{prefix}/{{path:.*}}", self._forward)
-        # What comes to an end by itself is waited for at the end; streams are cut.
+        # Shutdown waits for short requests, and cuts streams.
         self._runner = web.AppRunner(app, shutdown_timeout=0.5)
 
     @property
     def address(self) -> str:
-        """With the prefix, without a slash at its end."""
+        """The URL with the prefix, without a trailing slash."""
         return f"http://{self._host}:{self._runner.addresses[0][1]}{self.prefix}"
 
     async def __aenter__(self) -> Self:

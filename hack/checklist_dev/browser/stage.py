@@ -1,4 +1,4 @@
-"""The service for a browser: a throw-away control plane, API, operator, an account, and a receiver of its events.
+"""A complete service for browser tests: temporary control plane, API, operator, an account, and a webhook receiver.
 
 with Stage(folder) as stage:
     link = stage.dispatch(checklist(step("clean")))
@@ -28,7 +28,7 @@ READY_WITHIN_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What was dispatched. `url` is the whole link, `bare` the same without the token."""
+    """A dispatched run. `url`: its link; `bare`: the link without the token."""
 
     run_id: str
     url: str
@@ -43,9 +43,9 @@ class Link:
 
 
 class Stage:
-    """All of it, shared by many tests: each dispatches its own runs. Rates are not limited unless `settings` say so.
+    """The service, shared by many tests, each of which dispatches its own runs. Rates are unlimited by default.
 
-    `base_url` is that of the proxy in front of it, if there is one.
+    `base_url`: that of a proxy in front of it, if any.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Stage:
         return self.service.base_url
 
     def dispatch(self, template: Mapping[str, Any] | str, *, events: list[str] | None = None, **members: Any) -> Link:
-        """A run of a new template, or of the one with that id. `members` as `POST /v1/runs` takes them."""
+        """Dispatch a run of a new template, or of the one with that id. `members`: fields of `POST /v1/runs`."""
         template_id = template if isinstance(template, str) else self.rest.create_template(template)
         webhook = {"url": f"{self.receiver.url}/hook", "secret": self.receiver.secret, "events": events or ["*"]}
         run = self.rest.dispatch(template_id, webhook=webhook, **members)
@@ -84,30 +84,30 @@ class Stage:
         return self.rest.call("GET", f"/v1/runs/{link.run_id}")
 
     def cancel(self, link: Link) -> None:
-        """As the owner."""
+        """Cancel a run as its owner."""
         self.rest.call("POST", f"/v1/runs/{link.run_id}/cancel", json={})
 
     def execute(self, link: Link, method: str, path: str, **arguments: Any) -> Json:
-        """A call of the executor API, as another device of the same person makes it."""
+        """Call the executor API as another device of the same person."""
         headers = {"Authorization": f"Executor {link.token}"} | arguments.pop("headers", {})
         return self.rest.call(method, f"/v1/executor/runs/{link.run_id}{path}", headers=headers, **arguments)
 
     @property
     def rest(self) -> Rest:
-        """With the key of the account; one client for all, since each new one reads all CAs."""
+        """A client with the account's key; shared, since each new one loads all CAs."""
         if self._rest is None:
             raise Failure("the stage has not been started")
         return self._rest
 
     @property
     def anonymous(self) -> Rest:
-        """Without credentials."""
+        """A client without credentials."""
         if self._anonymous is None:
             raise Failure("the stage has not been started")
         return self._anonymous
 
     async def events(self, link: Link, *, last: str) -> list[Delivery]:
-        """The deliveries of a run, in the order of events, once `last` has arrived. Raises Failure if it does not."""
+        """The deliveries of a run in the order of events, up to `last`. Raises Failure if it does not arrive."""
         found = await asyncio.to_thread(
             self.receiver.wait_for,
             link.run_id,
@@ -119,11 +119,11 @@ class Stage:
         return sorted(found, key=lambda delivery: int(delivery.envelope["seq"]))
 
     def kill_api(self) -> None:
-        """As a crash does: connections break in the middle of whatever they carry."""
+        """Kill the API, as a crash: connections are reset."""
         self.service.api.kill()
 
     async def start_api(self) -> None:
-        """Returns when it is ready again, at the same address."""
+        """Start the API again at the same address and wait until it is ready."""
         api = self.service.api
         api.start()
         await asyncio.to_thread(api.wait_until, lambda: is_ready(self.service.port), timeout_s=READY_WITHIN_S)

@@ -1,8 +1,8 @@
-"""Checks that citations of design documents and relative links in Markdown lead to something that exists.
+"""Checks that citations of design documents and relative links in Markdown have existing targets.
 
 A citation names a document of docs/design/ and a section by number (contract section 5), by title (specification,
 "Runs"), or by both. Documents are also cited by path (docs/settings.md).
-`python -m checklist_dev.checks.citations` prints each citation and link that leads nowhere, and exits with 1.
+`python -m checklist_dev.checks.citations` prints each broken citation and link, and exits with 1 if there are any.
 """
 
 import posixpath
@@ -55,14 +55,14 @@ def anchors(text: str) -> set[str]:
 
 
 def dead_ends(texts: Mapping[str, str], paths: frozenset[str]) -> Iterator[str]:
-    """Each citation and link of `texts` (by path in the repository) that leads nowhere; `paths` are all its files."""
+    """Broken citations and links of `texts` (by path in the repository); `paths`: all files."""
     folders = {str(folder) for path in paths for folder in PurePosixPath(path).parents}
     design = {name: sections(texts.get(f"docs/design/{file}.md", "")) for name, file in _DESIGN.items()}
     for path, text in sorted(texts.items()):
         for cited in _CITATION.finditer(text):
             known = design[re.sub(_GAP, " ", cited["name"].lower())]
             if cited["name"].lower() == "delivery" and not cited["numbers"]:
-                continue  # a word like any other, before a text in quotes
+                continue  # an ordinary word before a quotation
             wanted = re.findall(r"\d+", cited["numbers"] or "")
             wanted += [re.sub(_GAP, " ", title) for title in re.findall('"([^"]+)"', cited["titles"] or "")]
             yield from (f"{path}: {cited['name']} has no section {one!r}" for one in wanted if one not in known)
@@ -75,18 +75,18 @@ def dead_ends(texts: Mapping[str, str], paths: frozenset[str]) -> Iterator[str]:
             joined = posixpath.join("/", posixpath.dirname(path), file) if file else f"/{path}"
             leads_to = posixpath.normpath(joined).lstrip("/") or "."
             if leads_to not in paths | folders or (anchor and anchor not in anchors(texts.get(leads_to, ""))):
-                yield f"{path}: nothing at {target.lstrip('/')}"
+                yield f"{path}: broken link {target.lstrip('/')}"
 
 
 def tracked() -> frozenset[str]:
-    """Files that git tracks or would add, by their path in the repository."""
+    """Paths of files that git tracks or would add."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     return frozenset(path for path in listed.splitlines() if (ROOT / path).is_file())
 
 
 def texts_of(paths: frozenset[str]) -> dict[str, str]:
-    """Sources and documents among `paths`, with their text."""
+    """The text of sources and documents among `paths`."""
     return {path: (ROOT / path).read_text("utf-8") for path in paths if PurePosixPath(path).suffix in SOURCES}
 
 

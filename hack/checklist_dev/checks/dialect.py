@@ -1,9 +1,8 @@
-"""Holds the count of words of the project's former dialect: per top-level folder it may fall and never rise.
+"""Limits the use of words of the project's former dialect: the count per top-level folder may only fall.
 
-dialect.json lists the words and the allowed counts; `.` stands for files in the root. Names are counted by their parts
-(`ToldStep`, `put_down`), like comments and documents.
-`python -m checklist_dev.checks.dialect` compares; `--write` lowers the counts to those of now; `--show WORD` prints
-places.
+dialect.json lists the words and the allowed counts; `.` stands for files in the root. Parts of names count like words
+in comments and documents.
+`python -m checklist_dev.checks.dialect` compares; `--write` lowers the allowed counts; `--show WORD` prints uses.
 """
 
 import argparse
@@ -22,13 +21,13 @@ _PART: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 
 
 def uses(text: str, words: Collection[str]) -> Counter[str]:
-    """How often each of `words` is used in `text`, by itself or as a part of a name."""
+    """Count uses of each of `words` in `text`, alone or as a part of a name."""
     parts = f" {'  '.join(_PART.findall(text))} ".lower()
     return Counter({word: count for word in words if (count := parts.count(f" {word.replace(' ', '  ')} "))})
 
 
 def by_folder(texts: Mapping[str, str], words: Collection[str]) -> dict[str, Counter[str]]:
-    """The uses in each top-level folder of `texts` (by path)."""
+    """Uses in each top-level folder of `texts` (by path)."""
     found: dict[str, Counter[str]] = {}
     for path, text in texts.items():
         found.setdefault(path.split("/")[0] if "/" in path else ".", Counter()).update(uses(text, words))
@@ -47,7 +46,7 @@ def risen(found: Mapping[str, Counter[str]], allowed: Mapping[str, int]) -> list
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m checklist_dev.checks.dialect", description=__doc__)
-    parser.add_argument("--write", action="store_true", help="lower the allowed counts to those of now")
+    parser.add_argument("--write", action="store_true", help="lower the allowed counts to the current ones")
     parser.add_argument("--show", metavar="WORD", help="print where a word is used")
     options = parser.parse_args()
     data: dict[str, Any] = json.loads(DATA.read_text("utf-8"))

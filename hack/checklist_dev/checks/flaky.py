@@ -1,8 +1,7 @@
-"""Runs a selection of tests many times beside a busy neighbour, and counts how often each test fails.
+"""Runs a selection of tests many times next to a busy process, and counts how often each test fails.
 
-The neighbour is a process that uses one core completely, as another build on the same machine does. A test that fails
-once in twenty such runs depends on the speed of the machine or on an order that nothing guarantees: find which, and
-repair the test or the product.
+The busy process uses one core completely, like another build on the same machine. A test that fails once in twenty
+runs depends on the speed of the machine or on an unguaranteed order: find out which, and fix the test or the product.
 
     make flaky ARGS="tests/contract/dashboard/test_live.py"
     make flaky ARGS="--times 50 tests/unit -k lease"
@@ -31,14 +30,14 @@ _RAN: Final = (0, 1)
 
 @dataclass(slots=True)
 class Count:
-    """Of several runs of one selection: how many there were, and in how many of them each test failed."""
+    """Counts over several runs of one selection: runs, and failures by test."""
 
     runs: int = 0
     tests: int = 0
     failures: Counter[str] = field(default_factory=Counter)
 
     def add(self, report: Path) -> list[str]:
-        """Count one run by its JUnit report; the tests that failed in it."""
+        """Count one run by its JUnit report; returns the failed tests."""
         cases = list(ElementTree.parse(report).iter("testcase"))  # noqa: S314 - pytest has just written it
         failed = sorted({_name(case) for case in cases if {part.tag for part in case} & {"failure", "error"}})
         self.runs += 1
@@ -52,7 +51,7 @@ def _name(case: ElementTree.Element) -> str:
 
 
 def run_often(arguments: Sequence[str], *, times: int, neighbours: int, folder: Path) -> Count:
-    """Run pytest `times` times. Raises Failure when it cannot run the selection at all."""
+    """Run pytest `times` times. Raises Failure if it cannot run the selection."""
     count = Count()
     with busy_neighbours(neighbours, folder):
         for number in range(1, times + 1):
@@ -94,13 +93,13 @@ def main() -> int:
     )
     parser.add_argument("--times", type=int, default=TIMES, help="number of runs (default: %(default)s)")
     parser.add_argument(
-        "--neighbours", type=int, default=1, help="processes that use one core each meanwhile (default: %(default)s)"
+        "--neighbours", type=int, default=1, help="busy processes, one core each (default: %(default)s)"
     )
     options, arguments = parser.parse_known_args()
     if options.times < 1 or options.neighbours < 0:
-        parser.error("--times is at least 1 and --neighbours at least 0")
+        parser.error("--times must be at least 1 and --neighbours at least 0")
     if not arguments:
-        parser.error("name the tests to run, as for pytest")
+        parser.error("give the tests to run, as for pytest")
     folder = Path(tempfile.mkdtemp(prefix="flaky-"))
     count = run_often(arguments, times=options.times, neighbours=options.neighbours, folder=folder)
     for name, failures in count.failures.most_common():

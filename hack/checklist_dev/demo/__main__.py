@@ -1,4 +1,4 @@
-"""`python -m checklist_dev.demo`: starts a service of its own, does the main job, checks everything, and ends it."""
+"""`python -m checklist_dev.demo`: starts a service, does its main job, verifies it, and stops the service."""
 
 import argparse
 import json
@@ -19,21 +19,21 @@ RETRY_GAPS = (1.0, 2.0, 3.0, 4.0)
 
 @contextmanager
 def _logs_kept_on_failure(logs: Path) -> Iterator[None]:
-    """The service is thrown away, but what it said while a check failed is not."""
+    """Keep the service's logs if a check fails."""
     try:
         yield
     except BaseException:
         kept = STATE / "demo-logs"
         shutil.rmtree(kept, ignore_errors=True)
         shutil.copytree(logs, kept)
-        say(f"what API and operator said is in {kept}")
+        say(f"the logs of API and operator are in {kept}")
         raise
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m checklist_dev.demo",
-        description="Run the main job on the examples: create, dispatch, answer, verify events; exit 0 if all held.",
+        description="Run the main job on the examples: create, dispatch, answer, verify events; exit 0 if all pass.",
     )
     parser.parse_args()
     end_on_signals()
@@ -41,7 +41,7 @@ def main() -> int:
     settings = {"CHECKLISTS_RETRY_GAPS": ",".join(f"{gap:g}" for gap in RETRY_GAPS)}
     with tempfile.TemporaryDirectory(prefix="checklist-demo-") as name:
         folder = Path(name)
-        say("starting a service of its own; it is thrown away at the end")
+        say("starting a temporary service")
         with Stage(folder, settings=settings, report=say) as stage, _logs_kept_on_failure(folder / "logs"):
             scenario = Scenario(stage, transcript, RETRY_GAPS)
             scenario.real_checklists(TEMPLATES)
@@ -52,7 +52,7 @@ def main() -> int:
             scenario.cancellation()
             scenario.kubernetes()
             scenario.quota()
-    print(f"\nall {transcript.checks} checks held", flush=True)
+    print(f"\nall {transcript.checks} checks passed", flush=True)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""A person with a telephone in a cellar: opens the link, loses the network, answers, submits, and comes up again."""
+"""A person with a phone without network: opens the link, goes offline, answers, submits, and goes online again."""
 
 import asyncio
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ _WITHIN_MS: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Errand:
-    """What was done without network, and what the page said afterwards."""
+    """What was done offline, and what the page showed afterwards."""
 
     answered: int
     photos: int
@@ -26,9 +26,9 @@ class Errand:
 
 
 def finish_offline(link: str, template: Mapping[str, Any]) -> Errand:
-    """All required steps of a checklist, offline from the second on; returns when the page shows the receipt.
+    """Answer all required steps of a checklist, offline from the second on, and wait for the receipt.
 
-    Raises AssertionError of Playwright when something does not appear on the page.
+    Raises Playwright's AssertionError if something does not appear on the page.
     """
     return asyncio.run(_finish(link, template))
 
@@ -40,7 +40,7 @@ async def _finish(link: str, template: Mapping[str, Any]) -> Errand:
         page.set_default_timeout(_WITHIN_MS)
         await page.goto(link)
         await page.locator("article.step").first.wait_for()
-        # The app is kept on the telephone as soon as its service worker is there.
+        # The app works offline once its service worker is active.
         await page.evaluate("() => navigator.serviceWorker.ready.then(() => undefined)")
         answered = photos = 0
         for step in steps_of(template):
@@ -60,7 +60,7 @@ async def _finish(link: str, template: Mapping[str, Any]) -> Errand:
         await page.get_by_role("button", name="Submit", exact=True).click()
         await page.get_by_text("not sent", exact=False).first.wait_for()
         said = await _text_of(page, "main")
-        await page.reload()  # the tab was closed and opened again: nothing is lost
+        await page.reload()  # as after closing and reopening the tab
         await page.locator("main").wait_for()
         await device.context.set_offline(False)
         await page.locator(".receipt").wait_for(timeout=_WITHIN_MS)

@@ -1,4 +1,4 @@
-"""What a person says and shows to each kind of step."""
+"""Plausible answers of a person for each kind of step."""
 
 import io
 from collections.abc import Mapping
@@ -15,21 +15,21 @@ def steps_of(template: Mapping[str, Any]) -> list[Json]:
 
 
 def photos_needed(step: Json) -> int:
-    """How many photos the step cannot be answered without."""
+    """The number of photos that the step requires."""
     if step["type"] == "photo":
         return max(1, int((step.get("config") or {}).get("min", 1)))
     return int(step["photo"].get("min", 0)) if isinstance(step.get("photo"), dict) else 0
 
 
 def taken_photo(number: int) -> bytes:
-    """A JPEG of 640 x 480 pixels in a colour of its own."""
+    """A JPEG of 640 x 480 pixels with its own colour."""
     buffer = io.BytesIO()
     Image.new("RGB", (640, 480), ((37 * number) % 256, (91 * number) % 256, 128)).save(buffer, "JPEG", quality=85)
     return buffer.getvalue()
 
 
 def drawn_signature() -> bytes:
-    """A PNG with a line, as the signature pad sends it."""
+    """A PNG with a line, as sent by the signature pad."""
     picture = Image.new("RGBA", (400, 160), (255, 255, 255, 0))
     ImageDraw.Draw(picture).line([(20, 120), (120, 30), (180, 130), (380, 60)], fill=(20, 20, 60, 255), width=4)
     buffer = io.BytesIO()

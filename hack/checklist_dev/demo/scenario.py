@@ -1,4 +1,4 @@
-"""The chapters of the demo, each on a service that is already up."""
+"""The chapters of the demo, each on a running service."""
 
 import json
 import time
@@ -33,7 +33,7 @@ SMALL: Json = {
 
 
 class Scenario:
-    """The caller's side: REST with an API key, a receiver, and kubectl for a second look."""
+    """Acts as the caller: REST with an API key, a webhook receiver, and kubectl to compare."""
 
     def __init__(self, stage: Stage, transcript: Transcript, retry_gaps: tuple[float, ...]) -> None:
         self._stage = stage
@@ -45,9 +45,9 @@ class Scenario:
         self._small = self._rest.create_template(SMALL)
 
     def real_checklists(self, folder: Path) -> None:
-        """Every example: created, dispatched, answered by its rules, submitted; events verified."""
+        """Create, dispatch, answer and submit every example, and verify its events."""
         paths = sorted(folder.glob("*.json"))
-        self._say.chapter(f"1. {len(paths)} checklists that exist in the world")
+        self._say.chapter(f"1. {len(paths)} real checklists")
         self._say.check("there are at least eight of them", len(paths) >= 8, len(paths))
         for path in paths:
             self._one_checklist(json.loads(path.read_text()), path.stem)
@@ -68,7 +68,7 @@ class Scenario:
         self._photos_arrive(name, completed, photos, signature)
 
     def _look(self, link: Link) -> Json:
-        """The checklist with all that was answered so far."""
+        """The checklist with its current answers."""
         return self._stage.execute(link, "GET", "")
 
     def _answer(self, link: Link, step: Json, **more: Any) -> None:
@@ -83,7 +83,7 @@ class Scenario:
         self._stage.execute(link, "POST", "/submit", json=body)
 
     def _answer_all(self, link: Link) -> tuple[int, int]:
-        """Answer what applies, in order, and look again: an answer may make further steps apply. (answers, photos)"""
+        """Answer applicable steps in order, reading the run after each; returns (answers, photos)."""
         answers = photos = 0
         while steps := _open_steps(self._look(link)):
             self._answer(link, steps[0])
@@ -95,7 +95,7 @@ class Scenario:
         return answers, photos
 
     def _photos_arrive(self, name: str, completed: Json, photos: int, signature: str | None) -> None:
-        """Each photo of the event, and the drawing, is served by its signed address."""
+        """Check that each photo of the event, and the drawing, is served by its signed URL."""
         addresses = [photo["url"] for photo in completed["photos"]]
         if signature is not None:
             addresses.append(completed["signature"]["url"])
@@ -103,28 +103,28 @@ class Scenario:
             return
         served = [httpx.get(address, trust_env=False) for address in addresses]
         self._say.check(
-            f"{name}: all of them are served by their signed addresses",
+            f"{name}: all photos are served by their signed URLs",
             len(completed["photos"]) == photos
             and all(one.status_code == 200 and one.headers["Content-Type"].startswith("image/") for one in served),
             [one.status_code for one in served],
         )
 
     def _events(self, run_id: str, *, last: str) -> list[Delivery]:
-        """Wait for the last event of a run; check order, signatures, and that none came twice."""
+        """Wait for the last event of a run; check order, signatures and uniqueness."""
         arrived = self._receiver.wait_for(run_id, lambda seen: any(one.event == last for one in seen), within_s=SOON_S)
         total = max((one.envelope["seq"] for one in arrived), default=0)
         arrived = self._receiver.wait_for(run_id, lambda seen: len(seen) >= total, within_s=SOON_S)
         seqs = sorted(one.envelope["seq"] for one in arrived)
         self._say.check(
-            f"{len(arrived)} events up to {last}, each once, every signature verified by 25 lines",
+            f"{len(arrived)} events up to {last}, each once and with a valid signature",
             seqs == list(range(1, total + 1)) and total > 0 and all(one.fault is None for one in arrived),
             [(one.event, one.envelope["seq"], one.fault) for one in arrived],
         )
         return arrived
 
     def a_person_in_a_cellar(self, tdl: Json) -> None:
-        """One of the real checklists, answered in a browser without network."""
-        self._say.chapter("2. A telephone in a cellar")
+        """Answer a real checklist in a browser without network."""
+        self._say.chapter("2. A phone without network")
         link = self._stage.dispatch(tdl)
         errand = finish_offline(link.url, tdl)
         self._say.check(
@@ -133,18 +133,18 @@ class Scenario:
             errand.problems,
         )
         self._say.check(
-            "without network, the page says that it is not sent yet",
+            "offline, the page says that the run is not sent yet",
             "not sent" in errand.said_offline.lower(),
             errand.said_offline,
         )
         self._say.check(
-            "with the network back, it sends everything and shows the receipt",
+            "online again, it sends everything and shows the receipt",
             link.run_id in errand.receipt,
             errand.receipt,
         )
         found = self._stage.run(link)
         self._say.check(
-            "the caller reads the very answers",
+            "the caller reads the same answers",
             found["status"] == "completed" and len(found["answers"]) >= errand.answered,
             found["status"],
         )
@@ -186,7 +186,7 @@ class Scenario:
         self._say.check("before: the preview shows it as pending", preview.json()["status"] == "pending", preview.text)
         arrived = self._receiver.wait_for(run_id, bool, within_s=SOON_S)
         self._say.check(
-            "run.expired arrived, with nothing answered",
+            "run.expired arrived, without answers",
             [one.event for one in arrived] == ["run.expired"]
             and arrived[0].envelope["data"]["progress"]["answered"] == 0,
             arrived,
@@ -203,12 +203,12 @@ class Scenario:
         self._say.check("an answer is too late: 410 run_expired", late.json().get("error") == "run_expired", late.text)
 
     def cancellation(self) -> None:
-        self._say.chapter("6. A run that the owner cancels")
+        self._say.chapter("6. The owner cancels a run")
         link = self._stage.dispatch(self._small)
         self._stage.cancel(link)
         arrived = self._events(link.run_id, last="run.cancelled")
         reason = arrived[-1].envelope["data"]["reason"]
-        self._say.check("the event says who did it", reason == "cancelled_by_owner", reason)
+        self._say.check("the event names the reason", reason == "cancelled_by_owner", reason)
 
     def kubernetes(self) -> None:
         self._say.chapter("7. The same things with kubectl")
@@ -228,7 +228,7 @@ class Scenario:
         self._kubectl("wait", "--for=condition=Admitted", f"run/{made}", "-n", NAMESPACE, "--timeout=20s")
         seen = self._rest.call("GET", f"/v1/runs/{made}")
         self._say.check(
-            "a run made with kubectl is admitted and readable by REST",
+            "a run created with kubectl is admitted and readable by REST",
             seen["executor_ref"] == "made with kubectl" and seen["status"] == "pending",
             seen,
         )
@@ -243,11 +243,11 @@ class Scenario:
         self._say.check("the third is refused: 402 quota_exceeded", refused.status_code == 402, refused.text)
         details = refused.json()["details"]
         self._say.check(
-            "it says how many were used", (details["limit"], details["used"]) == (used + 2, used + 2), details
+            "the error contains the number of used runs",
+            (details["limit"], details["used"]) == (used + 2, used + 2),
+            details,
         )
         self._plan(None)
-
-    # -- what the chapters share -------------------------------------------------------------------------------
 
     def _try_dispatch(self) -> httpx.Response:
         return self._rest.ask("POST", "/v1/runs", json={"template_id": self._small})
@@ -263,7 +263,7 @@ class Scenario:
         )
 
     def _await_delivery(self, run_id: str, phase: str, *, attempt: int) -> None:
-        """The WebhookDelivery of the run, as kubectl shows it, reaches `phase`."""
+        """Wait until kubectl shows the WebhookDelivery of the run in `phase`."""
         deadline = time.monotonic() + SOON_S
         while True:
             listed = json.loads(
@@ -283,7 +283,7 @@ class Scenario:
 
 
 def _open_steps(view: Json) -> list[Json]:
-    """Steps that apply now and have neither answer nor skip, instructions left out."""
+    """Applicable steps without answer or skip, except instructions."""
     return [
         step
         for step in steps_of(view["template"])

@@ -1,4 +1,4 @@
-"""What the demo prints: what it did, and for each claim whether it held."""
+"""Prints what the demo does, and the result of each check."""
 
 import time
 from typing import Any
@@ -7,7 +7,7 @@ from checklist_dev.failures import Failure
 
 
 class Transcript:
-    """Prints steps and checks; the first check that does not hold ends the demo."""
+    """Prints steps and checks; the first failed check ends the demo."""
 
     def __init__(self) -> None:
         self.checks = 0
@@ -20,9 +20,9 @@ class Transcript:
         print(f"  {time.monotonic() - self._started:6.1f} s  {text}", flush=True)
 
     def check(self, claim: str, holds: bool, seen: Any = None) -> None:
-        """Raises Failure when `holds` is false, with what was seen instead."""
+        """Raises Failure with `seen` if `holds` is false."""
         if not holds:
             print(f"           FAILED  {claim}", flush=True)
-            raise Failure(f"this did not hold: {claim}" + (f"; seen: {seen!r}" if seen is not None else ""))
+            raise Failure(f"check failed: {claim}" + (f"; seen: {seen!r}" if seen is not None else ""))
         self.checks += 1
         print(f"           ok  {claim}", flush=True)

@@ -1,1 +1,1 @@
-"""How good the composer's templates are: prompts of many trades, and what a person would expect to find in each."""
+"""Evaluates the composer's templates with prompts of many trades and the features expected in each."""

@@ -1,7 +1,7 @@
-"""`make eval`, second part: how many of the features that a person would expect are in the composer's templates.
+"""`make eval`, second part: the share of expected features in the composer's templates.
 
-score = found / (expected + wrong extras). These prompts are known to those who work on the composer, so this guards
-against loss; quality is measured with unseen batches (`checklist_dev.evaluation.curve`). Exit code 1 below the floor.
+score = found / (expected + wrong extras). Developers know these prompts, so this guards against regressions; unseen
+batches measure quality (`checklist_dev.evaluation.curve`). Exit code 1 below the floor.
 """
 
 import argparse
@@ -19,10 +19,10 @@ from .scoring import score_case
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m checklist_dev.evaluation", description=__doc__)
-    parser.add_argument("--folder", type=Path, default=FOLDER, help="*.yaml files of prompts and expected features")
-    parser.add_argument("--case", action="append", metavar="WORD", help="prompts with this word in their id")
-    parser.add_argument("--language", choices=("en", "de", "es", "fr"), help="prompts of this language")
-    parser.add_argument("--below", type=float, default=100.0, help="details of prompts below this percentage only")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="folder of *.yaml files with prompts and features")
+    parser.add_argument("--case", action="append", metavar="WORD", help="only prompts with this word in their id")
+    parser.add_argument("--language", choices=("en", "de", "es", "fr"), help="only prompts in this language")
+    parser.add_argument("--below", type=float, default=100.0, help="only details of prompts below this percentage")
     parser.add_argument("--show", action="store_true", help="print the templates, too")
     parser.add_argument("--report", type=Path, default=STATE / "eval.json", help="default: .run/eval.json")
     arguments = parser.parse_args()
@@ -33,7 +33,7 @@ def main() -> int:
         and (not arguments.case or any(word in case.id for word in arguments.case))
     ]
     if not cases:
-        raise Failure("no prompt is like that")
+        raise Failure("no prompt matches")
     scores = [score_case(case, compose) for case in cases]
     if arguments.show:
         for score in scores:

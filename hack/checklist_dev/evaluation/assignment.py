@@ -1,19 +1,19 @@
-"""Which step of the template is meant by which expectation: each by one, so that together they score the most."""
+"""Assigns steps of the template to expectations, one to one, with the highest total score."""
 
 from collections.abc import Sequence
 from itertools import pairwise
 
 
 def best_assignment(weights: Sequence[Sequence[float]]) -> list[int | None]:
-    """For each row the column it is given, or None; a weight of 0 or less means that they do not fit.
+    """For each row its column, or None; a weight of 0 or less means that they do not match.
 
     The Hungarian method with potentials, O(rows² x columns).
     """
     rows = len(weights)
-    columns = max((len(row) for row in weights), default=0) + rows  # one spare for each row that fits nowhere
+    columns = max((len(row) for row in weights), default=0) + rows  # a spare column for each row without a match
     costs = [[-max(0.0, weight) for weight in row] + [0.0] * (columns - len(row)) for row in weights]
     row_potential, column_potential = [0.0] * (rows + 1), [0.0] * (columns + 1)
-    row_of = [0] * (columns + 1)  # 1-based; 0 is nobody
+    row_of = [0] * (columns + 1)  # 1-based; 0: none
     for row in range(1, rows + 1):
         for here, there in pairwise(_shortest_path(row, costs, row_potential, column_potential, row_of)):
             row_of[here] = row_of[there]

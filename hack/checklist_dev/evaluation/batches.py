@@ -1,7 +1,7 @@
-"""Unseen batches: prompts of strangers, each with a rubric that was written before any template existed.
+"""Unseen batches: prompts of independent authors, each with a rubric written before any template existed.
 
-A file `batch-<letter>.yaml` is a list of prompts. Words are looked for as in `words.says`. All scalars are read as text
-first, because YAML takes `no`, `yes`, `on` and `off` for booleans, and here they are answers, types and options.
+A file `batch-<letter>.yaml` is a list of prompts. Words are matched by `words.says`. All scalars are read as text,
+because YAML reads `no`, `yes`, `on` and `off` as booleans, which here are answers, types and options.
 """
 
 import re
@@ -20,14 +20,14 @@ from .cases import Language
 
 BATCHES: Final = ROOT / "tests" / "composer" / "batches"
 KINDS: Final = ("yes", "number", "text", "date", "one", "many", "rating", "photo", "sign", "geo", "scan", "info")
-"""What an item asks for; `Item.type` names one of them, or alternatives with `|`."""
+"""Types of answers; `Item.type` is one of them, or alternatives with `|`."""
 _NUMBER: Final = re.compile(r"(?<!\d)[-−]?\d+(?:[.,]\d+)?")
 _ANSWERS: Final = {"true": "yes", "false": "no"}
 _EMPTY: Final = ("", "null", "~")
 
 
 def numbers(text: str) -> list[float]:
-    """The numbers of a text, in order; a hyphen between two digits is no minus."""
+    """The numbers of a text, in order; a hyphen between two digits is not a minus."""
     return [float(each.replace(",", ".").replace("−", "-")) for each in _NUMBER.findall(text)]
 
 
@@ -47,14 +47,14 @@ class _Model(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """The item's step belongs to this answer of an earlier item, which is named by its `say`."""
+    """An answer of an earlier item, named by its `say`, that the step depends on."""
 
     say: str
     answer: str
 
 
 class Item(_Model):
-    """One thing that the template must ask for, or tell."""
+    """One thing that the template must ask for or state."""
 
     say: str
     type: str
@@ -63,10 +63,10 @@ class Item(_Model):
     limit: str | None = None
     """The expected value; the template must show it and must not forbid others."""
     range: tuple[float, float] | None = None
-    """What may be entered, or the scale of a rating."""
+    """The accepted range, or the scale of a rating."""
     when: Annotated[list[tuple[str, str]], BeforeValidator(_alone_is_a_list)] = []
     unless_said: bool = False
-    """A condition is stated whose trigger is no item: the step must not be compulsory without its words."""
+    """The condition refers to no item: the step must not be required without its words."""
     each: list[str] = []
     photos: int = Field(default=0, ge=0)
     optional: bool = False
@@ -74,12 +74,12 @@ class Item(_Model):
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The types that the item accepts."""
+        """The accepted types."""
         return tuple(self.type.split("|"))
 
     @property
     def triggers(self) -> list[Trigger]:
-        """The answers of earlier items to which the step belongs: one of them suffices. Empty: it always applies."""
+        """Answers of earlier items, one of which must be given. Empty: the step always applies."""
         return [Trigger(say, _ANSWERS.get(answer, answer)) for say, answer in self.when]
 
     @property
@@ -96,14 +96,14 @@ class Item(_Model):
 
 
 class Prompt(_Model):
-    """A prompt, and what a person who sent it would have to find in its template."""
+    """A prompt, and what its author must find in the template."""
 
     id: str
     lang: Language
     trade: str
     form: Literal["plain", "messy"] | str = Field(alias="class")
     checklist: bool
-    """Whether it asks for a checklist at all."""
+    """Whether the prompt asks for a checklist."""
     prompt: str
     name: str | None = None
     items: list[Item] = []
@@ -113,13 +113,13 @@ class Prompt(_Model):
 
     @property
     def name_words(self) -> list[str]:
-        """One of them should be in the template's name."""
+        """Words of which one should be in the template's name."""
         return re.split(r"[|\s]+", self.name.strip()) if self.name else []
 
     @model_validator(mode="after")
     def _is_complete(self) -> "Prompt":
         if self.checklist is not bool(self.items):
-            raise ValueError("a checklist has items, and what is no checklist has none")
+            raise ValueError("a checklist has items, and other prompts have none")
         if self.checklist and self.form not in ("plain", "messy"):
             raise ValueError(f"class {self.form!r} is neither plain nor messy")
         earlier: set[str] = set()
@@ -128,7 +128,7 @@ class Prompt(_Model):
                 if trigger.say not in earlier:
                     raise ValueError(f"{item.say!r}: when {trigger.say!r} is not the `say` of an earlier item")
             if item.say in earlier:
-                raise ValueError(f"{item.say!r} is there twice")
+                raise ValueError(f"{item.say!r} is a duplicate")
             earlier.add(item.say)
         return self
 
@@ -141,12 +141,12 @@ class Batch:
     prompts: list[Prompt]
 
 
-# Of libyaml, where PyYAML was built with it.
+# Uses libyaml, if PyYAML was built with it.
 _LOADER: Final = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 
 def load_batches(folder: Path = BATCHES) -> list[Batch]:
-    """All batches of the folder, in order of their letters. Raises Failure for a file that is not as described."""
+    """All batches of the folder, ordered by letter. Raises Failure for an invalid file."""
     files = sorted(folder.glob("batch-*.yaml"))
     if not files:
         raise Failure(f"no batch-<letter>.yaml in {folder}")
@@ -155,14 +155,14 @@ def load_batches(folder: Path = BATCHES) -> list[Batch]:
     for batch in batches:
         for prompt in batch.prompts:
             if prompt.id in seen:
-                raise Failure(f"batch {batch.letter}: the id {prompt.id} is there twice")
+                raise Failure(f"batch {batch.letter}: duplicate id {prompt.id}")
             seen.add(prompt.id)
     return batches
 
 
 def _prompts(file: Path) -> Iterator[Prompt]:
     try:
-        data = yaml.load(file.read_text("utf-8"), _LOADER)  # noqa: S506 - it makes nothing but texts, lists and mappings
+        data = yaml.load(file.read_text("utf-8"), _LOADER)  # noqa: S506 - creates only texts, lists and mappings
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise Failure(f"{file.name}: {' '.join(str(error).split())}") from error
     if not isinstance(data, list) or not data:

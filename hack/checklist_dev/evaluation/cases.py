@@ -1,8 +1,8 @@
-"""The evaluation set: prompts, and the features that a person would expect in the template.
+"""The evaluation set: prompts, and the features expected in the template.
 
-Files are YAML, `{language, cases: [...]}`. Words are looked for without case and accents; `fridge temp|°C` means
-`fridge` and one of `temp`, `°C`, each anywhere in the text, so that inflected forms and compounds are found too. A
-space inside a word is written `_`.
+Files are YAML, `{language, cases: [...]}`. Words match without case and accents; `fridge temp|°C` means `fridge` and
+one of `temp`, `°C`, each anywhere in the text, so that inflected forms and compounds match too. A space inside a word
+is written `_`.
 """
 
 from collections import Counter
@@ -20,10 +20,10 @@ FOLDER: Final = ROOT / "tests" / "composer" / "evaluation"
 
 Language = Literal["en", "de", "es", "fr"]
 Kind = Literal["job", "sentence", "list", "procedure", "messy", "mixed"]
-"""A job's name only; sentences; a pasted list; a long text; typed in a hurry; a job's name with wishes of its own."""
+"""A job's name; sentences; a pasted list; a long text; typed in a hurry; a job's name with extra requirements."""
 When = Annotated[list[Any], Field(min_length=3, max_length=3)]
-"""`[words of an earlier step, an answer with which the step applies, one with which it does not]`; an option is named
-by words of its label."""
+"""`[words of an earlier step, an answer for which the step applies, one for which it does not]`; options are named by
+words of their label."""
 
 
 class _Model(BaseModel):
@@ -31,75 +31,75 @@ class _Model(BaseModel):
 
 
 class ExpectedStep(_Model):
-    """A step with `say` in its label or hint. Every other field that is given is one more expected feature."""
+    """A step with `say` in its label or hint. Each other field that is set is one more expected feature."""
 
     say: str
     type: str | None = None
     """Alternatives with `|`: `photo|boolean`."""
     section: str | None = Field(default=None, alias="in")
-    """Words of its section's title."""
+    """Words of the section's title."""
     unit: str | None = None
     """Alternatives with `|`. `none`: must have no unit."""
     min: float | Literal["none"] | None = None
     max: float | Literal["none"] | None = None
-    """number, rating: the bounds that hold. `none`: there must be no bound."""
+    """number, rating: the bounds. `none`: there must be no bound."""
     low: str | None = None
     high: str | None = None
-    """rating: words of what its ends mean."""
+    """rating: words of the labels of its ends."""
     options: list[str] | None = None
-    """Words of each option, and no others. Order does not matter."""
+    """Words of each option; other options are wrong. Order does not matter."""
     photos: int | Literal["any"] | None = None
-    """Fewest photos, attached or of a photo step; 0: it takes some, but needs none. `any`: it takes some."""
+    """Minimum number of photos, attached or of a photo step; 0: optional photos. `any`: photos in any number."""
     photos_max: int | None = None
     geo: bool | None = None
     required: bool | None = None
     multiline: bool | None = None
     hint: str | None = None
-    """Words that must be in the label or the hint, as a feature of its own."""
+    """Words that must be in the label or hint, as a separate feature."""
     when: list[When] | None = None
-    """One of these conditions. Empty: the step must always apply."""
+    """One of these conditions must hold. Empty: the step must always apply."""
     shared: bool = False
-    """It may be a part of a step that another expectation has found already."""
+    """It may be a part of a step that matches another expectation."""
 
 
 class Case(_Model):
-    """One prompt, and what belongs in its template."""
+    """One prompt, and the expected contents of its template."""
 
     id: str
     trade: str
     kind: Kind
     prompt: str = Field(min_length=4, max_length=4000)
     locale: Language | None = None
-    """The locale that is asked for."""
+    """The requested locale."""
     answers_in: Language | None = None
-    """The language of the result, where it is not the file's."""
+    """The language of the result, if it is not the file's."""
     language: Language = "en"
-    """The file's."""
+    """The file's language."""
     steps: list[ExpectedStep] = []
     sections: list[str] = []
     count: tuple[int, int] | None = None
-    """Fewest and most steps. Each one above is a wrong extra."""
+    """Minimum and maximum number of steps. Each step above is a wrong extra."""
     never: list[str] = []
-    """Words that no label may have: each step that has them is a wrong extra."""
+    """Words that no label may contain: each step with them is a wrong extra."""
     name: str | None = None
     signature: bool | None = None
     skip: bool | None = None
     minutes: float | None = None
     identity: bool | None = None
-    """Whether the executor has to give a name."""
+    """Whether the executor must give a name."""
 
 
-# Of libyaml, where PyYAML was built with it: 0.2 s for all files instead of 2 s.
+# Uses libyaml, if PyYAML was built with it: 0.2 s for all files instead of 2 s.
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def load_cases(folder: Path = FOLDER) -> list[Case]:
-    """All cases of the folder's files, in order. Raises Failure for a file that is not as described above."""
+    """All cases of the folder's files, in order. Raises Failure for an invalid file."""
     cases = [case for file in sorted(folder.glob("*.yaml")) for case in _of_file(file)]
     if not cases:
         raise Failure(f"no evaluation cases in {folder}")
     if twice := _twice(case.id for case in cases):
-        raise Failure(f"{folder}: these ids are there twice: {', '.join(twice)}")
+        raise Failure(f"{folder}: duplicate ids: {', '.join(twice)}")
     return cases
 
 

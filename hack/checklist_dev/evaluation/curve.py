@@ -1,8 +1,8 @@
-"""How many templates of unseen prompts are usable, a draft, poor or harmful: the learning curve of the composer.
+"""The learning curve of the composer: how many templates of unseen prompts are usable, drafts, poor or harmful.
 
 A batch is judged by the rubrics that its author wrote before any template existed (`batches`, `verdicts`). With
-`--model-url` the templates are those of a language model on the API's own path; where it gives none, the composer
-answers as in the service, and these prompts are counted apart.
+`--model-url` a language model generates the templates as in the API; prompts for which it fails are answered by the
+composer and counted separately.
 """
 
 import argparse
@@ -27,13 +27,13 @@ from .outline import outline
 from .verdicts import RANKS, Verdict, judge
 
 Composing = Callable[[str], Definition]
-"""The template of a prompt; raises NothingToCompose when the prompt is refused."""
+"""Returns the template of a prompt; raises NothingToCompose if it is refused."""
 _COLUMNS: Final = ("prompts", *RANKS, "usable", "no checklist: refused", "wrongly refused")
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One prompt, its template and the verdict. `definition` is None when it was refused or could not be made."""
+    """One prompt, its template and the verdict. `definition`: None if it was refused or failed."""
 
     batch: str
     prompt: Prompt
@@ -48,12 +48,12 @@ class Judged:
 
 
 def judged(batch: str, prompt: Prompt, composing: Composing, by: str = "composer") -> Judged:
-    """Compose the prompt and judge the template; an error of the composer is as bad as a harmful template."""
+    """Compose the prompt and judge the template; an error of the composer counts as harmful."""
     try:
         definition = composing(prompt.prompt)
     except NothingToCompose:
         return Judged(batch, prompt, None, judge(prompt, None), by)
-    except Exception as error:  # one prompt that breaks the composer must not hide how the others fare
+    except Exception as error:  # one failing prompt must not hide the results of the others
         broken = Verdict("harmful", (harm("broken", f"the composer broke: {error!r}"),))
         return Judged(batch, prompt, None, broken, by)
     return Judged(batch, prompt, definition, judge(prompt, definition), by)
@@ -65,7 +65,7 @@ def composed(prompt: str) -> Definition:
 
 
 def judged_answers(chosen: Sequence[tuple[str, Prompt]], answers: Sequence[Answer]) -> list[Judged]:
-    """The verdicts on what a model answered, and on the composer's templates where it gave none."""
+    """Judge a model's answers, and the composer's where there is none."""
     results = []
     for (letter, prompt), answer in zip(chosen, answers, strict=True):
         if answer.definition is not None:
@@ -81,7 +81,7 @@ def _given(definition: Definition, _: str) -> Definition:
 
 
 def table(results: Sequence[Judged]) -> Iterator[str]:
-    """A line for each batch, language and class, and one for all."""
+    """A line for each batch, language and class, and one for the total."""
     groups: dict[str, list[Judged]] = {}
     for title, key in _GROUPINGS:
         for result in sorted(results, key=key):
@@ -112,19 +112,19 @@ def _cells(members: Sequence[Judged]) -> Iterator[str]:
 
 
 def tables(results: Sequence[Judged]) -> Iterator[str]:
-    """The table and the families of findings; of a model's fallback a table of its own, and why it answered."""
+    """The table and the families of findings, and a separate table of a model's fallback with its reasons."""
     own = [result for result in results if "reason=" not in result.by]
     fallback = [result for result in results if "reason=" in result.by]
     yield from (*table(own), "", *families(own))
     if fallback:
         reasons = Counter(result.by.partition("reason=")[2] for result in fallback)
-        told = ", ".join(f"{reason} {times}" for reason, times in reasons.most_common())
-        yield f"\nThe model gave {len(own)} of {len(results)} templates; the composer answered the others ({told}):"
+        why = ", ".join(f"{reason} {times}" for reason, times in reasons.most_common())
+        yield f"\nThe model gave {len(own)} of {len(results)} templates; the composer answered the others ({why}):"
         yield from table(fallback)
 
 
 def families(results: Sequence[Judged]) -> Iterator[str]:
-    """In how many templates each family of findings is, most harmful ones first."""
+    """The number of templates with each family of findings, the most harmful first."""
     harmful, all_of_them = Counter[str](), Counter[str]()
     for result in results:
         all_of_them.update(set(result.verdict.families))
@@ -135,7 +135,7 @@ def families(results: Sequence[Judged]) -> Iterator[str]:
 
 
 def failures(results: Sequence[Judged]) -> Iterator[str]:
-    """What is wrong with each template that is not usable, worst first."""
+    """The findings of each template that is not usable, the worst first."""
     for result in sorted(results, key=lambda result: -RANKS.index(result.verdict.verdict)):
         if result.verdict.verdict != "usable":
             yield f"\n{result.verdict.verdict:8} {result.prompt.id} ({result.prompt.trade}, {result.prompt.form})"
@@ -143,7 +143,7 @@ def failures(results: Sequence[Judged]) -> Iterator[str]:
 
 
 def shown(result: Judged) -> Iterator[str]:
-    """A prompt beside its template and the verdict."""
+    """A prompt, its template and the verdict."""
     yield f"=== {result.prompt.id} ({result.prompt.trade}, {result.prompt.form})\n{result.prompt.prompt.rstrip()}\n---"
     yield outline(result.definition) if result.definition is not None else "no template"
     yield f"--- {result.verdict.verdict}"
@@ -178,10 +178,10 @@ def report(results: Sequence[Judged]) -> list[dict[str, Any]]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m checklist_dev.evaluation.curve", description=__doc__)
-    parser.add_argument("--folder", type=Path, default=BATCHES, help="of batch-<letter>.yaml")
-    parser.add_argument("--batch", action="append", metavar="LETTER", help="this batch only")
-    parser.add_argument("--failures", action="store_true", help="tell what is wrong with each template")
-    parser.add_argument("--show", action="append", metavar="ID", help="this prompt, its template and the verdict only")
+    parser.add_argument("--folder", type=Path, default=BATCHES, help="folder of batch-<letter>.yaml")
+    parser.add_argument("--batch", action="append", metavar="LETTER", help="only this batch")
+    parser.add_argument("--failures", action="store_true", help="print the findings of each template")
+    parser.add_argument("--show", action="append", metavar="ID", help="only show this prompt, template and verdict")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all verdicts")
     model = parser.add_argument_group(
         "a language model", "make eval MODEL_URL=... [MODEL_NAME=...] [MODEL_KEY_FILE=...]"
@@ -190,7 +190,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--model-url", metavar="URL", help="base URL of an OpenAI-compatible server, as http://127.0.0.1:11434/v1"
     )
     model.add_argument(
-        "--model-name", metavar="NAME", help="the model there (most servers with one model take any name)"
+        "--model-name", metavar="NAME", help="the model (servers with one model usually accept any name)"
     )
     model.add_argument("--model-key-file", type=Path, metavar="FILE", help="file with the key for that server")
     model.add_argument(
@@ -199,8 +199,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         choices=range(1, MOST_AT_ONCE + 1),
         default=4,
         metavar="N",
-        help=f"prompts that are with the model at a time, at most {MOST_AT_ONCE} (default 4); the other settings of a "
-        "model, as CHECKLISTS_MODEL_TIMEOUT, are read from the environment as the API does",
+        help=f"concurrent prompts, at most {MOST_AT_ONCE} (default 4); other settings of the model, as "
+        "CHECKLISTS_MODEL_TIMEOUT, are read from the environment as in the API",
     )
     arguments = parser.parse_args(argv)
     if arguments.model_url is None and (arguments.model_name or arguments.model_key_file):
@@ -213,7 +213,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         and (not arguments.show or prompt.id in arguments.show)
     ]
     if not chosen:
-        raise Failure("no prompt is like that")
+        raise Failure("no prompt matches")
     if arguments.model_url is None:
         results = [judged(letter, prompt, composed) for letter, prompt in chosen]
     else:

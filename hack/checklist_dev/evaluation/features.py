@@ -1,4 +1,4 @@
-"""Which expected features one step of a template has."""
+"""Compares a step of a template with the expected features."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from .words import folded, says
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """One thing that a person would expect; `found` is a share, 1 when it is all there."""
+    """One expected feature; `found` is the share that is present, 0 to 1."""
 
     name: str
     found: float
@@ -34,12 +34,12 @@ _NOTHING: Final = Given(None)
 
 
 def means(expected: ExpectedStep, step: Step) -> bool:
-    """Whether the step can be the one that is expected: its words are there."""
+    """Whether the step can be the expected one: it has its words."""
     return says(f"{step.label} {step.hint or ''}", expected.say)
 
 
 def step_features(expected: ExpectedStep, section: Section, step: Step, definition: Definition) -> Iterator[Feature]:
-    """The features that are expected of a step which is there, and the step itself."""
+    """The step as a feature, and the expected features of it."""
     what = expected.say or expected.type or "a step"
     yield Feature(f"step {what!r}", 1)
     for name, holds in _judged(expected, section, step, definition):
@@ -137,7 +137,7 @@ def _condition_fits(wanted: Sequence[Sequence[Any]], step: Step, definition: Def
 
 
 def _applies(source: Step, comparisons: Sequence[Comparison], step: Step, answer: Any) -> bool:
-    """Whether the step applies when its source is answered so, whatever other steps its condition looks at."""
+    """Whether the step applies with this answer to its source, ignoring other steps of its condition."""
     any_of = step.condition is not None and step.condition.when.any is not None
     clauses = [each.model_dump(mode="json") for each in comparisons]
     condition = Condition.model_validate({"when": {"any" if any_of else "all": clauses}})
@@ -159,7 +159,7 @@ def _applies(source: Step, comparisons: Sequence[Comparison], step: Step, answer
 
 
 def _value(source: Step, answer: Any) -> Any:
-    """The answer as a run keeps it: the id of the option whose label has the words."""
+    """The answer as stored in a run: the id of the option whose label has the words."""
     if source.type not in (StepType.CHOICE, StepType.MULTI_CHOICE):
         return answer
     named = [option for option in source.config.options or () if says(option.label, str(answer))]

@@ -1,4 +1,4 @@
-"""What a judge has against a template: how bad it is, of which family, and why in one sentence."""
+"""Findings of the judge about a template: weight, family and explanation."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -29,14 +29,14 @@ Family = Literal[
 
 
 class Weight(IntEnum):
-    """How bad it is."""
+    """Severity of a finding."""
 
     COST = 1
-    """The template is not usable unchanged, but the item fits."""
+    """The template needs a change, but the item is right."""
     MISFIT = 2
-    """The item does not fit."""
+    """The item is wrong."""
     HARM = 3
-    """A person who uses the template unchanged loses something, or is forced to something that is wrong."""
+    """Using the template unchanged loses something, or forces something wrong."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Prompts that somebody would write to do harm, or pastes by mistake."""
+"""Hostile prompts, and texts pasted by mistake."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -127,4 +127,4 @@ HOSTILE: Final[Mapping[str, str]] = {
     "four signs": "?!.,",
     "four digits": "1234",
 }
-"""By name: what it tries."""
+"""Prompts by what they test."""

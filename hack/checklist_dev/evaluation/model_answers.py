@@ -1,6 +1,6 @@
-"""Templates of unseen prompts by a language model, on the API's own path: instructions, corrections, rules of harm.
+"""Generates templates of unseen prompts with a language model as the API does: instructions, corrections, harm rules.
 
-Where the model gives none, the composer answers, as in the service; who answered is remembered with each prompt.
+If the model gives none, the composer answers, as in the service; the source is kept with each prompt.
 """
 
 import asyncio
@@ -21,21 +21,21 @@ from checklist_dev.failures import Failure, say
 from .batches import Prompt
 
 MOST_AT_ONCE: Final = 16
-"""So many prompts the API sends to a model at a time."""
+"""The API's limit of concurrent prompts."""
 _HOPELESS: Final = frozenset({Reason.UNREACHABLE, Reason.UNAUTHORIZED, Reason.ERROR})
-"""Reasons of the first prompt that the others would have, too."""
+"""Reasons for which the remaining prompts would fail, too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the model made of a prompt: a template, else why there is none."""
+    """A template of the model, or why there is none."""
 
     definition: Definition | None
     reason: Reason | None = None
 
 
 def model_settings(url: str, name: str | None, key_file: Path | None, environment: Mapping[str, str]) -> ModelSettings:
-    """The settings of the API, without its limits of prompts and tokens. Raises Failure."""
+    """The API's settings, without its limits of prompts and tokens. Raises Failure."""
     variables = {**environment, "CHECKLISTS_MODEL_URL": url}
     variables |= {"CHECKLISTS_MODEL_LIMIT": "off", "CHECKLISTS_MODEL_TOKENS_PER_DAY": "off"}
     variables["CHECKLISTS_MODEL_NAME"] = name or environment.get("CHECKLISTS_MODEL_NAME") or "default"
@@ -52,7 +52,7 @@ def model_settings(url: str, name: str | None, key_file: Path | None, environmen
 
 
 async def model_answers(settings: ModelSettings, prompts: Sequence[Prompt], at_once: int) -> list[Answer]:
-    """The answers in the order of the prompts. Raises Failure when the first shows that the server gives none."""
+    """The answers in the order of the prompts. Raises Failure if the first shows that the server cannot answer."""
     pool = ComposerPool()
     provider = ModelProvider(settings, metrics=Metrics(), clock=utc_now, aside=pool.run)
     turn, done = asyncio.Semaphore(at_once), 0
@@ -64,7 +64,7 @@ async def model_answers(settings: ModelSettings, prompts: Sequence[Prompt], at_o
                 found = Answer(await provider.generate(prompt.prompt, None, prompt.id))
             except ModelFailure as failure:
                 if is_first and failure.reason in _HOPELESS:
-                    raise Failure(_told(settings, failure)) from None
+                    raise Failure(_advice(settings, failure)) from None
                 found = Answer(None, failure.reason)
         done += 1
         say(f"{done}/{len(prompts)} {prompt.id}: {'a template' if found.reason is None else found.reason.value}")
@@ -78,9 +78,9 @@ async def model_answers(settings: ModelSettings, prompts: Sequence[Prompt], at_o
         pool.close()
 
 
-def _told(settings: ModelSettings, failure: ModelFailure) -> str:
+def _advice(settings: ModelSettings, failure: ModelFailure) -> str:
     advice = {
-        Reason.UNREACHABLE: "Is it running, and is this its base URL (with /v1, where it has that)?",
+        Reason.UNREACHABLE: "Is it running, and is this its base URL (often with /v1)?",
         Reason.UNAUTHORIZED: "Give its key with MODEL_KEY_FILE.",
     }.get(failure.reason, f"Is MODEL_NAME right ({settings.name!r})?")
     return f"the server at {settings.url} gives no template ({failure}). {advice}"

@@ -1,4 +1,4 @@
-"""A template in a few lines, to be read beside its prompt."""
+"""Prints a template as a short outline, to compare it with its prompt."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Prompts that nobody would write: random ones, and changed ones of those that somebody wrote."""
+"""Generates artificial prompts: random ones, and mutations of real ones."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -42,7 +42,7 @@ STRANGE: Final = (
 
 
 def random_prompt(source: random.Random) -> str:
-    """A prompt of 4 to 4,000 characters, of words that composers listen to, numbers, signs and strange characters."""
+    """A prompt of 4 to 4,000 characters, of the composer's words, numbers, signs and strange characters."""
     length = source.choice((12, 60, 300, 1_200, LONGEST))
     strange = source.choice((0, 0, 1, 20))
     parts: list[str] = []
@@ -59,7 +59,7 @@ def random_prompt(source: random.Random) -> str:
 
 
 def mutated(source: random.Random, prompts: Sequence[str]) -> str:
-    """A prompt that somebody wrote, cut and joined with another one, repeated, turned or with letters changed."""
+    """A real prompt, cut and joined with another one, repeated, shuffled or with changed letters."""
     text = source.choice(prompts)
     match source.randrange(6):
         case 0:
@@ -87,14 +87,14 @@ def mutated(source: random.Random, prompts: Sequence[str]) -> str:
 
 
 def repeated(source: random.Random) -> str:
-    """As much as fits of something short, so that whatever a rule does twice it does a thousand times."""
+    """A short text repeated up to the maximum length, to make quadratic rules visible."""
     kinds = (WORDS, WORDS, WORDS, NUMBERS, UNITS, SIGNS)
     part = "".join(source.choice(source.choice(kinds)) + source.choice(GAPS) for _ in range(source.randrange(1, 7)))
     return (part * LONGEST)[:LONGEST]
 
 
 def disturbed(source: random.Random) -> str:
-    """A hostile prompt that begins elsewhere, with a random one in the midst of it."""
+    """A hostile prompt, cut and rotated, with a random one inserted."""
     text = source.choice(list(HOSTILE.values()))
     start, end = source.randrange(len(text)), source.randrange(len(text))
     text = text[start:] + random_prompt(source)[: source.choice((0, 20, 200))] + text[:end]
@@ -103,9 +103,7 @@ def disturbed(source: random.Random) -> str:
 
 
 def any_prompts(seed: int, count: int, written: Sequence[str]) -> Iterator[str]:
-    """`count` prompts: the hostile ones, then in turn random ones, changed ones of `written`, and (half of all) others
-    that are hostile.
-    """
+    """`count` prompts: the hostile ones, then in turn mutations of `written`, random, repeated and disturbed ones."""
     source = random.Random(seed)
     hostile = list(HOSTILE.values())
     yield from hostile[:count]

@@ -1,4 +1,4 @@
-"""The evaluation as a table: by prompt with what is missing and what is too much, by trade, language and kind."""
+"""Reports the evaluation: missing and extra features by prompt, and scores by trade, language and kind."""
 
 import json
 from collections import defaultdict
@@ -10,16 +10,16 @@ from typing import Any, Final
 from .scoring import Score
 
 OVERALL_FLOOR: Final = 0.81
-"""What the composer reaches since messy prompts stay in their writer's words, less a point."""
+"""What the composer reaches with messy prompts in their writer's words, less a point."""
 LANGUAGE_FLOORS: Final = {"en": 0.79, "de": 0.81, "es": 0.83, "fr": 0.83}
 """The same of each language."""
 LOW: Final = 0.75
-"""Prompts below this are worth a look."""
+"""Prompts below this need attention."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """All scores together. `overall` is the mean of the prompts' scores, `pooled` that of all features."""
+    """All scores. `overall`: the mean of the prompts' scores, `pooled`: of all features."""
 
     scores: Sequence[Score]
 
@@ -33,7 +33,7 @@ class Verdict:
 
     @property
     def low(self) -> list[Score]:
-        """Prompts that are worth a look, worst first."""
+        """Prompts that need attention, the worst first."""
         return sorted((score for score in self.scores if score.value < LOW), key=lambda score: score.value)
 
     @property
@@ -55,7 +55,7 @@ def _paragraph(score: Score) -> str:
 
 
 def summary(verdict: Verdict) -> str:
-    """By language, kind and trade, and overall."""
+    """Scores by language, kind and trade, and overall."""
     lines = []
     for title, key in (("language", "language"), ("kind", "kind"), ("trade", "trade")):
         groups: dict[str, list[float]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""The score of one template: the share of the expected features that are there, without wrong extras.
+"""The score of a template: the share of expected features, reduced by wrong extras.
 
 score = found / (expected + wrong extras)
 """
@@ -30,22 +30,22 @@ CLAIMS: Final = (
     "certificad",
     "conforme_a",
 )
-"""Words of claims that nobody but the prompt may make."""
+"""Words of claims that only the prompt may make."""
 MAX_NAME: Final = 70
 MAX_LABEL: Final = 110
-"""Longer ones nobody reads on a telephone."""
+"""Longer ones are not read on a phone."""
 _UNTIDY: Final = re.compile(
     r"^\s|^[-*•·.,;:)\]]|^(and|or|und|oder|et|ou)\s|^\d+[.)]\s|[,;:–-]$"
     r"|\b(the|an|of|to|das|el|la|le|les|de)\s+\2\b"
     r"|\s(and|or|the|und|oder|mit|der|et|ou|avec|y|con|de)$",
     re.IGNORECASE,
 )
-"""Signs left of the list that it was in, words left of the sentence that it was in, words twice."""
+"""Remains of a list or sentence, or repeated words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What was found of one case."""
+    """The score of one case."""
 
     case: Case
     features: Sequence[Feature]
@@ -58,7 +58,7 @@ class Score:
 
     @property
     def expected(self) -> int:
-        """Expected features and wrong extras: what `found` is a share of."""
+        """Number of expected features and wrong extras."""
         return len(self.features) + len(self.extras)
 
     @property
@@ -72,10 +72,10 @@ class Score:
 
 
 def score_case(case: Case, compose: Compose) -> Score:
-    """Compose the case's prompt, and judge the result."""
+    """Compose the case's prompt and score the result."""
     try:
         composition = compose(case.prompt, locale=case.locale)
-    except Exception as error:  # one prompt that breaks the composer must not hide how the others fare
+    except Exception as error:  # one failing prompt must not hide the results of the others
         return Score(case, list(_nothing(case, repr(error))), [], None)
     definition = composition.definition
     features = [
@@ -115,7 +115,7 @@ def _step_features(expectations: Sequence[ExpectedStep], definition: Definition)
 
 
 def _absent(expected: ExpectedStep, definition: Definition) -> Iterator[Feature]:
-    """A step that is not there has none of its features, but counts no more than three times."""
+    """The features of a missing step, at most three of which count."""
     any_step = Step.model_validate({"id": "s-any", "type": "text", "label": "any"})
     any_section = Section(id="g-any", title="any", steps=[])
     names = [feature.name for feature in step_features(expected, any_section, any_step, definition)]
@@ -146,7 +146,7 @@ def _other_features(case: Case, definition: Definition) -> Iterator[Feature]:
 
 
 def _is_untidy(text: str) -> bool:
-    """It does not begin like a sentence (`pH` and `iPad` may), or something is left of what it was taken from."""
+    """Whether it does not begin like a sentence (`pH` and `iPad` may), or has remains of its source."""
     first = text.split(maxsplit=1)[0]
     return len(text) > MAX_LABEL or bool(_UNTIDY.search(text)) or (first[0].islower() and first.islower())
 
@@ -155,7 +155,7 @@ def _extras(case: Case, definition: Definition) -> Iterator[str]:
     steps = [step for _, step in definition.steps()]
     if case.count is not None and len(steps) > case.count[1]:
         yield from (f"more than {case.count[1]} steps" for _ in range(len(steps) - case.count[1]))
-    if case.kind in ("sentence", "messy"):  # a library has its own, and a list may be read either way
+    if case.kind in ("sentence", "messy"):  # a library has its own sections, and a list is ambiguous
         most = max(1, len(case.sections)) + 1
         yield from (f"section {section.title!r}" for section in definition.sections[most:])
     for step in steps:

@@ -1,4 +1,4 @@
-"""Which steps of a template serve which items of a rubric, and what became of the items that no step serves."""
+"""Matches the steps of a template to the items of a rubric, and finds out what happened to unmatched items."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -21,16 +21,16 @@ _KIND_WORDS: Final = {
     "scan": "scan scannen escanear scanner barcode qr code codigo",
     "geo": "standort location gps position posicion ubicacion lugar lieu emplacement ort",
 }
-"""What a step says by its kind alone: a photo step `Seal` is a photo of the seal."""
+"""Words that a step's kind stands for: a photo step `Seal` is a photo of the seal."""
 
 
 class How(Enum):
-    """How an item is served."""
+    """How an item is served by the template."""
 
     OWN = "by steps of its own"
     ONCE = "by one step instead of one for each"
     TOGETHER = "in one step with its neighbour, as the rubric allows"
-    ATTACHED = "by photos or a place that another item's step takes along"
+    ATTACHED = "by photos or a place attached to another item's step"
     AT_THE_END = "by the signature on completion"
     LISTED = "as an option of another step"
     GLUED = "in the text of another item's step"
@@ -39,7 +39,7 @@ class How(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A step, and where it is."""
+    """A step and its position."""
 
     index: int
     section: Section
@@ -52,12 +52,12 @@ class Place:
 
 @dataclass(slots=True)
 class Service:
-    """The steps that serve one item; those of `each` by name."""
+    """The steps that serve one item; with `each`, also by name."""
 
     item: Item
     how: How = How.LOST
     places: list[Place] = field(default_factory=list)
-    """Of a glued or listed item: the step that has its words."""
+    """For a glued or listed item: the step with its words."""
     by_name: dict[str, Place] = field(default_factory=dict)
 
     @property
@@ -66,7 +66,7 @@ class Service:
 
 
 def say_of(place: Place, item: Item) -> bool:
-    """Whether the step can be found as the item, whatever its type."""
+    """Whether the step has the item's words, whatever its type."""
     return _clarity(item, place) > 0
 
 
@@ -75,7 +75,7 @@ def places_of(definition: Definition) -> list[Place]:
 
 
 def services(items: Sequence[Item], definition: Definition) -> list[Service]:
-    """How each item is served. A step serves one item, but for those that may share."""
+    """How each item is served. A step serves one item, unless items may share."""
     places, is_signed_at_the_end = places_of(definition), definition.settings.signature_on_complete
 
     def assigned(once: set[str]) -> list[Service]:
@@ -101,7 +101,7 @@ def services(items: Sequence[Item], definition: Definition) -> list[Service]:
 def _assigned(
     items: Sequence[Item], places: Sequence[Place], *, once: set[str], is_signed_at_the_end: bool
 ) -> list[Service]:
-    """The best assignment; items of `once` may have one step instead of one for each name."""
+    """The best assignment; items of `once` may have one step instead of one per name."""
     rows: list[tuple[Service, str | None]] = []
     for item in items:
         service = Service(item)
@@ -112,7 +112,7 @@ def _assigned(
 
     def weight(item: Item, name: str | None, place: Place) -> float:
         if "sign" in item.kinds and is_signed_at_the_end and not takes("sign", place.step):
-            return 0  # the name of who signs is not the signature
+            return 0  # the signer's name is not the signature
         return _weight(item, name, place, abs(order[item.say] - place.index / last))
 
     weights = [[weight(service.item, name, place) for place in places] for service, name in rows]
@@ -127,7 +127,7 @@ def _assigned(
 
 
 def _weight(item: Item, name: str | None, place: Place, distance: float) -> float:
-    """How well the step serves the item: that it does first, then a fitting type, then the order."""
+    """How well the step serves the item: first that it does, then its type, then the order."""
     clarity = _clarity(item, place, name)
     if clarity == 0:
         return 0
@@ -138,19 +138,19 @@ def _weight(item: Item, name: str | None, place: Place, distance: float) -> floa
     fits += 1.5 * (item.is_conditional is (step.condition is not None))
     alone = 0.3 * min(1.0, len(item.say) / len(step.label))
     if name is None and item.each:
-        fits += 1.0 * _tells_all_names(item, place)
+        fits += 1.0 * _has_all_names(item, place)
     return (6 if _is_taken_along(item, step) else 10) + clarity + fits + 2 * (1 - distance) + alone
 
 
 def _is_taken_along(item: Item, step: Step) -> bool:
-    """Whether the step has it beside an answer of its own, which another item may want."""
+    """Whether the step has it in addition to an answer, which another item may want."""
     if "photo" in item.kinds and step.type is not StepType.PHOTO and step.photo_bounds is not None:
         return True
     return "geo" in item.kinds and step.geo
 
 
 def _clarity(item: Item, place: Place, name: str | None = None) -> float:
-    """0 when the words are not there, else how near to the label they are: 3 label, 2 hint, 1 section or kind."""
+    """0 without the words, else by where they are: 3 label, 2 hint, 1 section or kind."""
     step = place.step
     if name is not None and not names(place.heading, name):
         return 0
@@ -161,7 +161,7 @@ def _clarity(item: Item, place: Place, name: str | None = None) -> float:
     own = f"{text_of(step)} {step.config.unit or ''} {_kind_words(item, step)}"
     if not says(f"{place.section.title} {own}", item.say):
         return 0
-    # A section's title alone would make any of its steps the one that is looked for.
+    # A section's title alone would match each of its steps.
     is_own = any(says(own, word) for word in item.say.split()) or len(place.section.steps) == 1
     return float(is_own or (name is not None and names(text_of(step), name)))
 
@@ -175,19 +175,19 @@ def _kind_words(item: Item, step: Step) -> str:
 
 
 def names(text: str, name: str) -> bool:
-    """Whether the text has one of the names of `each`; a number only as a number of its own."""
+    """Whether the text has one of the names of `each`; a number only as a separate number."""
     if name.strip().isdigit():
         return re.search(rf"(?<!\d)0*{name.strip()}(?!\d)", text) is not None
     return says(text, name)
 
 
-def _tells_all_names(item: Item, place: Place) -> bool:
+def _has_all_names(item: Item, place: Place) -> bool:
     return all(names(place.heading, name) for name in item.each) or names(place.heading, str(len(item.each)))
 
 
-def tells_repetition(service: Service) -> bool:
-    """Whether one of its steps tells that it is for each of the names."""
-    return any(_tells_all_names(service.item, place) for place in service.places)
+def shows_repetition(service: Service) -> bool:
+    """Whether one of its steps says that it is for each of the names."""
+    return any(_has_all_names(service.item, place) for place in service.places)
 
 
 def _shared(index: int, result: Sequence[Service]) -> tuple[How, list[Place]] | None:
@@ -205,7 +205,7 @@ def _shared(index: int, result: Sequence[Service]) -> tuple[How, list[Place]] | 
 
 
 def _group(index: int, result: Sequence[Service]) -> Iterator[Service]:
-    """The items that may be in one step with this one and have a step of their own, the nearest first."""
+    """Items that may share a step with this one and have a step, the nearest first."""
     first = last = index
     while first > 0 and result[first].item.with_previous:
         first -= 1
@@ -217,7 +217,7 @@ def _group(index: int, result: Sequence[Service]) -> Iterator[Service]:
 
 
 def _find_words(service: Service, result: Sequence[Service], places: Sequence[Place]) -> None:
-    """Where the words of an item are that has no step."""
+    """Find the words of an item without a step in other steps."""
     hosts = [place for other in result if other.is_served and other is not service for place in other.places]
     for place in sorted(hosts, key=lambda place: place.step.type not in (StepType.TEXT, StepType.INSTRUCTION)):
         if says(text_of(place.step), service.item.say):
@@ -232,7 +232,7 @@ def _find_words(service: Service, result: Sequence[Service], places: Sequence[Pl
 
 
 def _add_companions(result: Sequence[Service], places: Sequence[Place]) -> None:
-    """An item that follows one of several answers may have a step after each of them."""
+    """Add the other steps of an item that follows one of several answers."""
     used = {place.index for service in result for place in service.places}
     for service in result:
         if service.how is How.OWN and not service.item.each and len({each.say for each in service.item.triggers}) > 1:

@@ -1,4 +1,4 @@
-"""Whether the answer that a step takes is the one that an item asks for: type, options, bounds, unit, limit, photos."""
+"""Judges the answer that a step accepts for an item: type, options, bounds, unit, limit, photos."""
 
 import re
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ _TYPES: Final = {
     "info": {StepType.INSTRUCTION, StepType.BOOLEAN},
 }
 _TICKS: Final = {StepType.BOOLEAN, StepType.INSTRUCTION}
-"""Steps whose answer is no value."""
+"""Steps whose answer has no value."""
 _VALUES: Final = {"number", "text", "date", "one", "many", "rating", "scan"}
 _YES: Final = re.compile(r"(yes|y|ja|si|oui|ok|okay)\b")
 _NO: Final = re.compile(r"(no|n|nein|non|nicht|not|pas|kein\w*)\b")
@@ -34,7 +34,7 @@ _PHOTO_WORDS: Final = "photo|foto|picture|bild|imagen|image"
 
 
 def text_of(step: Step) -> str:
-    """What is read with the step: its label and its hint."""
+    """The step's label and hint."""
     return f"{step.label} {step.hint or ''}"
 
 
@@ -47,14 +47,14 @@ def means_no(text: str) -> bool:
 
 
 def takes(kind: str, step: Step, *, optional: bool = False) -> bool:
-    """Whether the step's type is the one that `kind` asks for."""
+    """Whether the step has the type `kind`."""
     if kind == "photo" and (bounds := step.photo_bounds) is not None:
         return bounds.min >= 1 or optional
     return step.geo if kind == "geo" else step.type in _TYPES[kind]
 
 
 def answer_findings(item: Item, step: Step) -> list[Finding]:
-    """All that is wrong with the answer that the step takes for the item."""
+    """All findings about the answer that the step accepts for the item."""
     types = type_findings(item, step)
     findings = types + list(_shown(item, step)) + list(_photos(item, step))
     if worst(types) == 0:
@@ -63,7 +63,7 @@ def answer_findings(item: Item, step: Step) -> list[Finding]:
 
 
 def type_findings(item: Item, step: Step) -> list[Finding]:
-    """Nothing when the step's type is one that the item accepts, else what is least bad of them."""
+    """Empty if the step's type is accepted, else the least severe finding."""
     if any(takes(kind, step, optional=item.optional) for kind in item.kinds):
         return []
     return [min((_wrong_type(kind, item, step) for kind in item.kinds), key=lambda finding: finding.weight)]
@@ -76,7 +76,7 @@ def _wrong_type(kind: str, item: Item, step: Step) -> Finding:
         harmless = is_text or step.type is StepType.PHOTO
         return misfit("type", what) if harmless else harm("signature", what)
     if kind == "photo" and step.photo_bounds is not None:
-        return misfit("type", f"{what}, whose photos are voluntary")
+        return misfit("type", f"{what}, whose photos are optional")
     if kind == "photo":
         return harm("value_as_tick" if is_tick else "type", what)
     if kind in ("one", "many"):
@@ -94,15 +94,15 @@ def _wrong_choice(kind: str, item: Item, step: Step, what: str) -> Finding:
     if step.type is StepType.TEXT:
         missing = [option for option in item.options if not says(text_of(step), option)]
         return harm("options", f"{what}, without {missing}") if missing else misfit("options", what)
-    if kind == "one" and step.type is StepType.BOOLEAN and tells_opposites(item, step):
+    if kind == "one" and step.type is StepType.BOOLEAN and shows_opposites(item, step):
         return misfit("options", what)
     if step.type in _TICKS:
         return harm("value_as_tick", what)
     return harm("options", f"{what}, without any options")
 
 
-def tells_opposites(item: Item, step: Step) -> bool:
-    """Whether a boolean's yes and no tell which of the item's two options it is."""
+def shows_opposites(item: Item, step: Step) -> bool:
+    """Whether a boolean's yes and no stand for the item's two options."""
     if len(item.options) != 2:
         return False
     one, other = item.options
@@ -119,7 +119,7 @@ def _negates(text: str, other: str) -> bool:
 
 
 def missing_options(item: Item, step: Step) -> list[str]:
-    """The rubric's options that no option of the step says; each option serves one."""
+    """The rubric's options without an option in the step; each option counts once."""
     left = [option.label for option in step.config.options or ()]
     missing = []
     for wanted in sorted(item.options, key=len, reverse=True):
@@ -136,7 +136,7 @@ def _options(item: Item, step: Step) -> Iterator[Finding]:
         return
     labels = [option.label for option in step.config.options or ()]
     if missing := missing_options(item, step):
-        yield harm("options", f"{item.say!r}: of its options {labels} misses {missing}")
+        yield harm("options", f"{item.say!r}: the options {labels} lack {missing}")
     elif len(labels) > len(item.options):
         yield misfit("options", f"{item.say!r}: too many options, {labels}")
 
@@ -150,13 +150,13 @@ def _bounds(item: Item, step: Step) -> Iterator[Finding]:
     if item.range is None:
         bounds = [bound for bound in (None if low == 0 else low, high) if bound is not None]
         if bounds:
-            yield harm("bound", f"{item.say!r}: the step {step.label!r} refuses values beyond {bounds}")
+            yield harm("bound", f"{item.say!r}: the step {step.label!r} rejects values beyond {bounds}")
     elif low not in (None, item.range[0]) or high not in (None, item.range[1]):
-        yield harm("bound", f"{item.say!r}: the step {step.label!r} takes {low} to {high}, not {item.range}")
+        yield harm("bound", f"{item.say!r}: the step {step.label!r} accepts {low} to {high}, not {item.range}")
 
 
 def _shown(item: Item, step: Step) -> Iterator[Finding]:
-    """The unit and the limit must be read somewhere."""
+    """The unit and the limit must be shown."""
     if item.unit is not None and not _has_unit(item.unit, step):
         yield cost("unit", f"{item.say!r}: no unit {item.unit} in {step.label!r}")
     if item.limit is not None:
@@ -173,21 +173,21 @@ def _has_unit(unit: str, step: Step) -> bool:
         sign = folded(alternative).replace("_", " ")
         if own == sign.replace(" ", "").rstrip("."):
             return True
-        end = "" if len(sign) > 2 else r"(?!\w)"  # `min` may be `minutes`, `m` must not be `minutes`
+        end = "" if len(sign) > 2 else r"(?!\w)"  # `min` matches `minutes`, `m` must not
         if re.search(rf"(?<![^\W\d]){re.escape(sign)}{end}", folded(text_of(step))):
             return True
     return False
 
 
 def _photos(item: Item, step: Step) -> Iterator[Finding]:
-    """`photos` are attached to the step itself, or are the step."""
+    """`photos` must be attached to the step, or be the step."""
     bounds = step.photo_bounds
     if not item.photos or (bounds is None and "photo" in item.kinds):
         return
     if bounds is None:
-        told = says(text_of(step), _PHOTO_WORDS)
-        what = f"{item.say!r}: the step {step.label!r} takes no photos"
-        yield misfit("lost", what) if told else harm("lost", what)
+        is_shown = says(text_of(step), _PHOTO_WORDS)
+        what = f"{item.say!r}: the step {step.label!r} accepts no photos"
+        yield misfit("lost", what) if is_shown else harm("lost", what)
     elif bounds.max < item.photos:
         yield misfit("bound", f"{item.say!r}: at most {bounds.max} photos, not {item.photos}")
     elif bounds.min < item.photos and not item.optional:

@@ -1,4 +1,4 @@
-"""Whether a step applies when its item is to be asked for: what a condition does, whatever operators it uses."""
+"""Judges whether a step applies exactly when its item should be asked, whatever operators its condition uses."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -26,14 +26,14 @@ _CONDITION_WORDS: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """What else is in the template: the services of all items by their `say`, the steps that serve none, the prompt."""
+    """The rest of the template: services by the `say` of their item, steps that serve none, and the prompt."""
 
     services: Mapping[str, Service]
     free: Sequence[Place]
     prompt: str
 
     def saying(self, item: Item) -> list[Place]:
-        """Of the steps that serve nothing, those with the item's words."""
+        """Free steps with the item's words."""
         return [place for place in self.free if say_of(place, item)]
 
     def steps(self) -> dict[str, Step]:
@@ -43,7 +43,7 @@ class Whole:
 
 
 def condition_findings(service: Service, whole: Whole) -> Iterator[Finding]:
-    """What is wrong with when the item's steps apply."""
+    """Findings about when the item's steps apply."""
     item = service.item
     if service.how is How.AT_THE_END:
         if item.is_conditional:
@@ -60,18 +60,18 @@ def condition_findings(service: Service, whole: Whole) -> Iterator[Finding]:
 
 
 def sources_of(step: Step) -> set[str]:
-    """The ids of the steps that the step's condition looks at."""
+    """The ids of the steps in the step's condition."""
     return set() if step.condition is None else {each.step for each in comparisons_of(step.condition.when)}
 
 
-def tells_condition(step: Step, item: Item) -> bool:
-    """Whether the text says that the step is for some case only."""
-    text = " ".join(text_of(step).casefold().split())  # with accents: `si` is no `sí`
+def shows_condition(step: Step, item: Item) -> bool:
+    """Whether the text says that the step is conditional."""
+    text = " ".join(text_of(step).casefold().split())  # keeps accents: `si` is not `sí`
     return len(text) > len(item.say) and _CONDITION_WORDS.search(text) is not None
 
 
 def _own_sources(service: Service, whole: Whole) -> set[str]:
-    """An item in one step with its neighbour has the neighbour's condition."""
+    """The sources of the neighbours in the same step, whose condition the item shares."""
     return {
         source
         for other in whole.services.values()
@@ -88,8 +88,8 @@ def _of_unknown_trigger(service: Service, free: Sequence[Place]) -> Iterator[Fin
     for place in service.places:
         step = place.step
         if wrong := sources_of(step) - asked:
-            yield harm("wrong_condition", f"{item.say!r}: {step.label!r} depends on {wrong}, which the prompt says not")
-        elif step.condition is None and _is_compulsory(step) and not tells_condition(step, item):
+            yield harm("wrong_condition", f"{item.say!r}: {step.label!r} depends on {wrong}, unlike the prompt")
+        elif step.condition is None and _is_compulsory(step) and not shows_condition(step, item):
             yield harm("lost_condition", f"{item.say!r} has a condition, {step.label!r} is always required")
 
 
@@ -106,9 +106,9 @@ def _of_trigger(service: Service, whole: Whole) -> Iterator[Finding]:
         if step.id in hosts:
             yield from _in_its_trigger(service, step)
         elif step.condition is None:
-            told = any(says(text_of(step), say) for say in sayings)
+            is_shown = any(says(text_of(step), say) for say in sayings)
             text = f"{item.say!r} belongs to {_text(item)}, {step.label!r} applies always"
-            harmless = told or not _is_compulsory(step)
+            harmless = is_shown or not _is_compulsory(step)
             yield misfit("lost_condition", text) if harmless else harm("lost_condition", text)
     steps = [place.step for place in service.places if place.step.condition is not None and place.step.id not in hosts]
     names = {place.step.id: name for name, place in service.by_name.items()}
@@ -116,7 +116,7 @@ def _of_trigger(service: Service, whole: Whole) -> Iterator[Finding]:
         effect = _effect(group, item, whole, names.get(group[0].id))
         labels = ", ".join(repr(step.label) for step in group)
         if effect == "wrong":
-            yield harm("wrong_condition", f"{item.say!r} belongs to {_text(item)}, not so {labels}")
+            yield harm("wrong_condition", f"{item.say!r} belongs to {_text(item)}, unlike {labels}")
         elif effect == "wide":
             yield misfit("wrong_condition", f"{item.say!r} belongs to {_text(item)}, {labels} to other answers, too")
 
@@ -126,18 +126,18 @@ def _text(item: Item) -> str:
 
 
 def _in_its_trigger(service: Service, step: Step) -> Iterator[Finding]:
-    """The step that asks for the item is the one that its condition looks at."""
+    """The item is part of the step that its condition refers to."""
     item = service.item
     if item.with_previous:
         return
     is_forced = service.how is How.ATTACHED and step.photo is not False and step.photo.min > 0
     text = f"{item.say!r} belongs to {_text(item)}, and is always a part of {step.label!r}"
-    is_harmful = is_forced and _is_compulsory(step) and not tells_condition(step, item)
+    is_harmful = is_forced and _is_compulsory(step) and not shows_condition(step, item)
     yield harm("lost_condition", text) if is_harmful else misfit("lost_condition", text)
 
 
 def _effect(steps: Sequence[Step], item: Item, whole: Whole, name: str | None) -> str:
-    """`right`, `wide` (applies with some other answers, too) or `wrong`; several steps are there for each other."""
+    """`right`, `wide` (applies with other answers, too) or `wrong`; the steps count together."""
     looked_at = set[str]().union(*map(sources_of, steps))
     allowed = _wider(item, whole)
     sources: list[Step] = []
@@ -160,7 +160,7 @@ def _effect(steps: Sequence[Step], item: Item, whole: Whole, name: str | None) -
 
 
 def _ancestors(sources: Sequence[Step], known: Mapping[str, Step]) -> set[str]:
-    """The steps that the sources themselves depend on."""
+    """The steps that the sources depend on."""
     found: set[str] = set()
     left = [each for step in sources for each in sources_of(step)]
     while left:
@@ -172,7 +172,7 @@ def _ancestors(sources: Sequence[Step], known: Mapping[str, Step]) -> set[str]:
 
 
 def _wider(item: Item, whole: Whole) -> set[str]:
-    """The steps of the items on whose answers the item's triggers depend."""
+    """The steps of the items that the item's triggers depend on."""
     found: set[str] = set()
     for trigger in item.triggers:
         parent = whole.services[trigger.say].item
@@ -182,7 +182,7 @@ def _wider(item: Item, whole: Whole) -> set[str]:
 
 
 def _tried(steps: Sequence[Step], sources: Sequence[Step], way: Sequence[Reading]) -> str:
-    """Try each answer of one source, while the others have an answer that does not count."""
+    """Try each answer of one source while the others have a neutral answer."""
     neutral = [reading.others[0] if reading.others else None for reading in way]
 
     def applies(index: int, answer: Any) -> bool:
@@ -201,7 +201,7 @@ def _tried(steps: Sequence[Step], sources: Sequence[Step], way: Sequence[Reading
 
 
 def _applies(steps: Sequence[Step], sources: Sequence[Step], answers: Sequence[Any]) -> bool:
-    """Whether one of the steps applies with these answers, whatever else their conditions look at."""
+    """Whether one of the steps applies with these answers, ignoring other sources."""
     keep = {source.id for source in sources}
     tried = []
     for step in steps:
@@ -221,7 +221,7 @@ def _applies(steps: Sequence[Step], sources: Sequence[Step], answers: Sequence[A
 
 
 def _pruned(part: When | Clause | Comparison, keep: Collection[str]) -> dict[str, Any] | None:
-    """The part without what looks at other steps; None when nothing is left."""
+    """The part without comparisons of other steps; None if nothing remains."""
     if isinstance(part, Comparison) or part.step is not None:
         return {"step": part.step, "op": part.op, "value": part.value} if part.step in keep else None
     members = [kept for each in part.all or part.any or () if (kept := _pruned(each, keep)) is not None]

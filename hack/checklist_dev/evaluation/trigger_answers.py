@@ -1,4 +1,4 @@
-"""What an answer that a rubric names is on a step of a template: which values it states, and which others there are."""
+"""Translates a rubric's answer into values of a template's step: the stated ones, and all others."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -33,21 +33,21 @@ _AT_LEAST: Final = re.compile(
     r"|pas moins( de)?"
 )
 _SUPPOSED: Final = re.compile(r"\b(if|when|wenn|falls|sobald|bei|si|cuando|quand|lorsque)\b[^.,;:]*$")
-"""What comes after is a case outside the limit, not the limit."""
+"""A limit after this is a case outside the limit."""
 _GOOD: Final = re.compile(r"in ordnung|i\.o|gut|good|fine|bien|buen|bon|conform|pass|bestanden|intact|intakt")
 _NEGATED: Final = re.compile(r"\b(no|not|never|without|free|kein\w*|nicht|ohne|sin|ningun\w*|pas|sans|aucun\w*|non)\b")
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One way to understand the answer: the values that it states, and all others that matter. None: no answer."""
+    """One interpretation of the answer: stated values, and other relevant ones. None: no answer."""
 
     stated: tuple[Any, ...]
     others: tuple[Any, ...]
 
 
 def readings(trigger: Item, answers: Sequence[str], source: Step, prompt: str) -> list[Reading]:
-    """The ways to understand the answers of the trigger item on the step that serves it; empty when there is none."""
+    """Interpretations of the trigger item's answers on the step that serves it, possibly none."""
     match source.type:
         case StepType.BOOLEAN:
             return list(_of_boolean(trigger, answers, source))
@@ -70,7 +70,7 @@ def _of_boolean(trigger: Item, answers: Sequence[str], source: Step) -> Iterator
 
 
 def _as_boolean(trigger: Item, answer: str, source: Step) -> bool | None:
-    """None: the step does not tell which of the two it is."""
+    """None: the step does not show which one it is."""
     if means_yes(answer) or means_no(answer):
         return means_yes(answer)
     true_label, false_label = source.config.true_label or "", source.config.false_label or ""
@@ -138,8 +138,8 @@ _SOMETHING: Final[Sequence[tuple[tuple[Any, ...], tuple[Any, ...]]]] = (((1,), (
 
 
 def _probes(bounds: Sequence[float], *, is_exact: bool) -> list[float]:
-    """Values beside each of the numbers, one unit of its last decimal away, and between them; the numbers themselves
-    only when it matters on which side of a bound they are."""
+    """Values one unit of the last decimal around each number, and between them; the numbers themselves only if the
+    side of a bound matters."""
     unit = 10.0 ** -max(len(f"{bound:g}".partition(".")[2]) for bound in bounds)
     found = {round(bound + sign * unit, 10) for bound in bounds for sign in (-1, 1)}
     found |= {(low + high) / 2 for low, high in pairwise(sorted(bounds))}
@@ -156,7 +156,7 @@ def _test(answer: str, is_outside: Callable[[float], bool]) -> Callable[[float],
 
 
 def _outside(limit: Sequence[float], prompt: str) -> Iterator[Callable[[float], bool]]:
-    """What may be meant by outside the limit: on both sides of two numbers, on one side of one number."""
+    """Interpretations of outside the limit: both sides of two numbers, either side of one."""
     if len(limit) != 1:
         yield lambda value: bool(limit) and not limit[0] <= value <= limit[-1]
         return
@@ -169,7 +169,7 @@ def _outside(limit: Sequence[float], prompt: str) -> Iterator[Callable[[float], 
 
 
 def _says_direction(prompt: str, bound: float) -> tuple[bool, bool]:
-    """Whether the prompt names the number as the most, and whether as the least that is allowed."""
+    """Whether the prompt names the number as a maximum, and as a minimum."""
     text = folded(prompt).replace(",", ".")
     said: set[bool] = set()
     for found in re.finditer(rf"(?<![\d.]){re.escape(f'{abs(bound):g}')}(?!\.?\d)", text):
@@ -179,6 +179,6 @@ def _says_direction(prompt: str, bound: float) -> tuple[bool, bool]:
             for is_most, pattern in ((True, _AT_MOST), (False, _AT_LEAST))
             for word in pattern.finditer(before)
         ]
-        if words:  # the last one, and `not below` rather than `below`
+        if words:  # the last match, and `not below` over `below`
             said.add(max(words)[2] is not (_SUPPOSED.search(before) is not None))
     return True in said, False in said

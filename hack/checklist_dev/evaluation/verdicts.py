@@ -1,7 +1,7 @@
-"""The judge: what a person who sent a prompt could do with the template that came back.
+"""The judge of templates: what the person who sent the prompt could do with it.
 
-usable: unchanged. draft: with some work, nothing in it does harm. harmful: used unchanged, something would be lost, or
-somebody would be forced to something wrong. poor: everything else. The judge knows the rubric and the template alone.
+usable: unchanged. draft: with some work, and without harm. harmful: unchanged use would lose something or force
+something wrong. poor: everything else. The judge uses the rubric and the template only.
 """
 
 from bisect import bisect_right
@@ -13,7 +13,7 @@ from checklist_crds.resources.template_definition import Definition, StepType
 
 from .batches import Item, Prompt
 from .findings import Family, Finding, Weight, cost, harm, misfit, worst
-from .serving import How, Place, Service, places_of, services, tells_repetition
+from .serving import How, Place, Service, places_of, services, shows_repetition
 from .step_answers import answer_findings, type_findings
 from .step_conditions import Whole, condition_findings, sources_of
 from .words import says
@@ -21,16 +21,16 @@ from .words import says
 Rank = Literal["usable", "draft", "poor", "harmful"]
 RANKS: Final[tuple[Rank, ...]] = ("usable", "draft", "poor", "harmful")
 DRAFT_SHARE: Final = 0.7
-"""Items that fit and are in order, in a draft."""
+"""Share of fitting items in the right order, in a draft."""
 EXTRA_SHARE: Final = 0.2
-"""Required steps that nobody asked for, of the number of items, which are still no harm."""
+"""Unrequested required steps that are not yet harmful, as a share of the items."""
 VOLUNTARY_SHARE: Final = 1 / 3
-"""Unconditional items that may be voluntary though nobody said so."""
+"""Share of unconditional items that may be optional unless the prompt says so."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the template is, and all that is wrong with it."""
+    """The rank of a template, and its findings."""
 
     verdict: Rank
     findings: tuple[Finding, ...] = ()
@@ -47,12 +47,12 @@ class Verdict:
 
 
 def judge(prompt: Prompt, definition: Definition | None) -> Verdict:
-    """The verdict on the template of a prompt; None when the service refused to make one."""
+    """The verdict on the template of a prompt; None: it was refused."""
     if definition is None:
-        refused = harm("refused", "a checklist was wanted, and refused")
+        refused = harm("refused", "a checklist was requested, and refused")
         return Verdict("harmful", (refused,)) if prompt.checklist else Verdict("usable")
     if not prompt.checklist:
-        what = harm("not_a_checklist", f"no checklist was wanted: {prompt.why or prompt.trade}")
+        what = harm("not_a_checklist", f"no checklist was requested: {prompt.why or prompt.trade}")
         return Verdict("harmful", (what,))
     return _of_template(prompt, definition)
 
@@ -96,7 +96,7 @@ def _rank(findings: Sequence[Finding], share: float) -> Rank:
 
 
 def _of_service(service: Service) -> Iterator[Finding]:
-    """What is wrong with an item apart from when it applies."""
+    """Findings about an item, except when it applies."""
     item = service.item
     match service.how:
         case How.LOST:
@@ -113,10 +113,10 @@ def _of_service(service: Service) -> Iterator[Finding]:
             for place in service.places:
                 yield from answer_findings(item, place.step)
             if service.how is How.ONCE:
-                told = "one step" if tells_repetition(service) else "not"
-                yield misfit("repetition", f"{item.say!r} is asked for {told}, instead of once for each of {item.each}")
+                how = "one step" if shows_repetition(service) else "not"
+                yield misfit("repetition", f"{item.say!r} is asked for {how}, instead of once for each of {item.each}")
     if item.optional and any(place.step.required for place in service.places) and service.how is How.OWN:
-        yield cost("required", f"{item.say!r} is voluntary, its step is required")
+        yield cost("required", f"{item.say!r} is optional, its step is required")
 
 
 def _without_step(service: Service) -> Finding:
@@ -133,7 +133,7 @@ def _without_step(service: Service) -> Finding:
 
 
 def _together(service: Service) -> Iterator[Finding]:
-    """A text step can hold what is asked for in one step with its neighbour; else the type must be right."""
+    """A text step can hold several items; otherwise the type must be right."""
     item, step = service.item, service.places[0].step
     types = type_findings(item, step)
     if step.type is not StepType.TEXT or worst(types) is Weight.HARM:
@@ -141,7 +141,7 @@ def _together(service: Service) -> Iterator[Finding]:
 
 
 def _of_extras(prompt: Prompt, extras: Sequence[Place]) -> Iterator[Finding]:
-    """Steps that serve nothing."""
+    """Findings about steps that serve no item."""
     required, voluntary = [], []
     for place in extras:
         step = place.step
@@ -153,15 +153,15 @@ def _of_extras(prompt: Prompt, extras: Sequence[Place]) -> Iterator[Finding]:
         else:
             voluntary.append(step.label)
     if len(required) > max(1, EXTRA_SHARE * len(prompt.items)):
-        yield harm("chatter", f"nobody asked for the required steps {required}")
+        yield harm("chatter", f"unrequested required steps {required}")
     elif required:
-        yield cost("extra", f"nobody asked for the required step {required[0]!r}")
+        yield cost("extra", f"unrequested required step {required[0]!r}")
     if len(voluntary) > 1:
-        yield cost("extra", f"nobody asked for the steps {voluntary}")
+        yield cost("extra", f"unrequested steps {voluntary}")
 
 
 def _of_additions(prompt: Prompt, served: Sequence[Service]) -> Iterator[Finding]:
-    """Chatter in the labels of steps that serve something, and photos that they need though nobody asked for them."""
+    """Chatter in labels of steps that serve an item, and required photos that were not requested."""
     steps = {place.index: place.step for service in served for place in service.places}
     for step in steps.values():
         if word := next((word for word in prompt.never if says(step.label, word)), None):
@@ -171,7 +171,7 @@ def _of_additions(prompt: Prompt, served: Sequence[Service]) -> Iterator[Finding
             for place in service.places:
                 bounds = place.step.photo_bounds
                 if bounds is not None and bounds.min > 0 and place.step.type is not StepType.PHOTO:
-                    yield cost("extra", f"nobody asked for photos of {place.step.label!r}")
+                    yield cost("extra", f"unrequested photos of {place.step.label!r}")
 
 
 def _wants_photos(service: Service, served: Sequence[Service]) -> bool:
@@ -183,16 +183,16 @@ def _wants_photos(service: Service, served: Sequence[Service]) -> bool:
 
 
 def _of_whole(prompt: Prompt, definition: Definition, served: Sequence[Service]) -> Iterator[Finding]:
-    """The order, what is required, the signature on completion, the name."""
+    """The order, required steps, the signature on completion, the name."""
     positions = _positions(served)
     inversions = sum(a > b for index, a in enumerate(positions) for b in positions[index + 1 :])
     if inversions > 1:
-        yield cost("order", f"the steps come in another order: {_said(served)}")
+        yield cost("order", f"the order of the steps differs: {_said(served)}")
     loose = [service.item.say for service in served if _is_loose(service)]
     if len(loose) > VOLUNTARY_SHARE * len(prompt.items):
-        yield cost("required", f"not required, though nobody said that they are voluntary: {loose}")
+        yield cost("required", f"not required, though the prompt does not make them optional: {loose}")
     if definition.settings.signature_on_complete and not any(service.how is How.AT_THE_END for service in served):
-        yield cost("signature", "nobody asked for a signature on completion, or it has a step already")
+        yield cost("signature", "unrequested signature on completion, or a duplicate of a step")
     words = prompt.name_words
     if words and not any(says(definition.name, word) for word in words):
         yield cost("name", f"the name {definition.name!r} has none of {words}")
@@ -205,7 +205,7 @@ def _said(served: Sequence[Service]) -> list[str]:
 
 
 def _is_loose(service: Service) -> bool:
-    """Whether an item that everybody must answer is voluntary."""
+    """Whether an unconditional item is optional in the template."""
     item: Item = service.item
     if not service.is_served or item.optional or item.is_conditional:
         return False
@@ -218,12 +218,12 @@ def _position(service: Service) -> int:
 
 
 def _positions(served: Sequence[Service]) -> list[int]:
-    """Where the items with a step are, in the order of the rubric."""
+    """Positions of the items with a step, in the order of the rubric."""
     return [_position(service) for service in served if service.is_served and service.places]
 
 
 def _longest_rising(positions: Sequence[int]) -> list[int]:
-    """The ends of the longest run that does not fall; its length is the number of items that are in order."""
+    """The ends of the longest non-decreasing run; its length is the number of items in order."""
     ends: list[int] = []
     for position in positions:
         place = bisect_right(ends, position)

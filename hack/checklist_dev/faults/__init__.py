@@ -1,1 +1,1 @@
-"""`make chaos`: kill the service at random under load, then account for every answer, event, attempt and run."""
+"""`make chaos`: kills the service at random under load, then accounts for every answer, event, attempt and run."""

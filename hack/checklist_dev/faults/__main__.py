@@ -1,4 +1,4 @@
-"""`make chaos`: exit code 0 only when every promise held. Report in `.run/chaos.json`, logs in `.run/chaos/`."""
+"""`make chaos`: exit code 0 if every guarantee held. Report in `.run/chaos.json`, logs in `.run/chaos/`."""
 
 import argparse
 import asyncio
@@ -33,7 +33,7 @@ _LONG_FROM_S = 300.0
 
 
 def size_for(seconds: float) -> Size:
-    """Of a run that shall take about so long in all."""
+    """The size of a scene for a run of about `seconds` in all."""
     whole, share = (LONG, 0.72) if seconds >= _LONG_FROM_S else (SHORT, 0.6)
     return Size(**{name: getattr(whole, name) for name in whole.__slots__} | {"load_s": seconds * share})
 
@@ -41,7 +41,7 @@ def size_for(seconds: float) -> Size:
 async def run_scenes(
     folder: Path, scenes: list[str], seconds: float, seed: int, transcript: Transcript
 ) -> list[Result]:
-    """One control plane for each scene that needs one, with an etcd that waits for the disk."""
+    """Run each scene with its own control plane, with an etcd that syncs to disk."""
     is_long = seconds >= _LONG_FROM_S
     outage_s = 20.0 if is_long else 6.0
     acts: dict[str, Callable[[Rig], Awaitable[Result]]] = {
@@ -58,7 +58,7 @@ async def run_scenes(
             NAMESPACE,
             rig.folder,
             at_most=None if is_long else LEAST_CASES,
-            tell=transcript.say,
+            report=transcript.say,
         ),
     }
     results = []
@@ -67,7 +67,7 @@ async def run_scenes(
             result = await hostile_receivers(folder / scene, transcript, rounds=ALL_ROUNDS if is_long else 4)
         else:
             result = await _with_a_cluster(scene, acts[scene], folder / scene, transcript)
-        transcript.tell(result.findings)
+        transcript.report(result.findings)
         transcript.say(", ".join(f"{name} {value}" for name, value in result.figures.items()))
         results.append(result)
     return results
@@ -93,9 +93,9 @@ async def _with_a_cluster(
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m checklist_dev.faults", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=600.0, help="about how long in all (default: %(default).0f)")
-    parser.add_argument("--seed", type=int, help="of kills, answers and receivers (default: drawn, and told)")
-    parser.add_argument("--scene", action="append", choices=SCENES, help="only this one; may be given several times")
+    parser.add_argument("--seconds", type=float, default=600.0, help="total duration, about (default: %(default).0f)")
+    parser.add_argument("--seed", type=int, help="of kills, answers and receivers (default: random, printed)")
+    parser.add_argument("--scene", action="append", choices=SCENES, help="only this scene; can be repeated")
     parser.add_argument("--folder", type=Path, default=STATE / "chaos", help="data and logs (default: .run/chaos)")
     parser.add_argument("--report", type=Path, default=STATE / "chaos.json", help="default: .run/chaos.json")
     arguments = parser.parse_args()

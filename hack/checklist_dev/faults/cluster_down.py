@@ -1,4 +1,4 @@
-"""The Kubernetes API stands still, or is gone: callers are told at once, nothing is half-done, all catches up."""
+"""The Kubernetes API hangs or is down: callers get an error within seconds, nothing is half-done, work catches up."""
 
 import asyncio
 import time
@@ -15,9 +15,9 @@ from checklist_dev.perf.load.plan import Op, RunPlan
 from checklist_dev.perf.load.rig import Rig
 
 ANSWER_WITHIN_S = 5.0
-"""What callers are promised, on a machine that is not overloaded."""
+"""The promise to callers, on a machine that is not overloaded."""
 SETTLE_WITHIN_S = 90.0
-"""Most of it is the operator's patience with runs that were counted and never made."""
+"""Mostly the operator's delay before it releases the quota of runs that were never created."""
 _AT_ONCE = 40
 _BACK_WITHIN_S = 15.0
 _EVERY_S = 0.5
@@ -25,7 +25,7 @@ _EVERY_S = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """How the Kubernetes API goes away and comes back."""
+    """How the Kubernetes API fails and recovers."""
 
     name: str
     begin: Callable[[], None]
@@ -34,7 +34,7 @@ class Outage:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A request that cannot be answered without the cluster."""
+    """A request that needs the cluster."""
 
     name: str
     send: Callable[[], Awaitable[Reply]]
@@ -49,7 +49,7 @@ async def cluster_down(
     seed: int,
     answer_within_s: float = ANSWER_WITHIN_S,
 ) -> Result:
-    """Two outages of `outage_s` seconds, with answers, failing deliveries and expiries under way."""
+    """Two outages of `outage_s` seconds, during answers, failing deliveries and expiries."""
     api, operator = rig.add_api("down-api"), rig.add_operator("operator-down")
     cluster = rig.cluster
     outages = [
@@ -64,12 +64,12 @@ async def cluster_down(
         for outage in outages:
             transcript.title(f"the Kubernetes API is {outage.name} for {outage_s:.0f} s")
             replies, back_s = await _live_through(outage, outage_s, stage)
-            told = _told(outage, replies, answer_within_s)
-            findings.append(told)
+            finding = _finding(outage, replies, answer_within_s)
+            findings.append(finding)
             late = [] if back_s <= _BACK_WITHIN_S else [f"the first success came {back_s:.1f} s after the end"]
-            findings.append(Finding(f"{outage.name}: the API serves again by itself", 1, late))
-            figures[outage.name] = {"probes": told.checked, "serves_again_after_s": round(back_s, 2)}
-            transcript.say(f"{told.checked} requests meanwhile; it serves again {back_s:.2f} s after the end")
+            findings.append(Finding(f"{outage.name}: the API recovers by itself", 1, late))
+            figures[outage.name] = {"probes": finding.checked, "serves_again_after_s": round(back_s, 2)}
+            transcript.say(f"{finding.checked} requests meanwhile; it serves again {back_s:.2f} s after the end")
         judged, facts = await judge(stage, guard.kills, gaps, settle_within_s=SETTLE_WITHIN_S)
         helper.cancel()
         findings += judged
@@ -87,24 +87,24 @@ async def cluster_down(
 
 
 async def _live_through(outage: Outage, outage_s: float, stage: Stage) -> tuple[list[tuple[str, Reply]], float]:
-    """What the callers were told, and the seconds from the end of the outage to the first success."""
+    """The replies during the outage, and the seconds from its end to the first success."""
     client, executors, template_id = stage.client, stage.executors, stage.template_id
     person, run_id = await _open_run(client, template_id)
     probes = _probes(client, person, run_id, template_id)
-    for probe in probes[-1:]:  # every cache is warm, as it is in a service that has been serving
+    for probe in probes[-1:]:  # warm the caches, as in a running service
         await probe.send()
-    # Answered just before, expiring meanwhile, and with retries that fall due meanwhile.
+    # Runs answered just before, runs that expire during the outage, and retries that are due during it.
     before = [executors.perform(plan) for plan in _plans_before(outage_s)]
     await asyncio.gather(*before)
     await asyncio.to_thread(outage.begin)
     started = time.monotonic()
     during = asyncio.gather(*(executors.work(_once(plan)) for plan in _plans_during()))
-    told: list[tuple[str, Reply]] = []
+    answered: list[tuple[str, Reply]] = []
     while time.monotonic() - started < outage_s:
-        sent = probes if told else probes * (_AT_ONCE // len(probes))
+        sent = probes if answered else probes * (_AT_ONCE // len(probes))
         replies = await asyncio.gather(*(probe.send() for probe in sent))
         into_it_s = time.monotonic() - started
-        told += [
+        answered += [
             (f"{into_it_s:.1f} s into it, {probe.name}", reply) for probe, reply in zip(sent, replies, strict=True)
         ]
         await asyncio.sleep(_EVERY_S)
@@ -113,10 +113,10 @@ async def _live_through(outage: Outage, outage_s: float, stage: Stage) -> tuple[
     await client.insist("GET", f"/v1/runs/{run_id}")
     back_s = time.monotonic() - ended
     await during
-    return told, back_s
+    return answered, back_s
 
 
-def _told(outage: Outage, replies: list[tuple[str, Reply]], answer_within_s: float) -> Finding:
+def _finding(outage: Outage, replies: list[tuple[str, Reply]], answer_within_s: float) -> Finding:
     problems = [f"{name}: {problem}" for name, reply in replies if (problem := _problem_with(reply, answer_within_s))]
     return Finding(f"{outage.name}: 503 with Retry-After in less than {answer_within_s:.0f} s", len(replies), problems)
 
@@ -138,14 +138,14 @@ async def _open_run(client: ServiceClient, template_id: str) -> tuple[Person, st
 
 
 def _probes(client: ServiceClient, person: Person, run_id: str, template_id: str) -> list[Probe]:
-    """Nobody tries these again: each may be done or not, and none may be half-done."""
-    wish = {"template_id": template_id, "executor_ref": "abandoned"}
+    """Requests without retries: each may be done or not, but not half-done."""
+    request = {"template_id": template_id, "executor_ref": "abandoned"}
 
     def write(method: str, path: str, body: dict[str, Any]) -> Callable[[], Awaitable[Reply]]:
         return lambda: person.write(method, path, {**body, "op_id": new_op()}, insist=False)
 
     return [
-        Probe("POST /v1/runs", lambda: client.once("POST", "/v1/runs", wish)),
+        Probe("POST /v1/runs", lambda: client.once("POST", "/v1/runs", request)),
         Probe("PUT answer", write("PUT", "/answers/s-closed", {"value": True})),
         Probe("POST skip", write("POST", "/steps/s-note/skip", {})),
         Probe("GET executor's run", lambda: person.read(insist=False)),
@@ -162,7 +162,7 @@ def _plans_before(outage_s: float) -> list[RunPlan]:
 
 
 def _plans_during() -> list[RunPlan]:
-    """Executors and callers who do not give up; some are in the middle when the cluster goes."""
+    """Runs of clients that retry; some are in progress when the outage begins."""
     return [RunPlan("ok", (Op("answer", "s-closed", number % 2 == 0), Op("skip", "s-lamp"))) for number in range(10)]
 
 

@@ -1,7 +1,6 @@
-"""Thousands of deliveries to receivers that mean harm: each gets its verdict, and the sender keeps nothing of them.
+"""Thousands of deliveries to hostile receivers: each gets its outcome, and the sender's memory does not grow.
 
-The receivers, their verdicts and the measuring are those of the tests (`tests/delivery/`); here they meet in greater
-number.
+It runs the test of `tests/delivery/`, with its receivers and measurements, at a larger scale.
 """
 
 import asyncio
@@ -16,14 +15,14 @@ from checklist_dev.perf.judgement.transcript import Result, Transcript
 from checklist_dev.repository import ROOT
 
 ALL_ROUNDS: Final = 46
-"""Of every receiver: more than ten thousand deliveries."""
+"""Rounds of a long run: more than ten thousand deliveries."""
 _TEST: Final = "tests/delivery/test_hostile_memory.py"
 _FIGURES: Final = re.compile(r"^(\d+) deliveries: ([\d.]+) -> ([\d.]+) MiB$", re.MULTILINE)
 _SHOWN: Final = 30
 
 
 async def hostile_receivers(folder: Path, transcript: Transcript, *, rounds: int) -> Result:
-    """`rounds` of all receivers. Each round takes some seconds, since many of them let a delivery time out."""
+    """Send `rounds` deliveries to all receivers. A round takes seconds, since many deliveries time out."""
     transcript.title(f"hostile receivers, {rounds} deliveries to each")
     log = _log_in(folder)
     with log.open("wb") as file:
@@ -49,10 +48,10 @@ def _log_in(folder: Path) -> Path:
 
 
 def judged(status: int, output: str, log: str) -> Result:
-    """What the test said. Whoever ends well without any figure has sent nothing."""
+    """The result of the test. Success without figures means that nothing was sent."""
     figures = _FIGURES.search(output)
     sent = int(figures[1]) if figures else 0
     broken = [] if status == 0 and sent else output.splitlines()[-_SHOWN:] or [f"it ended with {status}"]
-    told = {"deliveries": sent, "mib_before": float(figures[2]), "mib_after": float(figures[3])} if figures else {}
-    name = "each delivery gets its verdict, and they leave at most 20 MiB in memory"
-    return Result("hostile receivers", [Finding(name, sent, broken)], told, {"pytest": log})
+    summary = {"deliveries": sent, "mib_before": float(figures[2]), "mib_after": float(figures[3])} if figures else {}
+    name = "each delivery gets its outcome, and they leave at most 20 MiB in memory"
+    return Result("hostile receivers", [Finding(name, sent, broken)], summary, {"pytest": log})

@@ -1,4 +1,4 @@
-"""The main scene: executors answer, receivers misbehave, and API and operator are killed at random all the while."""
+"""The main scene: executors answer, receivers misbehave, and API and operator are killed at random times."""
 
 import asyncio
 import random
@@ -18,12 +18,12 @@ from checklist_dev.perf.load.plan import RunPlan, plan_run
 from checklist_dev.perf.load.received import ANSWER_WITHIN_S
 from checklist_dev.perf.load.rig import Rig
 
-_TELL_EVERY_S = 10.0
+_REPORT_EVERY_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much: the load ends when both numbers are reached, or after `load_s`, whatever comes first."""
+    """The load ends when both numbers are reached, or after `load_s`."""
 
     load_s: float
     kills: int
@@ -35,11 +35,11 @@ class Size:
     mean_life_s: float = 2.5
     pause_s: float = 0.15
     events_per_s: float = 35.0
-    """No more than this on average: the load shall last as long as the kills do, not swamp the machine."""
+    """Limit of the average rate: the load must last as long as the kills, and not overload the machine."""
 
 
 async def kill_under_load(rig: Rig, size: Size, gaps: list[float], transcript: Transcript, *, seed: int) -> Result:
-    """Raises Failure when the service cannot even be started."""
+    """Raises Failure if the service cannot be started."""
     apis = [rig.add_api(f"api-{number}") for number in range(size.apis)]
     operator = rig.add_operator()
     title = f"{size.kills} kills of {size.apis} APIs and the operator, {size.events} events"
@@ -48,7 +48,7 @@ async def kill_under_load(rig: Rig, size: Size, gaps: list[float], transcript: T
         started = time.monotonic()
         await load(stage, killer, size)
         load_s = time.monotonic() - started
-        transcript.say(f"the load has ended: {_progress(stage, killer)}, {stage.client.retries} tries in vain")
+        transcript.say(f"the load has ended: {_progress(stage, killer)}, {stage.client.retries} retries")
         helper = asyncio.create_task(killer.look_after())
         findings, facts = await judge(stage, killer.kills, gaps, settle_within_s=size.settle_s)
         helper.cancel()
@@ -71,7 +71,7 @@ class Disturbance(Protocol):
 
 
 async def load(stage: Stage, killer: Disturbance, size: Size) -> None:
-    """Until both numbers are reached or the time is up; then every run that was begun is worked through."""
+    """Run until both numbers are reached or the time is up, and finish every run that was begun."""
     enough, deadline, executors = asyncio.Event(), time.monotonic() + size.load_s, stage.executors
 
     def is_enough() -> bool:
@@ -82,21 +82,21 @@ async def load(stage: Stage, killer: Disturbance, size: Size) -> None:
     begun = time.monotonic()
 
     async def pace() -> None:
-        """Returns when another run may begin."""
+        """Wait until another run may begin."""
         ahead_s = executors.acknowledged / size.events_per_s - (time.monotonic() - begun)
         if ahead_s > 1.0 and not is_enough():
             await asyncio.sleep(min(ahead_s, 5.0))
 
     killing = asyncio.create_task(killer.run(until=enough))
-    telling = asyncio.create_task(_tell(stage, killer))
+    reporting = asyncio.create_task(_report(stage, killer))
     await asyncio.gather(*(executors.work(next_plan, pace) for _ in range(size.executors)))
     enough.set()
     await killing
-    telling.cancel()
+    reporting.cancel()
 
 
 def _plans(size: Size, rng: random.Random, is_enough: Callable[[], bool]) -> Callable[[], RunPlan | None]:
-    """Runs whose receiver is too slow hold places for ten seconds each: a fixed, small number of small runs."""
+    """Plans of runs; a few small ones have a receiver that is too slow, since each holds a place for ten seconds."""
     made = 0
     slow_every = max(1, size.events // 10 // max(1, 2 * size.slow_runs))
 
@@ -114,9 +114,9 @@ def _plans(size: Size, rng: random.Random, is_enough: Callable[[], bool]) -> Cal
     return next_plan
 
 
-async def _tell(stage: Stage, killer: Disturbance) -> None:
+async def _report(stage: Stage, killer: Disturbance) -> None:
     while True:
-        await asyncio.sleep(_TELL_EVERY_S)
+        await asyncio.sleep(_REPORT_EVERY_S)
         stage.transcript.say(_progress(stage, killer))
 
 
@@ -135,8 +135,8 @@ def conduct(stage: Stage, killer: Killer, size: Size) -> list[Finding]:
     return [
         Finding("no request is answered with 500", client.retries + executors.acknowledged, client.faults),
         Finding("every executor is answered within two minutes", len(executors.records), executors.failures),
-        Finding("no process ends but by a kill", len(killer.kills), killer.ended_by_themselves),
-        Finding("the load was as large as it should be", 2, missed),
+        Finding("no process ends except by a kill", len(killer.kills), killer.ended_by_themselves),
+        Finding("the load was as large as planned", 2, missed),
     ]
 
 

@@ -1,4 +1,4 @@
-"""Kills processes of the service at random moments and starts them again at once."""
+"""Kills processes of the service at random times and restarts them at once."""
 
 import asyncio
 import random
@@ -11,12 +11,12 @@ from checklist_dev.perf.load.ledger import Kill
 from checklist_dev.perf.load.rig import Program
 
 _IN_START_UP: Final = 0.15
-"""The part of the kills that does not wait for the process to be ready: a start has moments of its own."""
+"""The share of kills that do not wait for the process to be ready, to hit its start."""
 _POLL_S: Final = 0.1
 
 
 class Killer:
-    """Kills only what it was given, by process id. `ended_by_themselves` is what it never did."""
+    """Kills only the given processes, by id. `ended_by_themselves`: ends without a kill."""
 
     def __init__(self, programs: Sequence[Program], *, mean_life_s: float, seed: int) -> None:
         self.kills: list[Kill] = []
@@ -27,7 +27,7 @@ class Killer:
         self._is_killing = False
 
     async def run(self, *, until: asyncio.Event) -> None:
-        """Kill until the event; then leave everything running and ready."""
+        """Kill until the event, then leave all processes running and ready."""
         self._is_killing = True
         async with asyncio.TaskGroup() as group:
             for program in self._programs:
@@ -35,7 +35,7 @@ class Killer:
         self._is_killing = False
 
     async def look_after(self) -> None:
-        """Start again what ended without being killed, until cancelled; each such end is remembered."""
+        """Restart processes that ended without a kill, and record them, until cancelled."""
         while True:
             for program in self._programs:
                 if not self._is_killing and not program.child.running:
@@ -44,7 +44,7 @@ class Killer:
             await asyncio.sleep(_POLL_S)
 
     def is_done(self, kills: int) -> bool:
-        """Whether there were so many."""
+        """Whether there were at least `kills`."""
         return len(self.kills) >= kills
 
     def count(self) -> dict[str, int]:

@@ -1,8 +1,7 @@
-"""Several API processes, hundreds of dispatches at once, the last runs of a plan: not one too many, none too few.
+"""Several API processes, hundreds of concurrent dispatches, the last runs of a plan: exactly the limit is dispatched.
 
-How fast the machine is does not matter: a request that gets no answer is repeated with its Idempotency-Key, and where
-the cluster gave an API no answer, so that it cannot say whether a run was made, an operator looks, which comes when the
-race is over.
+Independent of the machine's speed: requests without an answer are repeated with their Idempotency-Key, and if the
+cluster did not answer an API, so that it is unknown whether a run was created, an operator resolves it after the race.
 """
 
 import asyncio
@@ -21,13 +20,13 @@ from checklist_dev.perf.load.rig import Program, Rig
 ANSWER_WITHIN_S = 60.0
 DEFINITE_WITHIN_S = 300.0
 SETTLE_WITHIN_S = 120.0
-"""The operator looks after half a minute for a run that was counted and that nobody has spoken of since."""
+"""The operator resolves a counted run that was not confirmed after half a minute."""
 
 
 async def quota_boundary(
     rig: Rig, transcript: Transcript, *, processes: int = 4, each: int = 200, limit: int = 500
 ) -> Result:
-    """`each` dispatches at once at each of `processes`, for a plan of `limit` runs."""
+    """Send `each` concurrent dispatches to each of `processes`, with a plan of `limit` runs."""
     apis = [rig.add_api(f"quota-api-{number}") for number in range(processes)]
     account = await asyncio.to_thread(rig.new_account, runs_per_month=limit)
     await asyncio.to_thread(_start, apis)
@@ -40,12 +39,12 @@ async def quota_boundary(
         ]
         try:
             template = await clients[0].create_template(TEMPLATE)
-            for client in clients:  # every process knows key and template before the race
+            for client in clients:  # warm the caches of every process before the race
                 await client.insist("GET", f"/v1/templates/{template}")
             started = time.monotonic()
-            wish = {"template_id": template}
+            body = {"template_id": template}
             replies = await asyncio.gather(
-                *(client.dispatch(wish, for_s=DEFINITE_WITHIN_S) for client in clients for _ in range(each))
+                *(client.dispatch(body, for_s=DEFINITE_WITHIN_S) for client in clients for _ in range(each))
             )
             race_s = time.monotonic() - started
             await asyncio.to_thread(_start, [operator := rig.add_operator("quota-operator")])
@@ -77,7 +76,7 @@ def _judge(replies: Sequence[Reply], usage: Reply, state: ClusterState, *, wante
     strange = [reply for reply in replies if reply.status not in {201, 402}]
     counts = []
     if len(made) != wanted:
-        counts.append(f"{len(made)} dispatches were acknowledged, {wanted} had to be")
+        counts.append(f"{len(made)} dispatches were acknowledged, expected {wanted}")
     if len(set(made)) != len(made):
         counts.append("the same run was given to two callers")
     if state.runs.keys() != set(made):
@@ -87,7 +86,7 @@ def _judge(replies: Sequence[Reply], usage: Reply, state: ClusterState, *, wante
     wrong = [f"402 says {dict(reply.body)}" for reply in refused if not _says_why(reply, limit)]
     wrong += [f"{reply.status} {dict(reply.body)}" for reply in strange]
     return [
-        Finding("not one run too many, and none too few", len(replies), counts),
+        Finding("exactly the limit is dispatched", len(replies), counts),
         Finding("every refusal is 402 quota_exceeded with limit, used and resets_at", len(refused), wrong),
     ]
 

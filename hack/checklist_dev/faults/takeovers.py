@@ -1,7 +1,7 @@
-"""Two operators under load: the one that leads is killed, or asked to end, again and again, and the other takes over.
+"""Two operators under load: the leader is killed or stopped repeatedly, and the other one takes over.
 
-A kill may repeat what was under way. A clean end may not, but for what a receiver takes too long for: the process waits
-for it a little, and no longer, because the next leader waits as well.
+A kill may repeat transmissions in progress. A graceful end may not, except to a slow receiver: the process waits for it
+only briefly, because the next leader waits as well.
 """
 
 import asyncio
@@ -25,25 +25,25 @@ from checklist_dev.perf.load.ledger import Kill
 from checklist_dev.perf.load.rig import Program, Rig
 
 ROUND: Final = (signal.SIGTERM, signal.SIGTERM, signal.SIGKILL, signal.SIGTERM)
-"""A kill costs the length of a lease each time."""
+"""A kill costs the duration of a lease each time."""
 _POLL_S: Final = 0.02
 _TAKES_OVER_WITHIN_S: Final = 90.0
 _WAITED_FOR_S: Final = 0.5
-"""What is answered sooner than this is never cut off by a clean end, which waits for a second: a start may be a quarter
-of a second later than the signal, and its way to the receiver takes as long again on a busy machine."""
+"""A graceful end, which waits for a second, interrupts nothing that is answered sooner: a transmission may start a
+quarter of a second after the signal, and take as long to reach the receiver on a busy machine."""
 _LEASE_NAME: Final = "checklist-dispatch-operator"
 
 
 @dataclass(frozen=True, slots=True)
 class Takeover:
-    """`seconds`: from the signal until the other one leads and its watches run."""
+    """`seconds`: from the signal until the other operator leads and its watches run."""
 
     by: signal.Signals
     seconds: float
 
 
 class Usurper(Killer):
-    """Ends whichever operator leads, once for each of `signals`, and starts it again when the other one leads."""
+    """Stops the leading operator once for each of `signals`, and restarts it when the other one leads."""
 
     def __init__(self, programs: Sequence[Program], signals: Sequence[signal.Signals], *, seed: int) -> None:
         super().__init__(programs, mean_life_s=1.0, seed=seed)
@@ -67,7 +67,7 @@ class Usurper(Killer):
                 if "leading" in said[0][1] and "standby" in said[1][1]:
                     return leader, standby
             await asyncio.sleep(_POLL_S)
-        raise Failure("no operator leads while the other stands by")
+        raise Failure("there is no pair of leader and standby")
 
     async def _depose(self, leader: Program, standby: Program, number: signal.Signals) -> Takeover:
         before, began = time.time(), time.monotonic()
@@ -77,18 +77,18 @@ class Usurper(Killer):
             if status == 200 and "leading" in text:
                 break
             if time.monotonic() - began > _TAKES_OVER_WITHIN_S:
-                raise Failure(f"nobody leads {_TAKES_OVER_WITHIN_S:.0f} s after {number.name}")
+                raise Failure(f"no operator leads {_TAKES_OVER_WITHIN_S:.0f} s after {number.name}")
             await asyncio.sleep(_POLL_S)
         seconds = time.monotonic() - began
         await asyncio.to_thread(leader.child.wait)
-        # When a process has given the lease back it may take a moment to end; it sends nothing more by then.
+        # After releasing the lease a process may take a moment to end, but it sends nothing more.
         self.kills.append(Kill(f"{leader.name}, {number.name}", before, min(time.time(), before + seconds)))
         leader.start()
         return Takeover(number, seconds)
 
 
 def takeover_size(signals: Sequence[signal.Signals]) -> Size:
-    """The load that goes with them."""
+    """The load during the takeovers."""
     return Size(
         load_s=60.0 + 40.0 * len(signals), kills=len(signals), events=100 * len(signals), slow_runs=4, events_per_s=15.0
     )
@@ -97,7 +97,7 @@ def takeover_size(signals: Sequence[signal.Signals]) -> Size:
 async def take_over(
     rig: Rig, gaps: list[float], transcript: Transcript, *, signals: Sequence[signal.Signals], size: Size, seed: int
 ) -> Result:
-    """Raises Failure when nobody takes over at all."""
+    """Raises Failure if no operator takes over."""
     rig.add_api("takeover-api")
     operators = [rig.add_operator(f"operator-{name}", identity=f"operator-{name}") for name in ("one", "two")]
     usurper = Usurper(operators, signals, seed=seed)
@@ -109,7 +109,7 @@ async def take_over(
         findings += conduct(stage, usurper, size)
     wrong = [] if changed == len(signals) else [f"the lease changed hands {changed} times"]
     findings.append(Finding("the lease changes hands once at each takeover", len(signals), wrong))
-    findings.append(a_clean_end_cuts_nothing_off_that_is_answered_soon(facts))
+    findings.append(a_graceful_end_interrupts_nothing_that_is_answered_soon(facts))
     figures = {
         "runs": len(facts.state.runs),
         "transmissions": len(facts.transmissions),
@@ -121,8 +121,8 @@ async def take_over(
     return Result("takeovers", findings, figures, rig.logs())
 
 
-def a_clean_end_cuts_nothing_off_that_is_answered_soon(facts: Facts) -> Finding:
-    """The same attempt comes twice only after a kill, or when the receiver took its time."""
+def a_graceful_end_interrupts_nothing_that_is_answered_soon(facts: Facts) -> Finding:
+    """An attempt is repeated only after a kill, or if the receiver was slow."""
     crashes = [kill for kill in facts.kills if "SIGTERM" not in kill.name]
     violations = []
     for event_id, sent_ones in facts.by_event.items():
@@ -131,7 +131,7 @@ def a_clean_end_cuts_nothing_off_that_is_answered_soon(facts: Facts) -> Finding:
             if repeated and not any(kill.after >= before.at and kill.before <= after.at for kill in crashes):
                 took_s = before.end - before.at
                 violations.append(f"{event_id}: attempt {after.attempt} again, the first took {took_s:.2f} s")
-    return Finding("a clean end cuts nothing off that is answered soon", len(facts.by_event), violations)
+    return Finding("a graceful end interrupts nothing that is answered soon", len(facts.by_event), violations)
 
 
 async def _transitions(kube: KubeClient) -> int:

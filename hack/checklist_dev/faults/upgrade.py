@@ -1,6 +1,6 @@
-"""Upgrade and rollback under load: API and operator change between the release before and this one, without a loss.
+"""Upgrade and rollback under load: API and operator switch between the previous release and this one, without a loss.
 
-The release before is taken from this repository's history: the same programs from another folder of source code.
+The previous release is checked out from this repository's history into another folder.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from checklist_crds.kube.client import KubeClient
 from checklist_crds.resources.delivery_records import raw_records
 from checklist_crds.resources.kinds import RUN
 from checklist_dev.faults.kill_under_load import Size, load
-from checklist_dev.faults.takeovers import a_clean_end_cuts_nothing_off_that_is_answered_soon
+from checklist_dev.faults.takeovers import a_graceful_end_interrupts_nothing_that_is_answered_soon
 from checklist_dev.local.bootstrap import NAMESPACE
 from checklist_dev.local.crd_install import install_crds
 from checklist_dev.perf.judgement.facts import Finding
@@ -27,16 +27,16 @@ from checklist_dev.perf.load.release_before import RELEASE_BEFORE, code_of, inst
 from checklist_dev.perf.load.rig import Program, Rig
 from checklist_dev.repository import ROOT
 
-_CLEAN_END_S: Final = 30.0
+_STOP_WITHIN_S: Final = 30.0
 
 
 class Changeover:
-    """Replaces the programs of a rig, one after another, while the load goes on."""
+    """Replaces the programs of a rig, one after another, during the load."""
 
     def __init__(self, rig: Rig, apis: list[Program], operator: Program, before: Path, executors: Executors) -> None:
         self.kills: list[Kill] = []
-        """Restarts of the operator. After a rollback an event may come again, since the release before cannot read the
-        records of this one; after an upgrade only what a receiver takes too long for."""
+        """Restarts of the operator. After a rollback an event may be repeated, since the previous release cannot read
+        this one's records; after an upgrade only if its receiver is slow."""
         self.ended_by_themselves: list[str] = []
         self._rig = rig
         self._apis = apis
@@ -49,7 +49,7 @@ class Changeover:
         return self._is_done
 
     async def run(self, *, until: asyncio.Event) -> None:
-        """Upgrade, roll back, upgrade again; between them the load goes on, unless it has ended."""
+        """Upgrade, roll back and upgrade again, with load in between unless it has ended."""
         await self._some_answers(until)
         await asyncio.to_thread(install_crds, self._rig.cluster.run_kubectl)
         await self._upgrade()
@@ -62,7 +62,7 @@ class Changeover:
         self._is_done = not until.is_set()
 
     async def _upgrade(self) -> None:
-        """The operator first, as the chart documents it."""
+        """The operator first, as documented for the chart."""
         await self._replace_operator(ROOT, f"{self._operator.name}, {signal.SIGTERM.name}")
         for api in self._apis:
             await self._replace(api, ROOT)
@@ -75,13 +75,13 @@ class Changeover:
     async def _replace(self, program: Program, code: Path) -> None:
         if not program.child.running:
             self.ended_by_themselves.append(f"{program.name} {program.child.epitaph()}")
-        await asyncio.to_thread(program.child.stop, grace_s=_CLEAN_END_S)
+        await asyncio.to_thread(program.child.stop, grace_s=_STOP_WITHIN_S)
         program.run_from(code)
         await asyncio.to_thread(program.start)
         await asyncio.to_thread(program.wait_ready)
 
     async def _some_answers(self, until: asyncio.Event, count: int = 60) -> None:
-        """Returns when so many more changes were acknowledged, or the load has ended."""
+        """Wait until `count` more changes were acknowledged, or the load has ended."""
         enough = self._executors.acknowledged + count
         while self._executors.acknowledged < enough and not until.is_set():
             with contextlib.suppress(TimeoutError):
@@ -91,7 +91,7 @@ class Changeover:
 async def upgrade_and_roll_back(
     rig: Rig, size: Size, gaps: list[float], transcript: Transcript, *, seed: int
 ) -> Result:
-    """Raises Failure when the service cannot be started or the release before cannot be had."""
+    """Raises Failure if the service cannot be started or the previous release is not available."""
     before = await asyncio.to_thread(code_of, RELEASE_BEFORE, rig.folder / "before")
     await asyncio.to_thread(install_older_crds, rig, before)
     apis = [rig.add_api(f"api-{number}") for number in range(size.apis)]
@@ -107,7 +107,7 @@ async def upgrade_and_roll_back(
         forms = await _forms(stage.kube)
     missed = [] if changeover.is_done(0) else ["the load ended before the last upgrade"]
     findings += [
-        a_clean_end_cuts_nothing_off_that_is_answered_soon(facts),
+        a_graceful_end_interrupts_nothing_that_is_answered_soon(facts),
         Finding("upgrade, rollback and upgrade happened under load", 3, missed),
         Finding("no request is answered with 500", client.retries + executors.acknowledged, client.faults),
         Finding("every executor is answered within two minutes", len(executors.records), executors.failures),
@@ -125,7 +125,7 @@ async def upgrade_and_roll_back(
 
 
 async def _forms(kube: KubeClient) -> tuple[int, int]:
-    """How many runs have records of each form."""
+    """The number of runs with records as text, and as objects."""
     runs, _ = await kube.list_all(RUN, NAMESPACE)
     forms = [{type(record) for record in raw_records(run.get("status") or {}).values()} for run in runs]
     return sum(str in form for form in forms), sum(dict in form for form in forms)

@@ -1,4 +1,4 @@
-"""Write committed files that are made of something else, or say with --check whether they are what they should be."""
+"""Write generated files that are committed, or verify with --check that they are current."""
 
 import argparse
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ SOURCES: Final[Mapping[str, Callable[[], Files]]] = {
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m checklist_dev.generate", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of: {', '.join(SOURCES)} (default: all)")
-    parser.add_argument("--check", action="store_true", help="write nothing; fail when a file is not current")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a file is not current")
     arguments = parser.parse_args()
     if unknown := set(arguments.names) - SOURCES.keys():
         parser.error(f"there is no {', '.join(sorted(unknown))}")

@@ -1,10 +1,10 @@
-"""What of the chart is generated: values.schema.json and README.md from values.yaml and from what the templates refuse,
-the definitions and what Chart.yaml says of them from crds/, its versions from pyproject.toml (package, chart and
-image have one version).
+"""Generates files of the chart: values.schema.json and README.md from values.yaml and the errors of the templates, the
+definitions and their list in Chart.yaml from crds/, its versions from pyproject.toml (package, chart and image have one
+version).
 
-`python -m checklist_dev.generate chart` writes them; `--check` says whether they are current. In values.yaml each
-key has a comment above it, which becomes its description in both; `# @schema {...}` adds to its JSON schema what the
-default does not tell. A key without a comment is an error, so that every value is documented.
+`python -m checklist_dev.generate chart` writes them; `--check` verifies that they are current. In values.yaml a comment
+above each key is its description in both; `# @schema {...}` adds to its JSON schema what the default does not show. A
+key without a comment is an error, so that every value is documented.
 """
 
 import json
@@ -42,8 +42,8 @@ _MARK: Final = "@schema"
 _REFUSED: Final = """\
 ## What is refused
 
-Values that need or contradict each other end the rendering with one of these lines, before anything is changed. Where
-no cluster can be asked (`helm template`, Argo CD), nothing is known of claims, Secrets and definitions that are there.
+Rendering fails with one of these messages if values need or contradict each other, before anything is changed. Without
+a cluster (`helm template`, Argo CD), existing claims, Secrets and definitions are unknown.
 
 """
 _CRDS: Final = "  artifacthub.io/crds: |\n"
@@ -54,7 +54,7 @@ _VERB: Final = re.compile("%[sd]")
 
 @dataclass(slots=True)
 class Value:
-    """A key of values.yaml. `children` is None for a leaf: a mapping that is a value by itself, too."""
+    """A key of values.yaml. `children`: None for a leaf, also for a mapping that is one value."""
 
     path: tuple[str, ...]
     description: str
@@ -64,10 +64,10 @@ class Value:
 
 
 def parse_values(text: str) -> list[Value]:
-    """Raises Failure for a key without a comment, and for a schema that cannot be read."""
+    """Raises Failure for a key without a comment or with an invalid schema."""
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     if not isinstance(root, yaml.MappingNode):
-        raise Failure("values.yaml is no mapping")
+        raise Failure("values.yaml is not a mapping")
     return _values_of(root, yaml.safe_load(text), text.splitlines(), ())
 
 
@@ -95,7 +95,7 @@ def _comment_above(line: int, lines: list[str], path: tuple[str, ...]) -> tuple[
             try:
                 schema = json.loads(comment.removeprefix(_MARK))
             except ValueError as error:
-                raise Failure(f"values.yaml: the schema of {'.'.join(path)} is no JSON: {error}") from None
+                raise Failure(f"values.yaml: the schema of {'.'.join(path)} is not JSON: {error}") from None
         else:
             words.insert(0, comment)
     if not words:
@@ -104,16 +104,16 @@ def _comment_above(line: int, lines: list[str], path: tuple[str, ...]) -> tuple[
 
 
 def schema_of(values: list[Value]) -> dict[str, Any]:
-    """Strict everywhere: a key that is not there is refused."""
+    """A strict schema: unknown keys are rejected."""
     schema = {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "Values of the chart checklist-dispatch",
         **_object_of(values),
         "$defs": {**_DEFINITIONS, **pod_parts()},
     }
-    # The models of the programs know these.
+    # From the models of the programs.
     schema["properties"]["settings"] = {**schema["properties"]["settings"], **settings_docs.chart_part()}
-    # What Helm itself hands to a chart, as part of another one.
+    # Helm passes this to subcharts.
     schema["properties"]["global"] = {"type": "object", "description": "Values of a parent chart."}
     return schema
 
@@ -131,7 +131,7 @@ def _schema_of(value: Value) -> dict[str, Any]:
     if value.children is not None:
         return {**described, **_object_of(value.children)}
     if "$ref" in value.schema:
-        # Draft 7 looks at nothing beside a reference.
+        # Draft 7 ignores keywords next to a reference.
         return {**described, "allOf": [value.schema], "default": value.default}
     inferred = {"type": _type_of(value)} if "enum" not in value.schema else {}
     return {**described, **inferred, **value.schema, "default": value.default}
@@ -157,7 +157,7 @@ def leaves(values: list[Value]) -> Iterator[Value]:
 
 
 def table_of(values: list[Value]) -> str:
-    """A section for each group of values, a line for each value."""
+    """A section for each group of values, with a line for each value."""
     single = [value for value in values if value.children is None]
     groups = [value for value in values if value.children is not None]
     parts = [_lines_of("General", "", single)]
@@ -185,23 +185,23 @@ def _cell(value: Value) -> str:
 
 
 def refusals(chart: Path = CHART) -> list[str]:
-    """What the templates refuse, in their words; `...` stands for a name or a number."""
+    """The error messages of the templates; `...` stands for a name or a number."""
     texts = [file.read_text("utf-8") for file in sorted((chart / "templates").rglob("*.*"))]
     return sorted({_VERB.sub("...", words) for text in texts for words in _FAIL.findall(text)})
 
 
 def _about_definitions() -> Iterator[str]:
-    """For Artifact Hub: a line for each kind."""
+    """A line for each kind, for Artifact Hub."""
     for file in sorted(CRDS.glob("*.yaml")):
         body = yaml.safe_load(file.read_text("utf-8"))
         kind, (version, *_) = body["spec"]["names"]["kind"], body["spec"]["versions"]
-        told = version["schema"]["openAPIV3Schema"]["description"].splitlines()[0]
+        summary = version["schema"]["openAPIV3Schema"]["description"].splitlines()[0]
         about = {"kind": kind, "version": version["name"], "name": body["metadata"]["name"], "displayName": kind}
-        yield f"    - {json.dumps({**about, 'description': told})}\n"
+        yield f"    - {json.dumps({**about, 'description': summary})}\n"
 
 
 def generated(chart: Path = CHART) -> dict[Path, str]:
-    """What each generated file has to hold."""
+    """The content of each generated file."""
     values = parse_values((chart / "values.yaml").read_text("utf-8"))
     readme = (chart / "README.md").read_text("utf-8")
     head, mark, _ = readme.partition("## Values\n")
@@ -225,5 +225,5 @@ def generated(chart: Path = CHART) -> dict[Path, str]:
 
 
 def leftovers(chart: Path = CHART) -> list[Path]:
-    """Definitions of kinds that are no more."""
+    """Definitions of removed kinds."""
     return [file for file in (chart / "files" / "crds").glob("*.yaml") if not (CRDS / file.name).exists()]

@@ -1,8 +1,8 @@
-"""The parts of Pods, policies and rules that values.yaml takes as they are, as JSON schemas, strict to the last field.
+"""Strict JSON schemas of the parts of Pods, policies and rules that values.yaml passes on.
 
-`python -m checklist_dev.generate.chart_pod_parts` asks a kube-apiserver of its own and writes
-hack/charttools/pod-parts.json, from which the chart's schema takes them. A test compares the file with what the API
-server says today.
+`python -m checklist_dev.generate.chart_pod_parts` reads them from a kube-apiserver and writes
+hack/charttools/pod-parts.json, from which the chart's schema is made. A test compares the file with the current API
+server.
 """
 
 import json
@@ -40,13 +40,13 @@ _RULES: Final = ROOT / "tests" / "chart" / "render" / "foreign_crds" / "promethe
 
 
 def pod_parts() -> dict[str, Schema]:
-    """By the name that `#/$defs/` has them by."""
+    """Schemas by their name in `#/$defs/`."""
     parts: dict[str, Schema] = json.loads(FILE.read_text())
     return parts
 
 
 def asked(kubectl: Kubectl) -> dict[str, Schema]:
-    """The same from an API server, and from the definition of a PrometheusRule."""
+    """The same, read from an API server and the definition of a PrometheusRule."""
     found = {}
     for name, (path, called) in _PARTS.items():
         schemas = json.loads(kubectl("get", "--raw", f"/openapi/v3/{path}"))["components"]["schemas"]
@@ -58,13 +58,13 @@ def asked(kubectl: Kubectl) -> dict[str, Schema]:
 
 
 def text_of(parts: dict[str, Any]) -> str:
-    """A line for each part, so that a difference shows where it is."""
+    """JSON with a line for each part, for readable diffs."""
     lines = [f"{json.dumps(name)}: {json.dumps(part, sort_keys=True)}" for name, part in parts.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def resolved(schema: Schema, schemas: dict[str, Schema], within: tuple[str, ...]) -> Schema:
-    """Strict, and without references. One to itself (a schema of schemas) is not followed a second time."""
+    """A strict schema without references. A recursive reference is not followed."""
     if (reference := schema.get("$ref")) is not None:
         name = reference.removeprefix(_REFERENCE)
         return {} if name in within else resolved(schemas[name], schemas, (*within, name))
@@ -89,7 +89,7 @@ def resolved(schema: Schema, schemas: dict[str, Schema], within: tuple[str, ...]
 
 
 def _optional(schema: Schema) -> Schema:
-    """The API takes null for a field that may be left out."""
+    """The schema, also accepting null, as the API does for an optional field."""
     kind = schema.get("type")
     return {**schema, "type": [kind, "null"]} if isinstance(kind, str) and "enum" not in schema else schema
 

@@ -1,8 +1,8 @@
-"""docs/settings.md, and the part of the chart's schema that is about settings, from the models of the programs.
+"""Generates docs/settings.md, and the chart's schema of settings, from the models of the programs.
 
-`python -m checklist_dev.generate settings` writes the document; with `--check` it writes nothing and fails when
-that is not current, or when the lists of names in `checklist_crds.settings.names` are not those of the models. The part
-of the schema is put into values.schema.json by `chart_files`.
+`python -m checklist_dev.generate settings` writes the document; `--check` writes nothing and fails if it is not
+current, or if the names in `checklist_crds.settings.names` differ from the models. `chart_files` puts the schema into
+values.schema.json.
 """
 
 import re
@@ -50,7 +50,7 @@ You can give API and operator the same settings; each ignores those of the other
 
 
 def document() -> str:
-    """The whole of docs/settings.md."""
+    """The content of docs/settings.md."""
     parts = [_HEAD]
     for title, rows in _sections():
         parts.append(
@@ -61,13 +61,13 @@ def document() -> str:
 
 
 def chart_properties() -> dict[str, Any]:
-    """JSON Schema of each value in the chart's block `settings`: everything but secrets."""
+    """JSON Schema of each value in the chart's `settings` block, which has everything but secrets."""
     found = {variable.chart_name: _schema(variable) for variable, _ in _everything() if not variable.secret}
     return dict(sorted(found.items()))
 
 
 def chart_part() -> dict[str, Any]:
-    """JSON Schema of that block. It is strict: a typo is refused."""
+    """JSON Schema of that block. It is strict, so typos are rejected."""
     return {"type": "object", "additionalProperties": False, "properties": chart_properties()}
 
 
@@ -150,8 +150,8 @@ def _schema(variable: Variable) -> dict[str, Any]:
     schema = dict(variable.given_schema or _plain_schema(variable))
     unit = f", in {variable.unit}" if variable.unit else ""
     default = default_of(variable)
-    told = "" if default in ("none", "required") else f" (default: {default})"
-    return {"description": f"{variable.name}: {variable.description}{unit}{told}", **schema}
+    suffix = "" if default in ("none", "required") else f" (default: {default})"
+    return {"description": f"{variable.name}: {variable.description}{unit}{suffix}", **schema}
 
 
 def _plain_schema(variable: Variable) -> Mapping[str, Any]:
@@ -170,7 +170,7 @@ def _plain_schema(variable: Variable) -> Mapping[str, Any]:
 
 
 def wrong_names() -> list[str]:
-    """Where `checklist_crds.settings.names` is not as the models are."""
+    """Differences between `checklist_crds.settings.names` and the models."""
     api, operator = names_of(variables(ApiSettings)), names_of(variables(OperatorSettings))
     lists = {
         "BOTH": (names.BOTH, api & operator),
@@ -185,5 +185,4 @@ def wrong_names() -> list[str]:
 
 
 def outputs() -> dict[Path, str]:
-    """What is to be in which file."""
     return {DOCUMENT: document()}

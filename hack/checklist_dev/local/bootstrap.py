@@ -1,6 +1,6 @@
-"""What a fresh cluster needs before the service can serve: CRDs, namespace, server keys, an organization with a key.
+"""Prepares a fresh cluster for the service: CRDs, namespace, server keys, an organization with a key.
 
-All of it is found again at the next start; nothing is made twice.
+The next start finds and reuses all of it.
 """
 
 import base64
@@ -22,13 +22,13 @@ from checklist_dev.local.crd_install import GROUP, install_crds
 from checklist_dev.local.kubectl import Kubectl
 
 NAMESPACE = "checklists"
-SECRET = "checklist-dispatch-keys"  # noqa: S105 - the name of a Secret, not one
+SECRET = "checklist-dispatch-keys"  # noqa: S105 - the name of a Secret
 ORGANIZATION_LABEL = f"{GROUP}/org"
 
 
 @dataclass(frozen=True, slots=True)
 class ServerKeys:
-    """As API and operator read them: base64 of 32 bytes, and `k1:<base64 of 32 bytes>`."""
+    """The server key as base64 of 32 bytes, and the sealing keys as `k1:<base64 of 32 bytes>`."""
 
     server_key: str
     sealing_keys: str
@@ -36,7 +36,7 @@ class ServerKeys:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """An organization with one member and a key of theirs. `is_new` when the key was made just now."""
+    """An organization with one member and their key. `is_new`: the key was created now."""
 
     organization_id: str
     member_id: str
@@ -45,14 +45,14 @@ class Account:
 
 
 def prepare_cluster(kubectl: Kubectl, *, report: Callable[[str], None]) -> ServerKeys:
-    """CRDs, the namespace and the server keys. Raises Failure, for example when the CRDs there are newer."""
+    """Create CRDs, namespace and server keys. Raises Failure, for example if the cluster's CRDs are newer."""
     if install_crds(kubectl, report=report) == 0:
-        raise Failure("crds/ has no definitions: make crds writes them")
+        raise Failure("crds/ has no definitions: run make crds")
     if find(kubectl, "namespace", NAMESPACE) is None:
         create(kubectl, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     secret = find(kubectl, "secret", SECRET, NAMESPACE)
     if secret is None:
-        report(f"making server keys (Secret {SECRET} in namespace {NAMESPACE})")
+        report(f"creating server keys (Secret {SECRET} in namespace {NAMESPACE})")
         secret = _new_secret()
         create(kubectl, secret)
     try:
@@ -85,7 +85,7 @@ def ensure_account(
     runs_per_month: int | None = None,
     report: Callable[[str], None],
 ) -> Account:
-    """The account of the last start while it is still valid in this cluster, else what is missing of it."""
+    """The account of the last start if it is still valid in this cluster, with missing parts created."""
     organization = str(remembered.get("organization_id", ""))
     member = str(remembered.get("member_id", ""))
     key = str(remembered.get("api_key", ""))
@@ -93,7 +93,7 @@ def ensure_account(
     if not organization or find(kubectl, f"organizations.{GROUP}", organization) is None:
         organization, member, key = new_id("org"), "", ""
         create(kubectl, organization_object(organization, display_name, runs_per_month))
-        report(f"made the organization {organization}")
+        report(f"created the organization {organization}")
     if not member or find(kubectl, f"members.{GROUP}", member, NAMESPACE) is None:
         member, key = new_id("u"), ""
         create(kubectl, member_object(member, organization))
@@ -105,7 +105,7 @@ def ensure_account(
 
 
 def new_sign_in_link(kubectl: Kubectl, member: str, base_url: str) -> str:
-    """An address that signs the member in to the dashboard once, within an hour. A new one replaces it."""
+    """A URL that signs the member in to the dashboard once, within an hour. It replaces an earlier one."""
     spec = json.loads(kubectl("get", f"members.{GROUP}", member, "-n", NAMESPACE, "-o", "json"))["spec"]
     token = account_links.new_token(spec["email"])
     link = account_links.one_time_link(token, now=utc_now(), lifetime=timedelta(hours=1))
@@ -135,7 +135,7 @@ def _is_valid(kubectl: Kubectl, key: str, organization: str) -> bool:
 
 
 def organization_object(name: str, display_name: str, runs_per_month: int | None = None) -> dict[str, Any]:
-    """`runs_per_month`: None is no limit."""
+    """`runs_per_month`: None for no limit."""
     plan: dict[str, Any] = {"name": "development"}
     if runs_per_month is not None:
         plan["runsPerMonth"] = runs_per_month
@@ -154,7 +154,7 @@ def member_object(name: str, organization: str) -> dict[str, Any]:
 
 
 def api_key_object(key: str, organization: str, member: str) -> dict[str, Any]:
-    """The object that admits the plaintext `key`, which itself is nowhere in it."""
+    """The ApiKey object for the plaintext `key`, which it does not contain."""
     sha256 = digest(key)
     spec = {
         "name": "make run",
@@ -176,7 +176,7 @@ def _of_organization(kind: str, name: str, organization: str, spec: dict[str, An
 
 
 def find(kubectl: Kubectl, resource: str, name: str, namespace: str | None = None) -> dict[str, Any] | None:
-    """The object, or None when there is none of that name."""
+    """The object, or None if it does not exist."""
     where = ["-n", namespace] if namespace else []
     text = kubectl("get", resource, name, *where, "-o", "json", "--ignore-not-found")
     found: dict[str, Any] | None = json.loads(text) if text.strip() else None

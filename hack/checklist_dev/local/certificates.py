@@ -1,4 +1,4 @@
-"""The keys and certificates of a control plane on loopback, made by ourselves and kept in its data folder."""
+"""Creates keys and certificates of a control plane on loopback, in its data folder."""
 
 import datetime
 import ipaddress
@@ -19,7 +19,7 @@ SERVER_ADDRESSES = ("127.0.0.1", "::1", "10.0.0.1")
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """Files that kube-apiserver reads. `tokens` is the static token file, `token` the administrator's token in it."""
+    """Files for kube-apiserver. `tokens`: the static token file, `token`: the administrator's token in it."""
 
     authority: Path
     certificate: Path
@@ -30,7 +30,7 @@ class Credentials:
 
 
 def credentials_in(folder: Path) -> Credentials:
-    """The credentials kept in `folder`, made there (mode 0600) when they are not."""
+    """The credentials in `folder`, created (mode 0600) if missing."""
     files = Credentials(
         authority=folder / "ca.crt",
         certificate=folder / "apiserver.crt",
@@ -39,7 +39,7 @@ def credentials_in(folder: Path) -> Credentials:
         tokens=folder / "tokens.csv",
         token="",
     )
-    # Written last: if it is there, all are.
+    # Written last, so all exist if it does.
     if not files.tokens.exists():
         _make(folder, files)
     token = files.tokens.read_text().split(",", 1)[0]
@@ -64,7 +64,7 @@ def _make(folder: Path, files: Credentials) -> None:
     names: list[x509.GeneralName] = [x509.DNSName(name) for name in SERVER_NAMES]
     names += [x509.IPAddress(ipaddress.ip_address(address)) for address in SERVER_ADDRESSES]
     server_name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kube-apiserver")])
-    # Python 3.13 verifies strictly (RFC 5280): without the authority key identifier it refuses the certificate.
+    # Python 3.13 verifies strictly (RFC 5280) and requires the authority key identifier.
     identifier = x509.AuthorityKeyIdentifier.from_issuer_public_key(authority_key.public_key())
     server = (
         _certificate(server_name, authority_name, server_key.public_key(), now)

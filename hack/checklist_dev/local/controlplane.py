@@ -1,12 +1,12 @@
-"""A real Kubernetes API on loopback: etcd and kube-apiserver as plain processes, ready in about three seconds.
+"""A real Kubernetes API on loopback: etcd and kube-apiserver as processes, ready in about three seconds.
 
-By itself: `python -m checklist_dev.local.controlplane up` prints a KUBECONFIG and serves until Ctrl-C. In code::
+Standalone: `python -m checklist_dev.local.controlplane up` prints a KUBECONFIG and serves until Ctrl-C. In code::
 
     with ControlPlane(folder, ephemeral=True) as cluster:
         cluster.run_kubectl("get", "namespaces")
 
-There is no controller manager: nothing collects garbage by owner reference, a deleted namespace stays Terminating,
-and no service account tokens appear by themselves.
+There is no controller manager: no garbage collection by owner reference, deleted namespaces stay Terminating, and no
+service account tokens are created.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from checklist_dev.failures import Failure, end_on_signals, run_tool, say
 from checklist_dev.local.certificates import Credentials, credentials_in
 from checklist_dev.local.kubectl import kubectl_for
 from checklist_dev.programs.binaries import Binaries, find_binaries
-from checklist_dev.system.ports import free_ports, port_is_free
+from checklist_dev.system.ports import free_ports, http_get, port_is_free
 from checklist_dev.system.processes import Child
 
 ATTEMPTS = 5
@@ -36,21 +36,20 @@ ETCD_READY_S = 60.0
 APISERVER_READY_S = 90.0
 STOP_GRACE_S = 10.0
 ETCD_QUOTA_BYTES = 6 << 30
-# Its heap is small here and its garbage large: by default a quarter of its time goes into collecting.
+# Its heap is small and its garbage large: by default it spends a quarter of its time on garbage collection.
 APISERVER_GOGC = "400"
-# Where the heap would grow beyond it, garbage is collected earlier (Go's GOMEMLIMIT). What is in use may be more: a
-# cluster with 100,000 runs gets no target, or the server would only collect.
+# Above it, garbage is collected earlier (Go's GOMEMLIMIT). It must exceed the live heap, or the server collects all the
+# time: a cluster with 100,000 runs gets no target.
 APISERVER_MEMORY_TARGET = "900MiB"
 
 
 class ControlPlane:
-    """One etcd and one kube-apiserver whose data is in `folder`.
+    """One etcd and one kube-apiserver with their data in `folder`.
 
-    With `ephemeral`, etcd does not wait for the disk and `stop()` removes the folder. Otherwise a later start with
-    the same folder finds the same data, and the same ports if they are still free. `apiserver_options` are added to
-    kube-apiserver's command line. `memory_target` is its GOMEMLIMIT (None: no target); GOGC and GOMEMLIMIT of the
-    environment come first.
-    Every method returns when its work is done and raises Failure with one clear line when it cannot be.
+    With `ephemeral`, etcd does not sync to disk and `stop()` removes the folder. Otherwise a later start with the same
+    folder reuses the data, and the ports if they are free. `apiserver_options` are added to kube-apiserver's command
+    line. `memory_target` is its GOMEMLIMIT (None: no target); GOGC and GOMEMLIMIT of the environment take precedence.
+    Every method returns when its work is done, and raises Failure otherwise.
     """
 
     def __init__(
@@ -76,8 +75,6 @@ class ControlPlane:
         self._etcd: Child | None = None
         self._apiserver: Child | None = None
 
-    # -- what a user of it asks --------------------------------------------------------------------------------
-
     @property
     def binaries(self) -> Binaries:
         if self._binaries is None:
@@ -86,7 +83,7 @@ class ControlPlane:
 
     @property
     def kubectl(self) -> Path:
-        """A kubectl that fits this server; give it `--kubeconfig` or set KUBECONFIG."""
+        """A kubectl for this server; pass it `--kubeconfig` or set KUBECONFIG."""
         return self.binaries.kubectl
 
     @property
@@ -96,7 +93,7 @@ class ControlPlane:
 
     @property
     def etcd_url(self) -> str:
-        """`http://127.0.0.1:PORT`, of etcd itself: its metrics, and what only an administrator of a cluster does."""
+        """`http://127.0.0.1:PORT` of etcd itself, for its metrics and administration."""
         return f"http://127.0.0.1:{self._ports['etcd']}"
 
     @property
@@ -122,11 +119,9 @@ class ControlPlane:
             raise Failure("the control plane is not running")
         return self._apiserver
 
-    # -- life ----------------------------------------------------------------------------------------------------
-
     def start(self) -> None:
         """Start both and wait until the API is ready."""
-        _ = self.binaries  # a build may take minutes; it needs no lock on the data
+        _ = self.binaries  # building them can take minutes and does not need the lock
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._take_lock()
         try:
@@ -138,7 +133,7 @@ class ControlPlane:
             raise
 
     def stop(self) -> None:
-        """End both, the API first. With `ephemeral` the data goes too."""
+        """Stop both, the API first. With `ephemeral` the data is removed."""
         self.stop_apiserver(kill=self.ephemeral)
         self.stop_etcd(kill=self.ephemeral)
         if self._lock:
@@ -157,7 +152,7 @@ class ControlPlane:
             self._etcd = None
 
     def start_apiserver(self) -> None:
-        """Start kube-apiserver: again on the port that it had, when it ran before."""
+        """Start kube-apiserver, on its previous port if it ran before."""
         if self._apiserver is None:
             self._apiserver = self._start_on_free_ports("apiserver", ("apiserver",))
             self._write_kubeconfig()
@@ -168,7 +163,7 @@ class ControlPlane:
             self._apiserver = None
 
     def pause_apiserver(self) -> None:
-        """The API accepts connections and answers nothing, until `resume_apiserver()`."""
+        """Make the API accept connections without answering, until `resume_apiserver()`."""
         self.apiserver.pause()
 
     def resume_apiserver(self) -> None:
@@ -184,13 +179,13 @@ class ControlPlane:
         self.stop()
 
     def revive(self) -> list[str]:
-        """Start again what has ended by itself; the names of what had."""
+        """Restart processes that ended by themselves; returns their names."""
         ended = [child.name for child in (self.etcd, self.apiserver) if not child.running]
         if self.etcd.name in ended:
             self.stop_etcd()
             former = self._ports["etcd"]
             self.start_etcd()
-            if self._ports["etcd"] != former:  # the API server knows only the old one
+            if self._ports["etcd"] != former:  # the API server has the old port
                 self.stop_apiserver()
         if self._apiserver is None or not self._apiserver.running:
             self.stop_apiserver()
@@ -198,7 +193,7 @@ class ControlPlane:
         return ended
 
     def metrics(self) -> str:
-        """What the API server tells Prometheus: megabytes. Raises OSError when it does not answer."""
+        """The API server's Prometheus metrics, several megabytes. Raises OSError if it does not answer."""
         context = ssl.create_default_context(cafile=str(self.credentials.authority))
         connection = http.client.HTTPSConnection("127.0.0.1", self._ports["apiserver"], timeout=10, context=context)
         try:
@@ -213,8 +208,6 @@ class ControlPlane:
     def logs(self) -> dict[str, str]:
         return {child.name: str(child.log) for child in (self.etcd, self.apiserver)}
 
-    # -- how -----------------------------------------------------------------------------------------------------
-
     def _take_lock(self) -> None:
         lock = (self.folder / "lock").open("w")
         try:
@@ -225,7 +218,7 @@ class ControlPlane:
         self._lock = lock
 
     def _restore_ports(self) -> None:
-        """The ports of the former start, so that a kubeconfig that somebody copied goes on working."""
+        """Reuse the ports of the previous start, so that copied kubeconfigs stay valid."""
         try:
             former = json.loads((self.folder / "ports.json").read_text())
             self._ports = {name: int(former[name]) for name in self._ports}
@@ -233,11 +226,11 @@ class ControlPlane:
             pass
 
     def _start_on_free_ports(self, name: str, ports: tuple[str, ...]) -> Child:
-        """Start one of the two. A port that somebody takes between choice and use is chosen anew, and all is well."""
+        """Start one of the two. If another program takes a port in between, choose another one."""
         make, ready_s = (self._make_etcd, ETCD_READY_S) if name == "etcd" else (self._make_apiserver, APISERVER_READY_S)
         for attempt in range(1, ATTEMPTS + 1):
             for port in ports:
-                # Once it has run, clients know the port: only a clash makes it change.
+                # Clients may have the port, so it is changed only after a conflict.
                 if not self._ports[port] or (attempt > 1 or not port_is_free(self._ports[port])):
                     self._ports[port] = free_ports(1)[0]
             child = make()
@@ -289,9 +282,9 @@ class ControlPlane:
             f"--service-account-key-file={files.service_account_key}",
             f"--service-account-signing-key-file={files.service_account_key}",
             "--service-cluster-ip-range=10.0.0.0/24",
-            # Its pods would wait for service accounts that only the controller manager makes.
+            # It would make pods wait for service accounts, which only the controller manager creates.
             "--disable-admission-plugins=ServiceAccount",
-            # It refuses to publish a loopback address as the endpoint of the service `kubernetes`.
+            # It cannot publish a loopback address as the endpoint of the service `kubernetes`.
             "--endpoint-reconciler-type=none",
             *self._apiserver_options,
         ]
@@ -300,15 +293,15 @@ class ControlPlane:
         return Child("kube-apiserver", command, log=self.folder / "logs" / "kube-apiserver.log", env=env)
 
     def _etcd_ready(self) -> bool:
-        return _answers_ok(http.client.HTTPConnection("127.0.0.1", self._ports["etcd"], timeout=1), "/readyz")
+        return http_get(http.client.HTTPConnection("127.0.0.1", self._ports["etcd"], timeout=1), "/readyz")[0] == 200
 
     def _apiserver_ready(self) -> bool:
         context = ssl.create_default_context(cafile=str(self.credentials.authority))
         connection = http.client.HTTPSConnection("127.0.0.1", self._ports["apiserver"], timeout=5, context=context)
-        return _answers_ok(connection, "/readyz")
+        return http_get(connection, "/readyz")[0] == 200
 
     def _write_kubeconfig(self) -> None:
-        """Self-contained (no paths), so that it can be copied; renamed into place, so that nobody reads half of it."""
+        """Write it self-contained (no paths), so that it can be copied, and atomically by a rename."""
         name = "checklist-dispatch"
         authority = b64encode(self.credentials.authority.read_bytes()).decode()
         config = {
@@ -325,16 +318,6 @@ class ControlPlane:
         Path(path).replace(self.kubeconfig)
 
 
-def _answers_ok(connection: http.client.HTTPConnection, path: str) -> bool:
-    try:
-        connection.request("GET", path)
-        return connection.getresponse().status == http.client.OK
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        connection.close()
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m checklist_dev.local.controlplane",
@@ -342,8 +325,8 @@ def main() -> int:
     )
     commands = parser.add_subparsers(dest="command", required=True)
     up = commands.add_parser("up", help="start it, print its KUBECONFIG, serve until Ctrl-C")
-    up.add_argument("--data", type=Path, default=Path(".run/cluster"), help="folder of its data (default: %(default)s)")
-    up.add_argument("--ephemeral", action="store_true", help="use a temporary folder and throw the data away")
+    up.add_argument("--data", type=Path, default=Path(".run/cluster"), help="data folder (default: %(default)s)")
+    up.add_argument("--ephemeral", action="store_true", help="use a temporary folder and remove it at the end")
     arguments = parser.parse_args()
     return _serve(arguments.data, ephemeral=arguments.ephemeral)
 

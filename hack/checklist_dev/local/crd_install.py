@@ -1,6 +1,6 @@
-"""Brings the project's custom resource definitions into a cluster, never over newer ones.
+"""Installs the project's custom resource definitions into a cluster, but not over newer ones.
 
-Every generated file bears the annotation `checklists.dev/crd-version`, an integer that rises when a schema changes.
+Every generated file has the annotation `checklists.dev/crd-version`, an integer that increases with schema changes.
 """
 
 import json
@@ -26,9 +26,9 @@ def crd_files(folder: Path = CRDS) -> list[Path]:
 def install_crds(
     kubectl: Kubectl, folder: Path = CRDS, *, downgrade: bool = False, report: Callable[[str], None] | None = None
 ) -> int:
-    """Apply all definitions in `folder`, wait until they are served, and return their number.
+    """Apply all definitions in `folder` and wait until they are served; returns their number.
 
-    Raises Failure, before anything is changed, when the cluster has a newer version of one of them, unless `downgrade`.
+    Raises Failure, before any change, if the cluster has a newer version of one of them, unless `downgrade`.
     """
     files = crd_files(folder)
     if not files:
@@ -58,7 +58,7 @@ def _refuse_newer(kubectl: Kubectl, definitions: list[dict[str, Any]]) -> None:
 
 
 def crd_version(definition: dict[str, Any]) -> int:
-    """0 when it has none: older than every version of ours."""
+    """The version, or 0 without one: older than all of ours."""
     text = (definition["metadata"].get("annotations") or {}).get(VERSION_ANNOTATION, "0")
     try:
         return int(text)

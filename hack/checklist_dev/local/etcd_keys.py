@@ -1,4 +1,4 @@
-"""etcd's own HTTP interface (its gRPC gateway): to read and write behind the API server."""
+"""Reads and writes etcd through its HTTP gateway, bypassing the API server."""
 
 import base64
 import json
@@ -14,22 +14,22 @@ _WITHIN_S: Final = 60.0
 
 
 def gateway(control_plane: ControlPlane) -> str:
-    """Where its keys are read (`/range`) and written (`/put`)."""
+    """The URL for reading (`/range`) and writing (`/put`) keys."""
     port = json.loads((control_plane.folder / "ports.json").read_text())["etcd"]
     return f"http://127.0.0.1:{port}/v3/kv"
 
 
 def encoded(raw: bytes) -> str:
-    """A key or a value as it takes them."""
+    """A key or value in the gateway's encoding."""
     return base64.b64encode(raw).decode()
 
 
 async def copy_template(
     control_plane: ControlPlane, template_id: str, count: int, *, namespace: str = NAMESPACE
 ) -> list[str]:
-    """Ids of the template and of `count` - 1 copies of it, each as the API server has stored it.
+    """Copy the template as the API server stored it; returns the ids of the template and `count` - 1 copies.
 
-    Asked for each, the API server would judge a large one for half a second of processor time.
+    Through the API server, validation of a large template would take half a second of processor time.
     """
     ids, url = [template_id], gateway(control_plane)
     key = f"/registry/checklists.dev/templates/{namespace}/{template_id}"

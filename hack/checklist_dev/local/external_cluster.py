@@ -1,4 +1,4 @@
-"""A cluster that is there already (`KUBECONFIG=... make run`), with the face of a ControlPlane."""
+"""An existing cluster (`KUBECONFIG=... make run`) with the interface of ControlPlane."""
 
 import json
 import os
@@ -14,7 +14,7 @@ ANSWER_S = 10
 
 
 class ExternalCluster:
-    """Neither started nor ended by us; `start()` checks that it answers and is new enough."""
+    """A cluster that we neither start nor stop; `start()` checks that it answers and is new enough."""
 
     def __init__(self, kubeconfig: str) -> None:
         self.kubeconfig = kubeconfig
@@ -23,7 +23,7 @@ class ExternalCluster:
 
     @property
     def kubectl(self) -> Path:
-        """The one on PATH, whatever its age: who has a cluster has the kubectl for it. Else ours."""
+        """The one on PATH, in any version, since it is the one for the cluster; else ours."""
         if self._kubectl is None:
             found = shutil.which("kubectl")
             self._kubectl = Path(found) if found and program_version(Path(found)) else cached_kubectl()
@@ -32,7 +32,7 @@ class ExternalCluster:
     def start(self) -> None:
         for name in self.kubeconfig.split(os.pathsep):
             if name and not Path(name).is_file():
-                raise Failure(f"KUBECONFIG names a file that is not there: {name}")
+                raise Failure(f"KUBECONFIG names a missing file: {name}")
         command = [str(self.kubectl), "version", "-o", "json", f"--request-timeout={ANSWER_S}s"]
         env = {**os.environ, "KUBECONFIG": self.kubeconfig}
         try:
@@ -51,7 +51,7 @@ class ExternalCluster:
             )
 
     def stop(self) -> None:
-        """It is not ours to end."""
+        """Do nothing: the cluster is not ours."""
 
     def revive(self) -> list[str]:
         return []

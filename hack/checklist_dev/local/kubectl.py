@@ -1,4 +1,4 @@
-"""kubectl as a function: used where a developer tool touches a cluster."""
+"""kubectl as a function, for developer tools."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ class Kubectl(Protocol):
 
 
 def kubectl_for(program: Callable[[], Path], kubeconfig: Path | str) -> Kubectl:
-    """`program` is asked at each call, since finding one may mean to build it."""
+    """`program` is called each time, since finding kubectl may mean building it."""
 
     def run(*arguments: str, stdin: str | None = None, timeout_s: float = 60.0) -> str:
         command = [str(program()), *arguments]

@@ -1,6 +1,6 @@
-"""The whole service as child processes of this one: control plane (or a given cluster), API and operator.
+"""The whole service as child processes: control plane (or a given cluster), API and operator.
 
-`make run` is this with a supervisor around it; demo, bench and chaos use it directly::
+`make run` adds a supervisor; demo, bench and chaos use it directly::
 
     cluster = ControlPlane(folder / "controlplane", ephemeral=True)
     with LocalService(folder, port=free_ports(1)[0], cluster=cluster) as service:
@@ -20,19 +20,19 @@ from checklist_dev.failures import Failure, say
 from checklist_dev.local.bootstrap import NAMESPACE, Account, ensure_account, prepare_cluster
 from checklist_dev.local.kubectl import Kubectl
 from checklist_dev.repository import ROOT
-from checklist_dev.system.ports import free_ports, port_is_free
+from checklist_dev.system.ports import free_ports, http_get, port_is_free
 from checklist_dev.system.processes import Child
 
 READY_S = 60.0
 LONGEST_BACKOFF_S = 30.0
-# One that has run for so long did not fail at its start: the next restart need not wait.
+# After running so long a process did not fail at its start: the next restart need not wait.
 SETTLED_S = 60.0
 
 Report = Callable[[str], None]
 
 
 class Cluster(Protocol):
-    """What a ControlPlane and an ExternalCluster have in common."""
+    """The common interface of ControlPlane and ExternalCluster."""
 
     run_kubectl: Kubectl
 
@@ -48,10 +48,10 @@ class Cluster(Protocol):
 
 
 class LocalService:
-    """Start, stop and look after the parts. Raises Failure with one clear line when a part cannot be had.
+    """Starts, stops and supervises the parts. Raises Failure if a part cannot be started.
 
-    `settings` are environment variables for API and operator on top of this process's own; `remembered` is the
-    account of the last start (`organization_id`, `member_id`, `api_key`).
+    `settings`: environment variables for API and operator in addition to this process's; `remembered`: the account of
+    the last start (`organization_id`, `member_id`, `api_key`).
     """
 
     def __init__(
@@ -102,9 +102,9 @@ class LocalService:
         return {**{name: str(child.log) for name, child in self._children.items()}, **self.cluster.logs()}
 
     def start(self) -> None:
-        """Returns when API and operator are ready."""
+        """Start everything and wait until API and operator are ready."""
         if not port_is_free(self.port):
-            raise Failure(f"port {self.port} is taken by another program: CHECKLISTS_PORT=8081 (say) chooses another")
+            raise Failure(f"port {self.port} is used by another program: set another one, as CHECKLISTS_PORT=8081")
         try:
             started = time.monotonic()
             self._report("waiting for the Kubernetes API")
@@ -147,7 +147,7 @@ class LocalService:
             raise
 
     def stop(self) -> None:
-        """End everything in order: API, operator, then the cluster if it is ours."""
+        """Stop API and operator, then the cluster if it is ours."""
         for name in ("api", "operator"):
             if name in self._children:
                 self._children[name].stop()
@@ -155,9 +155,9 @@ class LocalService:
         self.cluster.stop()
 
     def look_after(self) -> bool:
-        """Start again what has ended by itself, each after its own growing pause; whether anything was started.
+        """Restart what has ended by itself, with a growing delay; returns whether anything was started.
 
-        To be called about twice a second.
+        Call it about twice a second.
         """
         revived = self.cluster.revive()
         for name in revived:
@@ -192,7 +192,7 @@ class LocalService:
 
 
 class _Backoff:
-    """How long to wait before the next start: 1 s, 2 s, 4 s ... 30 s; from 1 s again after a minute of running."""
+    """The delay before the next start: 1 s, 2 s, 4 s ... 30 s; reset after a minute of running."""
 
     def __init__(self) -> None:
         self.pause_s = 0.0
@@ -204,7 +204,7 @@ class _Backoff:
             self.pause_s = 0.0
 
     def saw_ended(self) -> bool:
-        """True the first time after a start."""
+        """Whether it is the first time after a start."""
         if self._due is not None:
             return False
         self.pause_s = min(max(1.0, self.pause_s * 2), LONGEST_BACKOFF_S)
@@ -220,12 +220,5 @@ class _Backoff:
 
 
 def is_ready(port: int) -> bool:
-    """Whether the API or operator at that port of this machine says that it can serve."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-    try:
-        connection.request("GET", "/readyz")
-        return connection.getresponse().status == http.client.OK
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        connection.close()
+    """Whether the API or operator at this local port is ready."""
+    return http_get(http.client.HTTPConnection("127.0.0.1", port, timeout=5), "/readyz")[0] == 200

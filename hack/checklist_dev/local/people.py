@@ -1,4 +1,4 @@
-"""Members who are signed in to the dashboard, made straight in the cluster: for tests, pictures and measurements.
+"""Members with dashboard sessions, created directly in the cluster for tests, pictures and measurements.
 
 person = await sign_in(kube, organization="org-...", namespace="checklists", role="editor")
 await client.get(f"/dashboard/api/{person.organization_id}/runs", headers=person.headers)
@@ -26,7 +26,7 @@ LIFETIME = timedelta(hours=12)
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A member of one organization with a session. `subject` names the same person in several organizations."""
+    """A member of an organization with a session. `subject` identifies the person in several organizations."""
 
     organization_id: str
     member_id: str
@@ -37,15 +37,15 @@ class Person:
 
     @property
     def headers(self) -> dict[str, str]:
-        """For requests that read; a write also needs `csrf_headers`."""
+        """Headers for reading requests; a write also needs `csrf_headers`."""
         return {"Cookie": f"{COOKIE}={self.secret}"}
 
     def csrf_headers(self, csrf_token: str) -> dict[str, str]:
-        """`csrf_token` as `GET /dashboard/api/session` gives it."""
+        """`csrf_token`: from `GET /dashboard/api/session`."""
         return {**self.headers, CSRF_HEADER: csrf_token, "Sec-Fetch-Site": "same-origin"}
 
     def cookie(self, base_url: str) -> dict[str, Any]:
-        """As a browser keeps it: for the whole host, whatever path the service has there."""
+        """The cookie for the whole host, as a browser stores it."""
         parts = urlsplit(base_url)
         return {
             "name": COOKIE,
@@ -67,7 +67,7 @@ async def make_member(
     email: str | None = None,
     subject: str | None = None,
 ) -> str:
-    """The name of a new Member, which is its id; bound to `subject` of ISSUER if one is given."""
+    """Create a Member, bound to `subject` of ISSUER if given; returns its name, which is its id."""
     member = new_id("u")
     spec = {
         "organizationRef": {"name": organization},
@@ -95,7 +95,7 @@ async def sign_in(
     installation_namespace: str | None = None,
     now: datetime | None = None,
 ) -> Person:
-    """A new member of `role` (metadata.name of the organization) who is signed in."""
+    """Create a member with `role` and a session. `organization`: metadata.name."""
     subject = subject or new_secret()
     email = f"{subject[:12].lower().strip('-_')}@example.com"
     member = await make_member(

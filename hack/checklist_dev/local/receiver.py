@@ -1,4 +1,4 @@
-"""A webhook receiver on loopback: verifies each delivery with the example of the receiver guide and keeps it."""
+"""A webhook receiver on loopback that verifies each delivery with the published example and stores it."""
 
 import importlib.util
 import json
@@ -19,7 +19,7 @@ _VERIFIER = ROOT / "examples" / "receivers" / "verify.py"
 
 @lru_cache(maxsize=1)
 def verifier() -> ModuleType:
-    """The 25 lines of the receiver guide: what we publish is what has to hold."""
+    """The example of the receiver guide, so that the published code is tested."""
     spec = importlib.util.spec_from_file_location("checklist_receiver_verify", _VERIFIER)
     if spec is None or spec.loader is None:
         raise Failure(f"{_VERIFIER} is missing")
@@ -30,7 +30,7 @@ def verifier() -> ModuleType:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One request that arrived: its envelope, what was answered, and what was wrong with its signature."""
+    """A received request: its envelope, the response, and the fault of its signature, if any."""
 
     envelope: dict[str, Any]
     status: int
@@ -64,7 +64,7 @@ class Receiver:
                 self.end_headers()
 
             def log_message(self, format: str, *args: object) -> None:
-                """The transcript says what arrives."""
+                """Log nothing: the transcript lists requests."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
@@ -84,7 +84,7 @@ class Receiver:
             return [delivery for delivery in self._deliveries if delivery.envelope["run_id"] == run_id]
 
     def wait_for(self, run_id: str, wanted: Callable[[list[Delivery]], bool], *, within_s: float) -> list[Delivery]:
-        """The deliveries of a run as soon as they are as `wanted`; as they are when the time is over."""
+        """The deliveries of a run once `wanted` accepts them, or when the time is up."""
         deadline = time.monotonic() + within_s
         with self._changed:
             while True:

@@ -1,4 +1,4 @@
-"""The REST API for developer tools that do one thing after the other."""
+"""A synchronous client of the REST API for developer tools."""
 
 import re
 from collections.abc import Mapping
@@ -13,21 +13,21 @@ Json = dict[str, Any]
 
 
 class Rest:
-    """`api_key` is sent with each request, unless the request has an `Authorization` of its own."""
+    """Sends `api_key` with each request that has no `Authorization` of its own."""
 
     def __init__(self, base_url: str, api_key: str | None = None) -> None:
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         self._client = httpx.Client(base_url=base_url, headers=headers, timeout=30, trust_env=False)
 
     def ask(self, method: str, path: str, **arguments: Any) -> httpx.Response:
-        """Whatever it is answered with. Raises Failure when nobody answers."""
+        """Any response. Raises Failure if there is none."""
         try:
             return self._client.request(method, path, **arguments)
         except httpx.HTTPError as error:
             raise Failure(f"{method} {path}: {error or type(error).__name__}") from error
 
     def call(self, method: str, path: str, **arguments: Any) -> Json:
-        """The body of the answer. Raises Failure with the service's own message when it is a refusal."""
+        """The body of the response. Raises Failure with the service's message for an error."""
         response = self.ask(method, path, **arguments)
         if response.is_error:
             where = re.sub("[0-9a-f-]{36}", "...", path)
@@ -36,11 +36,11 @@ class Rest:
         return found
 
     def create_template(self, definition: Mapping[str, Any]) -> str:
-        """Its id."""
+        """Create a template; returns its id."""
         return str(self.call("POST", "/v1/templates", json=dict(definition))["id"])
 
     def dispatch(self, template_id: str, **members: Any) -> Json:
-        """`{run_id, link, expires_at, assigned_to}`; `members` as `POST /v1/runs` takes them."""
+        """Dispatch a run; returns `{run_id, link, expires_at, assigned_to}`. `members`: fields of `POST /v1/runs`."""
         return self.call("POST", "/v1/runs", json={"template_id": template_id, **members})
 
     def close(self) -> None:

@@ -30,12 +30,12 @@ from checklist_dev.system.tether import end_with_parent
 DEFAULT_PORT = 8080
 EXAMPLE = TEMPLATES / "restaurant-opening.json"
 INSECURE_TARGETS = "CHECKLISTS_ALLOW_INSECURE_TARGETS"
-LOOK_AFTER_EVERY_S = 0.5
+SUPERVISE_EVERY_S = 0.5
 STOP_WITHIN_S = 60.0
 
 
 def serve(state: ServiceState, env: Mapping[str, str], *, ready_descriptor: int | None) -> int:
-    """Start everything, tell, and look after it until a signal comes."""
+    """Start everything, print a summary, and supervise it until a signal."""
     end_on_signals()
     state.take()
     try:
@@ -57,9 +57,9 @@ def serve(state: ServiceState, env: Mapping[str, str], *, ready_descriptor: int 
                 announce_ready(ready_descriptor, summary)
             try:
                 while True:
-                    time.sleep(LOOK_AFTER_EVERY_S)
+                    time.sleep(SUPERVISE_EVERY_S)
                     if service.look_after():
-                        _tell_pids(service, state)
+                        _write_pids(service, state)
             except KeyboardInterrupt:
                 say("ending: API, operator, then the Kubernetes API")
                 state.info.unlink(missing_ok=True)
@@ -70,7 +70,7 @@ def serve(state: ServiceState, env: Mapping[str, str], *, ready_descriptor: int 
 
 
 def _introduce(service: LocalService, state: ServiceState, *, about_targets: str) -> str:
-    """A template and a dispatched run; the files that say so; what to print."""
+    """Create a template and a run, write the state files, and return the summary to print."""
     account = service.account
     remembered = {
         "organization_id": account.organization_id,
@@ -78,7 +78,7 @@ def _introduce(service: LocalService, state: ServiceState, *, about_targets: str
         "api_key": account.api_key,
         "template_id": read_json(state.remembered).get("template_id", ""),
     }
-    write_json(state.remembered, remembered)  # at once: the plaintext of the key exists nowhere else
+    write_json(state.remembered, remembered)  # at once: the key's plaintext is stored nowhere else
     with Rest(service.local_url, account.api_key) as rest:
         template = str(remembered["template_id"])
         if not template or rest.ask("GET", f"/v1/templates/{template}").is_error:
@@ -103,19 +103,19 @@ def _introduce(service: LocalService, state: ServiceState, *, about_targets: str
         "operator_url": f"http://127.0.0.1:{service.operator_port}",
     }
     write_json(state.info, info)
-    _tell_pids(service, state)
+    _write_pids(service, state)
     return _summary(state, info, is_new=account.is_new, about_targets=about_targets)
 
 
-def _tell_pids(service: LocalService, state: ServiceState) -> None:
+def _write_pids(service: LocalService, state: ServiceState) -> None:
     pids = {"supervisor": os.getpid(), **service.pids()}
     write_json(state.info, {**read_json(state.info), "pids": pids, "logs": service.logs()})
 
 
 def about_targets(env: Mapping[str, str]) -> str:
-    """Whether insecure webhook targets are allowed, as API and operator read it: a blank setting is their default, off.
+    """Whether insecure webhook targets are allowed. As in API and operator, a blank setting is the default, off.
 
-    Valid words only: with another one, API and operator do not start.
+    Only for valid values: with others, API and operator do not start.
     """
     given = env.get(INSECURE_TARGETS, "1").strip()
     if given and TypeAdapter(Switch).validate_python(given):
@@ -168,7 +168,7 @@ def _port(env: Mapping[str, str]) -> int:
 def _cluster(folder: Path, env: Mapping[str, str]) -> Cluster:
     own = ControlPlane(folder / "controlplane")
     given = env.get("KUBECONFIG")
-    # Somebody may have exported the one that the last `make run` printed.
+    # The user may have exported the KUBECONFIG that the last `make run` printed.
     if not given or Path(given).absolute() == own.kubeconfig:
         return own
     say(f"using the cluster of KUBECONFIG={given}")
@@ -176,7 +176,7 @@ def _cluster(folder: Path, env: Mapping[str, str]) -> Cluster:
 
 
 def stop(state: ServiceState) -> int:
-    """End the service that has the state folder, if one does. Raises Failure when it does not end in time."""
+    """Stop the running service, if any. Raises Failure if it does not end in time."""
     pid = state.owner()
     if pid is None:
         say("no service is running")
@@ -185,13 +185,13 @@ def stop(state: ServiceState) -> int:
     try:
         with Watched(pid) as service:
             service.send_signal(signal.SIGTERM)
-            # The process, not its lock: it drops the lock a moment before it is gone.
+            # Wait for the process, since it releases its lock a moment before it ends.
             if not service.wait(STOP_WITHIN_S):
-                service.send_signal(signal.SIGKILL)  # its children go with it
+                service.send_signal(signal.SIGKILL)  # its children end with it
                 service.wait(STOP_WITHIN_S)
                 raise Failure(f"the service did not end within {STOP_WITHIN_S:.0f} s and was killed")
     except ProcessLookupError:
-        pass  # it ended by itself just now
+        pass  # it has just ended
     say("ended")
     return 0
 
@@ -204,13 +204,13 @@ def main() -> int:
         "CHECKLISTS_RETRY_GAPS, CHECKLISTS_RATE_LIMIT, CHECKLISTS_ALLOW_INSECURE_TARGETS (1 here), "
         "KUBECONFIG (use that cluster).",
     )
-    parser.add_argument("--state", type=Path, default=STATE, help="folder of its data, logs and key (default: .run)")
+    parser.add_argument("--state", type=Path, default=STATE, help="folder of data, logs and key (default: .run)")
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="start everything and serve until Ctrl-C")
-    run.add_argument("--detach", action="store_true", help="return when the service is ready; it goes on by itself")
-    run.add_argument("--end-with-parent", action="store_true", help="end when the process that started it is gone")
+    run.add_argument("--detach", action="store_true", help="return when the service is ready, and keep it running")
+    run.add_argument("--end-with-parent", action="store_true", help="stop when the parent process has ended")
     run.add_argument("--ready-descriptor", type=int, help=argparse.SUPPRESS)
-    commands.add_parser("stop", help="end it")
+    commands.add_parser("stop", help="stop the service")
     arguments = parser.parse_args()
     state = ServiceState(arguments.state.absolute())
     if arguments.command == "stop":

@@ -1,1 +1,1 @@
-"""How fast it is, what grows, and the load rig under both and under faults: one for all."""
+"""Performance and growth: benchmarks, soak tests, and the load rig that they share with the fault tests."""

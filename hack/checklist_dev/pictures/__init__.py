@@ -1,1 +1,1 @@
-"""The pictures of README and docs/, taken of the real pages: a checklist on a phone, and pages of the dashboard."""
+"""Pictures of the real pages for README and docs/: a checklist on a phone, and pages of the dashboard."""

@@ -22,7 +22,7 @@ NAMES = (*ON_A_PHONE, *OF_THE_DASHBOARD)
 
 
 async def take(stage: Stage, kube: KubeClient, browser: Browser, name: str, folder: Path) -> None:
-    """Raises an error of Playwright when the state does not come about."""
+    """Take one picture. Raises an error of Playwright if its state is not reached."""
     is_phone = name in ON_A_PHONE
     device = await Device.of(
         browser,
@@ -37,7 +37,7 @@ async def take(stage: Stage, kube: KubeClient, browser: Browser, name: str, fold
             person = await office.member("editor")
             await device.context.add_cookies([person.cookie(stage.base_url)])  # type: ignore[list-item]
         await (ON_A_PHONE if is_phone else OF_THE_DASHBOARD)[name](Scene(office, device))
-        await device.page.wait_for_timeout(150)  # the last images and the caret
+        await device.page.wait_for_timeout(150)  # for the last images and the caret
         await device.page.screenshot(path=folder / f"{name}.png", animations="disabled")
     finally:
         await device.close()
@@ -55,7 +55,7 @@ async def take_all(names: Sequence[str], folder: Path) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m checklist_dev.pictures", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of: {', '.join(NAMES)}")
-    parser.add_argument("--folder", type=Path, default=FOLDER, help="where to write (.run/screenshots/docs)")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="output folder (.run/screenshots/docs)")
     arguments = parser.parse_args()
     if unknown := set(arguments.names) - set(NAMES):
         parser.error(f"no such picture: {', '.join(sorted(unknown))}")

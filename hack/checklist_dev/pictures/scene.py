@@ -1,4 +1,4 @@
-"""What a picture is of."""
+"""The scene of a picture."""
 
 import io
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ PLACE: Final[Json] = {"lat": 52.5163, "lng": 13.3777, "accuracy_m": 8}
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """An organization, its service, and somebody's device, who is signed in where the picture is of the dashboard."""
+    """An organization, its service, and a device, which is signed in for pictures of the dashboard."""
 
     office: Office
     device: Device
@@ -41,7 +41,7 @@ class Scene:
         return self.device.page
 
     def answered(self) -> Link:
-        """A run of every control, answered but for its submission; the first event needs two attempts."""
+        """A run with every control, answered but not submitted; its first event needs two attempts."""
         office = self.office
         office.stage.receiver.fail_next(1)
         link = office.dispatch(EVERY_CONTROL, webhook=office.webhook(), executor_ref="order 4711", expires_in_hours=48)
@@ -54,24 +54,24 @@ class Scene:
         return link
 
     def execute(self, link: Link, method: str, path: str, **arguments: Any) -> None:
-        """As if on another device before."""
+        """Call the executor API, as from another device."""
         self.office.stage.execute(link, method, path, **arguments)
 
     async def show(self, link: Link) -> None:
-        """The checklist, until the last of its steps is drawn."""
+        """Open the checklist and wait until it is drawn."""
         await self.page.goto(link.url)
         await self.page.locator("main.checklist .step").first.wait_for()
         await self.page.wait_for_load_state("networkidle")
 
     async def open(self, path: str) -> None:
-        """A page of the dashboard, when it has what it asks the service for."""
+        """Open a page of the dashboard and wait until it has loaded."""
         await self.page.goto(self.office.address(path))
         await self.page.locator("main h1").wait_for()
         await self.page.locator(".loading").wait_for(state="detached")
 
 
 def picture(number: int) -> bytes:
-    """A JPEG that looks a little like a shelf, a different one for each number."""
+    """A JPEG that resembles a shelf, different for each number."""
     image = Image.new("RGB", (1200, 900), (214 - 30 * number, 222, 228))
     draw = ImageDraw.Draw(image)
     for row in range(3):

@@ -1,4 +1,4 @@
-"""How a person comes into the state of each picture: coroutines that return when there is something to look at."""
+"""Coroutines that create the state of each picture."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
@@ -52,7 +52,7 @@ async def review(scene: Scene) -> None:
 
 
 async def offline(scene: Scene) -> None:
-    """Two answers wait."""
+    """Two unsent answers."""
     await scene.show(scene.office.dispatch(EVERY_CONTROL))
     await scene.device.context.set_offline(True)
     await scene.page.get_by_text("Dirty", exact=True).click()
@@ -98,17 +98,17 @@ async def deliveries(scene: Scene) -> None:
 
 
 async def template_editor(scene: Scene) -> None:
-    """A step open, its condition a sentence, and the preview beside it."""
+    """An open step with its condition as a sentence, and the preview."""
     await scene.open(f"templates/{scene.office.make_template(FRIDGE)}")
     await scene.page.locator(".outline .row-open").nth(1).click()
-    await scene.page.get_by_label("What is asked").wait_for()
+    await scene.page.get_by_label("Question").wait_for()
     await scene.page.mouse.move(0, 0)
 
 
 async def template_review(scene: Scene) -> None:
-    """What was generated beside its prompt; the words of one step are marked."""
+    """A generated template next to its prompt, with the words of one step marked."""
     await scene.open("templates/new")
-    await scene.page.get_by_label("What is to be checked?").fill(VAN)
+    await scene.page.get_by_label("What should be checked?").fill(VAN)
     await scene.page.get_by_role("button", name="Generate", exact=True).click()
     await scene.page.locator(".review-summary").wait_for()
     await scene.page.locator(".prompt-text .is-used").nth(1).hover()

@@ -1,11 +1,11 @@
-"""etcd, kube-apiserver and kubectl: where they come from.
+"""Finds etcd, kube-apiserver and kubectl.
 
-In this order: KUBEBUILDER_ASSETS, PATH (when new enough), the user's cache, the official download, a build from the
-official Go modules in `hack/controlplane/`. What is downloaded or built goes to the cache, keyed by version, so that
-a second clone neither downloads nor builds anything.
+In this order: KUBEBUILDER_ASSETS, PATH (if new enough), the user's cache, the official download, a build from the
+official Go modules in `hack/controlplane/`. Downloads and builds are cached by version, so that a second clone reuses
+them.
 
-`python -m checklist_dev.programs.binaries` prints where they are. It needs the standard library only, so that
-`hack/environment.sh` can run it while the packages are being installed.
+`python -m checklist_dev.programs.binaries` prints their paths. It uses only the standard library, so that
+`hack/environment.sh` can run it while packages are being installed.
 """
 
 import argparse
@@ -26,15 +26,15 @@ from checklist_dev.system.cache import cache_folder, machine, made_once, version
 
 MODULE = HACK / "controlplane"
 NAMES = ("etcd", "kube-apiserver", "kubectl")
-OLDEST_KUBERNETES = (1, 34)  # selectors over selectableFields and streaming initial events are on by default
-OLDEST_ETCD = (3, 5)  # what kube-apiserver of these versions asks of its storage
+OLDEST_KUBERNETES = (1, 34)  # enables selectableFields and streaming initial events by default
+OLDEST_ETCD = (3, 5)  # required by kube-apiserver of these versions
 
 Version = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Binaries:
-    """Three programs that fit together; `source` says in words where they come from."""
+    """Three compatible programs; `source` describes where they come from."""
 
     etcd: Path
     kube_apiserver: Path
@@ -44,27 +44,27 @@ class Binaries:
 
 @dataclass(frozen=True, slots=True)
 class Pinned:
-    """The versions that the Go module in `hack/controlplane/` asks for, without the `v`."""
+    """The versions in the Go module of `hack/controlplane/`, without the `v`."""
 
     kubernetes: str
     etcd: str
 
 
 def pinned_versions(module: Path = MODULE) -> Pinned:
-    """Read from go.mod, the one place that names them."""
+    """The versions in go.mod."""
     file = module / "go.mod"
     return Pinned(version_in(file, "k8s.io/kubernetes v"), version_in(file, "go.etcd.io/etcd/server/v3 v"))
 
 
 def find_binaries(env: Mapping[str, str] = os.environ, *, report: Callable[[str], None] = say) -> Binaries:
-    """The first place that has them. Raises Failure when there is none and none can be made."""
+    """The programs of the first place that has them. Raises Failure if there is none and none can be made."""
     for source, path in _places(env):
         etcd, apiserver = (shutil.which(name, path=path) for name in ("etcd", "kube-apiserver"))
         if not etcd or not apiserver:
             continue
         etcd_version, version = program_version(Path(etcd)), program_version(Path(apiserver))
         if version is None or version < OLDEST_KUBERNETES or etcd_version is None or etcd_version < OLDEST_ETCD:
-            report(f"kube-apiserver and etcd from {source} are too old or do not run: looking further")
+            report(f"kube-apiserver and etcd from {source} are too old or do not run: trying the next place")
             continue
         kubectl = _fitting_kubectl(env, version) or _cached(env, report).kubectl
         return Binaries(Path(etcd), Path(apiserver), kubectl, source)
@@ -72,12 +72,12 @@ def find_binaries(env: Mapping[str, str] = os.environ, *, report: Callable[[str]
 
 
 def cached_kubectl(env: Mapping[str, str] = os.environ, *, report: Callable[[str], None] = say) -> Path:
-    """The kubectl of the pinned version, fetched or built when the cache has none."""
+    """The kubectl of the pinned version, downloaded or built if it is not cached."""
     return _cached(env, report).kubectl
 
 
 def program_version(program: Path) -> Version | None:
-    """(major, minor) as the program says it, or None when it does not run or says nothing of the kind."""
+    """(major, minor) as printed by the program, or None."""
     flags = ["version", "--client", "-o", "json"] if program.name == "kubectl" else ["--version"]
     try:
         answer = subprocess.run([program, *flags], capture_output=True, text=True, timeout=20, check=False).stdout
@@ -97,7 +97,7 @@ def _places(env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _fitting_kubectl(env: Mapping[str, str], server: Version) -> Path | None:
-    """kubectl supports servers one minor older or newer than itself."""
+    """A kubectl that is at most one minor version older or newer than the server."""
     for _, path in _places(env):
         if kubectl := shutil.which("kubectl", path=path):
             version = program_version(Path(kubectl))
@@ -118,7 +118,7 @@ def _cached(env: Mapping[str, str], report: Callable[[str], None]) -> Binaries:
         except Unavailable as reason:
             report(f"no official binaries ({reason}): building them from the Go modules, once for this user")
             go_build.build(MODULE, made / "controlplane", pinned.kubernetes, cache, env=env, report=report)
-            for name in NAMES:  # one binary, which acts by the name it is called by
+            for name in NAMES:  # one binary, which acts by its name
                 (made / name).symlink_to("controlplane")
 
     made_once(folder, "fetching the control plane", make, report)

@@ -1,8 +1,7 @@
-"""The official release binaries of Kubernetes and etcd, checked against the checksums published with them.
+"""Downloads the official release binaries of Kubernetes and etcd, and verifies them with the published checksums.
 
-`CHECKLISTS_KUBERNETES_DOWNLOADS` and `CHECKLISTS_ETCD_DOWNLOADS` name a mirror, or say `off`.
-
-Needs the standard library only: it runs while the packages of the environment are being installed.
+`CHECKLISTS_KUBERNETES_DOWNLOADS` and `CHECKLISTS_ETCD_DOWNLOADS` set a mirror, or `off`. Uses only the standard
+library, since it runs while the packages of the environment are being installed.
 """
 
 import hashlib
@@ -22,7 +21,7 @@ from checklist_dev.failures import Failure
 KUBERNETES = "https://dl.k8s.io"
 ETCD = "https://github.com/etcd-io/etcd/releases/download"
 READ_TIMEOUT_S = 30.0
-# A machine without network may hang in name resolution, which no timeout of a socket covers.
+# Without a network, name resolution may hang, which no socket timeout covers.
 FIRST_ANSWER_S = 8.0
 PROGRESS_EVERY_S = 5.0
 
@@ -30,7 +29,7 @@ Report = Callable[[str], None]
 
 
 class Unavailable(Exception):
-    """The download cannot be had here; the caller builds instead. A wrong checksum is a Failure, never this."""
+    """The download is not available; the caller builds instead. A wrong checksum is a Failure."""
 
 
 def download_binaries(
@@ -43,10 +42,9 @@ def download_binaries(
     env: Mapping[str, str] = os.environ,
     report: Report,
 ) -> None:
-    """Put etcd, kube-apiserver and kubectl into `folder`.
+    """Download etcd, kube-apiserver and kubectl into `folder`.
 
-    Raises Unavailable when a server does not answer or has no such file, Failure when what it gave is not what it
-    published the checksum of.
+    Raises Unavailable if a server does not answer or lacks the file, Failure if a checksum does not match.
     """
     kubernetes_base = env.get("CHECKLISTS_KUBERNETES_DOWNLOADS") or KUBERNETES
     etcd_base = env.get("CHECKLISTS_ETCD_DOWNLOADS") or ETCD
@@ -55,7 +53,7 @@ def download_binaries(
     release = f"{kubernetes_base.rstrip('/')}/v{kubernetes}/bin/{system}/{architecture}"
     archive = f"etcd-v{etcd}-{system}-{architecture}.tar.gz"
     etcd_release = f"{etcd_base.rstrip('/')}/v{etcd}"
-    # All checksums first: a server that does not answer is noticed before anything large is fetched.
+    # All checksums first, so that an unreachable server is noticed before large downloads.
     sums = {name: _text(f"{release}/{name}.sha256").split()[0] for name in ("kube-apiserver", "kubectl")}
     sums[archive] = _sum_in_list(_text(f"{etcd_release}/SHA256SUMS"), archive)
 
@@ -67,7 +65,7 @@ def download_binaries(
 
 
 def _open(url: str, timeout_s: float) -> http.client.HTTPResponse:
-    """The answer to GET, redirects followed. Raises Unavailable when there is none, or it is not 200."""
+    """The response to GET, after redirects. Raises Unavailable if there is none, or it is not 200."""
     try:
         response: http.client.HTTPResponse = urllib.request.urlopen(url, timeout=timeout_s)
     except urllib.error.HTTPError as error:
@@ -83,7 +81,7 @@ def _open(url: str, timeout_s: float) -> http.client.HTTPResponse:
 
 
 def _text(url: str) -> str:
-    """A small file, within FIRST_ANSWER_S seconds whatever happens below."""
+    """The content of a small file, or Unavailable after FIRST_ANSWER_S seconds."""
     answers: list[str] = []
     errors: list[Unavailable] = []
 
@@ -136,7 +134,7 @@ def _download(url: str, path: Path, sha256: str, report: Report) -> None:
     if done < total:
         raise Unavailable(f"{url} ended after {done} of {total} bytes")
     if digest.hexdigest() != sha256.lower():
-        raise Failure(f"{url} is not what was published: its SHA-256 is {digest.hexdigest()}, not {sha256}")
+        raise Failure(f"{url} does not match its published SHA-256: it is {digest.hexdigest()}, not {sha256}")
 
 
 def _take_etcd(archive: Path, target: Path) -> None:

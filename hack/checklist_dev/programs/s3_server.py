@@ -1,6 +1,5 @@
 """A real S3 server for the tests: versitygw, over a local folder."""
 
-import contextlib
 import http.client
 import os
 import secrets
@@ -11,7 +10,7 @@ from pathlib import Path
 
 from checklist_dev.failures import say
 from checklist_dev.programs.go_tools import S3_SERVER, find_tool
-from checklist_dev.system.ports import free_ports
+from checklist_dev.system.ports import free_ports, http_get
 from checklist_dev.system.processes import Child
 
 NAME = "versitygw"
@@ -29,7 +28,7 @@ class S3Server:
     child: Child
 
     def settings(self, prefix: str) -> dict[str, str]:
-        """Environment for API and operator: their photos below `prefix` of the bucket."""
+        """Environment for API and operator: photos below `prefix` of the bucket."""
         return {
             "CHECKLISTS_PHOTO_STORE": f"s3://{self.bucket}/{prefix}",
             "AWS_ENDPOINT_URL": self.url,
@@ -42,14 +41,13 @@ class S3Server:
 
 @contextmanager
 def s3_server(folder: Path, *, report: Callable[[str], None] = say) -> Iterator[S3Server]:
-    """A server over `folder`, which ends with the block. Raises Failure."""
+    """Run a server over `folder` for the duration of the block. Raises Failure."""
     bucket, access_key, secret_key = "photos-of-tests", "tests", secrets.token_hex(16)
     data, attributes = folder / "data", folder / "attributes"
     (data / bucket).mkdir(parents=True)
     attributes.mkdir()
     port = free_ports(1)[0]
-    # Not every file system of a test machine has extended attributes: what S3 keeps of an object beside its bytes
-    # is in files of its own.
+    # Object metadata goes to files, because not every file system supports extended attributes.
     command: list[str | Path] = [
         *(find_tool(S3_SERVER, report=report), "--port", f"127.0.0.1:{port}", "--quiet"),
         *("posix", "--sidecar", attributes, data),
@@ -58,17 +56,9 @@ def s3_server(folder: Path, *, report: Callable[[str], None] = say) -> Iterator[
     child = Child(NAME, command, log=folder / f"{NAME}.log", env=env)
     child.start()
     try:
-        child.wait_until(lambda: _answers(port), timeout_s=READY_S)
+        child.wait_until(
+            lambda: http_get(http.client.HTTPConnection("127.0.0.1", port, timeout=5), "/")[0] > 0, timeout_s=READY_S
+        )
         yield S3Server(f"http://127.0.0.1:{port}", bucket, access_key, secret_key, child)
     finally:
         child.stop()
-
-
-def _answers(port: int) -> bool:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-    with contextlib.closing(connection):
-        try:
-            connection.request("GET", "/")
-            return connection.getresponse().status > 0
-        except (OSError, http.client.HTTPException):
-            return False

@@ -1,8 +1,7 @@
-"""Programs of other languages that judge and receive our deliveries: `python -m checklist_dev.programs.verifiers`
-makes them.
+"""Build the programs in other languages that verify and receive deliveries.
 
-The judges (`tests/signatures/`) are other people's implementations of RFC 9421, the receivers (`examples/receivers/`)
-our own examples. npm packages lie beside their sources, Go programs in `.cache/`; what is current is not made again.
+The judges (`tests/signatures/`) use third-party implementations of RFC 9421; the receivers are `examples/receivers/`.
+npm packages are installed next to their sources, Go programs in `.cache/`, each only if out of date.
 """
 
 import argparse
@@ -30,7 +29,7 @@ BUILT = ROOT / ".cache" / "go"
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """Commands to run. Judges take cases as lines of JSON on standard input and answer with lines of JSON."""
+    """Commands to run. Judges read cases as lines of JSON from standard input and write results as lines of JSON."""
 
     node_judges: tuple[str, ...]
     go_judges: tuple[str, ...]
@@ -40,7 +39,7 @@ class Programs:
 
 
 def make_programs(env: Mapping[str, str] = os.environ, *, report: Report = say) -> Programs:
-    """Install and build what is not current. Raises Failure with one line when that cannot be."""
+    """Install and build what is out of date. Raises Failure."""
     cache = cache_folder(env)
     with one_at_a_time(ROOT / ".cache" / "verifiers.lock", "making verifiers and receivers", report):
         node = find_node(cache, env, report=report)
@@ -60,7 +59,7 @@ def make_programs(env: Mapping[str, str] = os.environ, *, report: Report = say) 
 
 
 def make_oidc_provider(env: Mapping[str, str] = os.environ, *, report: Report = say) -> tuple[str, ...]:
-    """The command of an OpenID provider that is not ours, which the tests of sign-in go to. Raises Failure."""
+    """The command of a third-party OpenID provider, for the sign-in tests. Raises Failure."""
     with one_at_a_time(ROOT / ".cache" / "oidc-provider.lock", "installing the OpenID provider", report):
         node = find_node(cache_folder(env), env, report=report)
         _ensure_packages(OIDC_PROVIDER, node, env, report)
@@ -81,7 +80,7 @@ def _ensure_packages(folder: Path, node: Node, env: Mapping[str, str], report: R
 def _built(
     name: str, module: Path, sources: Sequence[Path], cache: Path, *, env: Mapping[str, str], report: Report
 ) -> Path:
-    """The program, built when it is not of these very sources: its name holds their digest."""
+    """The program, rebuilt if `sources` have changed: its name contains their digest."""
     program = BUILT / f"{name}-{_digest(sources)}"
     if not program.exists():
         BUILT.mkdir(parents=True, exist_ok=True)

@@ -1,9 +1,7 @@
-"""`make audit`: asks public databases for known weaknesses of every package that a lock file names.
+"""`make audit`: looks up known vulnerabilities of every package in the lock files, with pip-audit and `npm audit`.
 
-Python packages are asked for by pip-audit (whose own packages lie apart from the project's, `hack/audit/`), those of
-npm by `npm audit`.
-A database that cannot be asked is no clean result, and is said: exit code 1 for weaknesses, with `--strict` 2 when
-something was not asked.
+pip-audit is installed apart from the packages of the project (`hack/audit/`). Exit code 1 for vulnerabilities; with
+`--strict`, 2 if a database could not be queried.
 """
 
 import argparse
@@ -30,7 +28,7 @@ _SKIPPED: Final = (".cache", ".run", ".venv", "node_modules")
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """On one lock file. `weak`: a line for each weakness; `not_asked`: packages that nobody could tell about; `why`."""
+    """Result for one lock file. `weak`: a line per vulnerability; `not_asked`: packages not looked up, due to `why`."""
 
     packages: int
     weak: tuple[str, ...] = ()
@@ -39,32 +37,31 @@ class Verdict:
 
     def line(self) -> str:
         asked = self.packages - self.not_asked
-        told = f"{asked} of {self.packages} packages asked for, {len(self.weak)} known weaknesses"
-        return f"{told}; NOT ASKED: {self.not_asked} ({self.why})" if self.not_asked else told
+        line = f"{asked} of {self.packages} packages asked for, {len(self.weak)} known weaknesses"
+        return f"{line}; NOT ASKED: {self.not_asked} ({self.why})" if self.not_asked else line
 
 
 def of_python(output: str, names: Sequence[str], complaint: str) -> Verdict:
-    """From what pip-audit says (its format `json`) of a lock with packages `names`."""
+    """Parse pip-audit's JSON output for a lock file with packages `names`."""
     try:
-        told = {str(one["name"]).lower(): one for one in json.loads(output)["dependencies"]}
+        results = {str(one["name"]).lower(): one for one in json.loads(output)["dependencies"]}
     except (ValueError, KeyError, TypeError):
         return Verdict(len(names), not_asked=len(names), why=complaint or "pip-audit gave no answer")
     weak = [
-        f"{one['name']} {one['version']}: {found['id']}, mended in {', '.join(found['fix_versions']) or 'none yet'}"
-        for one in told.values()
+        f"{one['name']} {one['version']}: {found['id']}, fixed in {', '.join(found['fix_versions']) or 'none yet'}"
+        for one in results.values()
         for found in one.get("vulns", ())
     ]
-    skipped = [one["skip_reason"] for one in told.values() if "skip_reason" in one]
-    forgotten = [name for name in names if name.lower() not in told]
-    why = skipped[0] if skipped else f"{forgotten[0]} was left out" if forgotten else ""
-    return Verdict(len(names), tuple(weak), len(skipped) + len(forgotten), why)
+    skipped = [one["skip_reason"] for one in results.values() if "skip_reason" in one]
+    missing = [name for name in names if name.lower() not in results]
+    why = skipped[0] if skipped else f"{missing[0]} was left out" if missing else ""
+    return Verdict(len(names), tuple(weak), len(skipped) + len(missing), why)
 
 
 def of_npm(output: str, packages: int) -> Verdict:
-    """From what `npm audit --json` says of a lock with so many packages."""
+    """Parse the output of `npm audit --json` for a lock file with `packages` packages."""
     try:
-        told: Mapping[str, Any] = json.loads(output)
-        found = told["vulnerabilities"]
+        found: Mapping[str, Any] = json.loads(output)["vulnerabilities"]
     except (ValueError, KeyError, TypeError):
         return Verdict(packages, not_asked=packages, why=_complaint_of_npm(output))
     weak = [f"{name} {one.get('range', '')}: {one.get('severity', 'unknown')}" for name, one in found.items()]
@@ -80,14 +77,14 @@ def python_names(lock: str) -> list[str]:
 
 def _complaint_of_npm(output: str) -> str:
     try:
-        told = json.loads(output)
-        return str(told.get("message") or told["error"]["summary"]).splitlines()[0].partition(" - ")[0]
+        answer = json.loads(output)
+        return str(answer.get("message") or answer["error"]["summary"]).splitlines()[0].partition(" - ")[0]
     except (ValueError, KeyError, TypeError, AttributeError, IndexError):
         return "npm gave no answer"
 
 
 def audit(env: Mapping[str, str] = os.environ) -> dict[str, Verdict]:
-    """By lock file, relative to the repository. Raises Failure when a tool cannot be had."""
+    """Verdict by lock file (path in the repository). Raises Failure if a tool cannot be installed."""
     found: dict[str, Verdict] = {}
     tool = _pip_audit(env)
     for lock in _locks("requirements.lock"):
@@ -99,7 +96,7 @@ def audit(env: Mapping[str, str] = os.environ) -> dict[str, Verdict]:
     node = find_node(cache_folder(env), env, report=say)
     npm = shutil.which("npm", path=node.env(env).get("PATH"))
     if npm is None:
-        raise Failure("npm is not there")
+        raise Failure("npm is missing")
     for lock in _locks("package-lock.json"):
         say(f"asking for {lock}")
         packages = json.loads((ROOT / lock).read_text())["packages"]
@@ -118,7 +115,7 @@ def _locks(name: str) -> list[str]:
 
 
 def _output_of(command: list[str], folder: Path, env: Mapping[str, str]) -> tuple[str, str]:
-    """Standard output, and the last line of the complaints."""
+    """Standard output, and the last line of standard error."""
     try:
         done = subprocess.run(
             command, cwd=folder, env=env, capture_output=True, text=True, timeout=_WITHIN_S, check=False
@@ -147,7 +144,7 @@ def main() -> int:
     if any(verdict.weak for verdict in verdicts.values()):
         return 1
     if any(verdict.not_asked for verdict in verdicts.values()):
-        print("not everything was asked for: where a database cannot be reached, this is no proof of anything")
+        print("a database could not be reached: the result is incomplete")
         return 2 if arguments.strict else 0
     return 0
 

@@ -1,6 +1,6 @@
-"""What is fetched or built once for all clones of a user, and the user's folder for it.
+"""Downloads and builds shared by all clones of a user, in the user's cache folder.
 
-Standard library only: it is needed while the packages of the environment are being installed.
+Standard library only, since it is used before the packages of the environment are installed.
 """
 
 import fcntl
@@ -28,14 +28,14 @@ def cache_folder(env: Mapping[str, str] = os.environ) -> Path:
 
 
 def machine() -> tuple[str, str]:
-    """(operating system, architecture) in Go's words."""
+    """(operating system, architecture), as Go names them."""
     architectures = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
     architecture = platform.machine().lower()
     return platform.system().lower(), architectures.get(architecture, architecture)
 
 
 def version_in(file: Path, pattern: str) -> str:
-    """What a file with pinned versions says after `pattern` at the beginning of a line. Raises Failure."""
+    """The version after `pattern` at the beginning of a line of `file`. Raises Failure."""
     found = re.search(rf"^\s*(?:require )?{pattern}(\S+)", file.read_text(), re.MULTILINE)
     if not found:
         raise Failure(f"{file} does not name {pattern.split(maxsplit=1)[0]}")
@@ -43,11 +43,11 @@ def version_in(file: Path, pattern: str) -> str:
 
 
 def made_once(folder: Path, doing: str, make: Callable[[Path], None], report: Report) -> Path:
-    """`folder`: `make` fills a new one next to it, which is then renamed, so a folder that exists is complete."""
+    """Create `folder` if missing, and return it. `make` fills a temporary folder, which is renamed when complete."""
     if not folder.is_dir():
         with one_at_a_time(folder.with_name(folder.name + ".lock"), doing, report):
             if not folder.is_dir():  # another clone may have made it while we waited
-                for abandoned in folder.parent.glob(folder.name + ".tmp-*"):  # by one that was killed
+                for abandoned in folder.parent.glob(folder.name + ".tmp-*"):  # by a process that was killed
                     shutil.rmtree(abandoned, ignore_errors=True)
                 made = Path(tempfile.mkdtemp(prefix=folder.name + ".tmp-", dir=folder.parent))
                 try:
@@ -61,7 +61,7 @@ def made_once(folder: Path, doing: str, make: Callable[[Path], None], report: Re
 
 
 def packages_once(folder: Path, lock: Path, what: str, report: Report, env: Mapping[str, str] = os.environ) -> Path:
-    """The packages of a hashed requirements file, in a folder for PYTHONPATH. Raises Failure."""
+    """Install a hashed requirements file into `folder`, for PYTHONPATH. Raises Failure."""
 
     def install(made: Path) -> None:
         report(f"installing {what} from PyPI into {folder}")
@@ -76,7 +76,7 @@ def packages_once(folder: Path, lock: Path, what: str, report: Report, env: Mapp
 
 @contextmanager
 def one_at_a_time(path: Path, what: str, report: Callable[[str], None]) -> Iterator[None]:
-    """Holds the lock file `path`; who waits says that another process is doing `what`. Ends with its process."""
+    """Hold the lock file `path` during the block. While waiting, report that another process is doing `what`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
         started = time.monotonic()

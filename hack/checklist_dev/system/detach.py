@@ -1,7 +1,7 @@
-"""A command that goes on by itself, in a session of its own, once it has said that it is ready.
+"""Runs a command in the background, in its own session, and waits until it reports that it is ready.
 
-What it says while it starts goes to a log file and is shown here; what it says when it is ready comes through a pipe
-and is only shown here, since it holds a key.
+Its output during the start goes to a log file and the terminal. The ready message comes through a pipe and goes only
+to the terminal, because it contains a key.
 """
 
 import os
@@ -17,7 +17,7 @@ POLL_S = 0.2
 
 
 def run_detached(command: Sequence[str], *, log: Path) -> int:
-    """Start `command --ready-descriptor N`; 0 when it has called `announce_ready`, else its exit code."""
+    """Start `command --ready-descriptor N`; returns 0 once it called `announce_ready`, else its exit code."""
     log.parent.mkdir(parents=True, exist_ok=True)
     reader, writer = os.pipe()
     with log.open("ab") as output, log.open("rb") as shown:
@@ -48,12 +48,12 @@ def run_detached(command: Sequence[str], *, log: Path) -> int:
 
 
 def announce_ready(descriptor: int, message: str) -> None:
-    """Tell the process that waits in `run_detached`, and let it go."""
+    """Send `message` to the process that waits in `run_detached`, which then returns."""
     try:
         with os.fdopen(descriptor, "wb") as pipe:
             pipe.write(message.encode())
     except BrokenPipeError:
-        pass  # nobody waits any more
+        pass  # the waiting process has ended
 
 
 def _until_end(reader: int, shown: BinaryIO) -> bytes:

@@ -1,22 +1,19 @@
-"""Free TCP ports on loopback."""
+"""Finds free TCP ports on loopback, and checks whether servers answer."""
 
+import http.client
 import random
 import socket
 from typing import Final
 
-_BELOW_WHAT_THE_SYSTEM_HANDS_OUT: Final = range(10_240, 32_768)
-"""Ports that nobody gets by asking for any, nor for a connection of its own. Else one that is free now is often given
-to somebody else before its server is up."""
+_NOT_EPHEMERAL: Final = range(10_240, 32_768)
+"""Below the ephemeral ports, which the system may give to another process before the server is up."""
 _TRIES: Final = 1_000
 
 
 def free_ports(count: int) -> list[int]:
-    """Different ports that were free a moment ago. Another process may still be faster: be ready to try again.
-
-    Raises OSError when there are not enough.
-    """
+    """Distinct ports, free just now; another process may still take one. Raises OSError if too few are free."""
     ports: set[int] = set()
-    for port in random.sample(_BELOW_WHAT_THE_SYSTEM_HANDS_OUT, _TRIES):
+    for port in random.sample(_NOT_EPHEMERAL, _TRIES):
         if len(ports) == count:
             break
         if port_is_free(port):
@@ -28,10 +25,22 @@ def free_ports(count: int) -> list[int]:
 
 def port_is_free(port: int, host: str = "127.0.0.1") -> bool:
     with socket.socket() as listener:
-        # As servers do it: connections of a former server that are in TIME_WAIT do not count.
+        # Connections in TIME_WAIT do not count.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((host, port))
         except OSError:
             return False
         return True
+
+
+def http_get(connection: http.client.HTTPConnection, path: str) -> tuple[int, str]:
+    """Status and text of a GET of `path`; (0, "") without an answer. Closes the connection."""
+    try:
+        connection.request("GET", path)
+        response = connection.getresponse()
+        return response.status, response.read().decode(errors="replace")
+    except (OSError, http.client.HTTPException):
+        return 0, ""
+    finally:
+        connection.close()

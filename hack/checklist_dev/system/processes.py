@@ -1,7 +1,4 @@
-"""Child processes that end with this one, also when this one is killed.
-
-Used by everything in this folder that starts programs: the control plane, `make run`, the demo, bench and chaos.
-"""
+"""Child processes that end with this one, even if this one is killed."""
 
 import os
 import queue
@@ -24,9 +21,10 @@ TETHER = Path(__file__).with_name("tether.py")
 
 
 class _Spawner:
-    """The one thread that forks: the kernel ties a child to the *thread* that forked it, so that thread must last.
+    """The one thread that forks.
 
-    A worker of a pool or `asyncio.to_thread` may end at any time, and would take the children with it.
+    The kernel ties a child to the thread that forked it. A worker of a pool or of `asyncio.to_thread` may end at any
+    time, and its children with it.
     """
 
     def __init__(self) -> None:
@@ -58,10 +56,9 @@ _spawner = _Spawner()
 
 
 class Child:
-    """One program: started, stopped, paused and started again, its output appended to a log file.
+    """One program, which can be started, stopped and paused repeatedly; its output is appended to a log file.
 
-    The program has its own session, so that Ctrl-C in the terminal reaches only this process, which then ends its
-    children in the right order.
+    It has its own session: Ctrl-C reaches only this process, which ends its children in the right order.
     """
 
     def __init__(
@@ -82,7 +79,7 @@ class Child:
         self._log_start = 0
 
     def reconfigure(self, *, cwd: Path, **env: str) -> None:
-        """Changes the folder and the environment of the next start."""
+        """Change the folder and the environment of the next start."""
         self._cwd = cwd
         self._env = {**(os.environ if self._env is None else self._env), **env}
 
@@ -121,13 +118,13 @@ class Child:
             )
 
     def stop(self, *, grace_s: float = 10.0) -> None:
-        """Ask it to end (SIGTERM), and kill it when it has not after `grace_s` seconds."""
+        """Send SIGTERM, and SIGKILL if it still runs after `grace_s` seconds."""
         if self._process is None:
             return
         if self.running:
             if grace_s:
                 self.send_signal(signal.SIGTERM)
-                self.resume()  # a stopped process would not notice
+                self.resume()  # a paused process does not handle signals
             try:
                 self._process.wait(grace_s)
             except subprocess.TimeoutExpired:
@@ -135,18 +132,18 @@ class Child:
         self._process = None
 
     def kill(self) -> None:
-        """SIGKILL: what a crash looks like. Returns once it is gone."""
+        """Send SIGKILL, and wait for the end."""
         if self._process is not None:
             self.send_signal(signal.SIGKILL)
             self._process.wait()
 
     def wait(self) -> None:
-        """Until it has ended, by itself or by a signal."""
+        """Wait until it has ended."""
         if self._process is not None:
             self._process.wait()
 
     def pause(self) -> None:
-        """SIGSTOP: the program stands still, its connections stay open and nobody answers."""
+        """Send SIGSTOP: connections stay open, without an answer."""
         self.send_signal(signal.SIGSTOP)
 
     def resume(self) -> None:
@@ -157,7 +154,7 @@ class Child:
             self._process.send_signal(number)  # does nothing when it has ended
 
     def output(self) -> str:
-        """What the program has written since it was last started."""
+        """Output since the last start."""
         if not self.log.exists():
             return ""
         with self.log.open("rb") as log:
@@ -179,7 +176,7 @@ class Child:
     def wait_until(self, ready: Callable[[], bool], *, timeout_s: float, interval_s: float = 0.05) -> None:
         """Wait for `ready()`. Raises Failure when the program ends before, or after `timeout_s` seconds."""
         deadline = time.monotonic() + timeout_s
-        # It may be somebody else who answers on a port that our program could not get.
+        # If the program could not get its port, another one may answer there.
         while not (ready() and self.running):
             if not self.running:
                 raise Failure(f"{self.name} {self.epitaph()} (see {self.log})")
@@ -189,10 +186,10 @@ class Child:
 
 
 class Watched:
-    """A process that is not our child: `wait()` returns when it has ended, even if nobody has reaped it yet.
+    """A process that is not a child: `wait()` returns when it has ended, even if it was not reaped yet.
 
-    On Linux by a pidfd, which cannot come to mean another process that gets the same number later. Making one (there)
-    and `send_signal` raise ProcessLookupError when there is no such process.
+    On Linux it uses a pidfd, which never refers to a later process with the same id. Construction (on Linux) and
+    `send_signal` raise ProcessLookupError if there is no such process.
     """
 
     def __init__(self, pid: int) -> None:

@@ -1,4 +1,4 @@
-"""Long commands of other people's tools: run with a line of progress now and then, and their last word on failure."""
+"""Runs long commands with progress reports."""
 
 import subprocess
 import threading
@@ -14,10 +14,10 @@ Report = Callable[[str], None]
 def run_with_progress(
     command: Sequence[str], cwd: Path, env: Mapping[str, str], what: str, report: Report, *, total: int | None = None
 ) -> tuple[int, list[str]]:
-    """Return the exit code and the lines of the output.
+    """Run `command`; returns its exit code and the lines of its output.
 
-    Every PROGRESS_EVERY_S seconds it reports the seconds so far, the number of lines (`what` they are, of how many),
-    and the last line.
+    Every PROGRESS_EVERY_S seconds it reports the seconds so far, the number of lines (counted as `what`) and the last
+    line.
     """
     process = subprocess.Popen(
         command, cwd=cwd, env=dict(env), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
@@ -46,5 +46,5 @@ def run_with_progress(
 
 
 def last_word(code: int, lines: Sequence[str]) -> str:
-    """Why it failed, in one line."""
+    """The last line of the output, else the exit code."""
     return lines[-1].strip() if lines else f"exit code {code}"

@@ -1,7 +1,7 @@
-"""The files in `.run/` that tell others about the service, and the next start about this one.
+"""The files in `.run/` with the state of the service.
 
-`service.json` is there exactly while the service is ready (after a SIGKILL: until the next start). `remembered.json`
-stays, so that the next start has the same organization, key and template. Both hold an API key: mode 0600.
+`service.json` exists while the service is ready (after a SIGKILL: until the next start). `remembered.json` stays, so
+that the next start uses the same organization, key and template. Both contain an API key: mode 0600.
 """
 
 import fcntl
@@ -45,7 +45,7 @@ class ServiceState:
         self.info.unlink(missing_ok=True)  # of one that was killed
 
     def owner(self) -> int | None:
-        """The process id of the service that has the folder now, None when none has."""
+        """Process id of the service that uses the folder, or None."""
         try:
             with self._lock_file.open("r+") as lock:
                 if _locked(lock):
@@ -71,7 +71,7 @@ def _locked(file: TextIO) -> bool:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """What `path` holds, or nothing when it is not there or not readable as an object."""
+    """The object in `path`; empty if missing or invalid."""
     try:
         value = json.loads(path.read_text())
     except (OSError, ValueError):
@@ -80,7 +80,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
-    """Atomically, readable by the owner only (mkstemp makes it so)."""
+    """Write atomically, with mode 0600 (from mkstemp)."""
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=path.name + ".")
     with os.fdopen(descriptor, "w") as file:
         json.dump(value, file, indent=2)

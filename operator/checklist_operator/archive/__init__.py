@@ -1,1 +1,1 @@
-"""The operator's side of the archive: writes finished runs to it, then takes them out of the cluster."""
+"""Writes finished runs to the archive, then deletes them from the cluster."""

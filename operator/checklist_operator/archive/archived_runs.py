@@ -1,4 +1,4 @@
-"""Which runs the archive has, for whoever must not take a run for gone that only left the cluster."""
+"""Which runs are in the archive, to distinguish archived runs from deleted ones."""
 
 import logging
 from array import array
@@ -15,21 +15,21 @@ logger = logging.getLogger(__name__)
 
 
 class ArchivedRuns:
-    """Looks at the manifests. Of each it remembers eight bytes a run, for as long as the manifest stays the same."""
+    """Reads the manifests. Caches eight bytes per run while a manifest is unchanged."""
 
     def __init__(self, store: ArchiveStore, has_archived: Callable[[Key], bool]) -> None:
-        """`has_archived`: whether this process archived the run a moment ago."""
+        """`has_archived`: whether this process has just archived the run."""
         self._store = store
         self._has_archived = has_archived
         self._remembered: dict[str, tuple[StoredObject, array[int]]] = {}
 
-    def just_now(self, key: Key) -> bool:
-        """Whether the run was archived a moment ago."""
+    def was_just_archived(self, key: Key) -> bool:
+        """Whether the run has just been archived."""
         return self._has_archived(key)
 
     async def missing(self, run_ids: Iterable[str]) -> set[str]:
-        """Those that the archive does not have. Raises StoreUnavailable, also when a manifest cannot be read: it may
-        speak of any of them."""
+        """Returns the ids that are not in the archive. Raises StoreUnavailable, also when a manifest is damaged,
+        because it may list any of them."""
         unknown = {hash(run_id): run_id for run_id in run_ids}
         if not unknown:
             return set()
@@ -41,14 +41,14 @@ class ArchivedRuns:
             try:
                 hashes = await self._hashes(place, stored)
             except Damaged as error:
-                logger.error("archive.damaged", extra=about(reason=str(error), consequence="nothing is taken for gone"))
+                logger.error("archive.damaged", extra=about(reason=str(error), consequence="no run counts as missing"))
                 return set()
             unknown = {number: run_id for number, run_id in unknown.items() if not _has(hashes, number)}
         self._remembered = {key: known for key, known in self._remembered.items() if key in there}
         return set(unknown.values())
 
     async def _hashes(self, place: PartPlace, stored: StoredObject) -> "array[int]":
-        """Of the ids of the part's runs, in their order. Raises Damaged and StoreUnavailable."""
+        """Returns hashes of the part's run ids, sorted. Raises Damaged and StoreUnavailable."""
         known = self._remembered.get(stored.key)
         if known is not None and known[0] == stored:
             return known[1]

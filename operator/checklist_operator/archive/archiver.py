@@ -1,9 +1,8 @@
-"""Moves settled runs that are past their retention from the cluster into the archive.
+"""Moves settled runs past their retention from the cluster to the archive.
 
-What is due is gathered by organization and month until there is a part's worth of it, written, read back and compared,
-and only then deleted. A store that is away stops that, and nothing else: nothing is deleted, and the next sweep tries
-again. What an operator before us left half done is finished first; it may be in the archive and in the cluster at the
-same time, never in neither.
+Due runs are collected by organization and month until they fill a part, which is written, read back, compared, and only
+then deleted from the cluster. If the store is unavailable, nothing is deleted, and the next sweep tries again. Parts
+left unfinished by an earlier operator are completed first; a run may be in both places at once, but never in neither.
 """
 
 import asyncio
@@ -36,19 +35,19 @@ from checklist_crds.resources.kinds import ORGANIZATION, RUN, TEMPLATE_REVISION,
 from checklist_crds.resources.legal_hold import is_held
 from checklist_crds.times import Clock, parse_timestamp
 from checklist_crds.values.json_text import to_json
-from checklist_operator.archive.removal import ArchivedObjects, all_done
-from checklist_operator.archive.writer import ArchiveWriter, ErasedMeanwhile, Line, NotAllowed
+from checklist_operator.archive.removal import ArchivedObjects, gather_or_cancel
+from checklist_operator.archive.writer import ArchiveWriter, ErasureFilter, Line, NotAllowed
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.metrics import Metrics
 
 logger = logging.getLogger(__name__)
 
 _DELETE_WITHIN_S: Final = 240.0
-"""After a part was begun. Later somebody else may have taken it up."""
+"""Limit since the start of a part. Later another operator may continue it."""
 _ABANDONED_AFTER: Final = timedelta(minutes=10)
-"""A part without manifest that cannot be finished goes then: nobody can still be writing it."""
+"""A part without a manifest that cannot be completed is deleted after this: no one can still be writing it."""
 _HELD_BYTES: Final = 64 * 1024 * 1024
-"""Of all runs that wait for their part to be full."""
+"""Limit for all runs that wait for a full part."""
 _READS_AT_ONCE: Final = 16
 _REVISIONS: Final = 64
 _REMEMBERED: Final = 20_000
@@ -56,18 +55,18 @@ _REMEMBERED: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class _Due:
-    """A run that is to leave the cluster."""
+    """A run that is due for archiving."""
 
     body: JsonObject
     size: int
     at: datetime
     deliveries: frozenset[str]
-    """Names of those that it may have."""
+    """Names of its deliveries; some may not exist."""
 
 
 class Archiver:
-    """Used by one sweep at a time: `begin`, `add` for each run that is due, `end`. Methods raise KubeError; a store
-    that does not answer is no error, but counted, logged, and tried again by the next sweep."""
+    """Used by one sweep at a time: `begin`, `add` for each due run, `end`. Methods raise KubeError. An unavailable
+    store is counted and logged, and the next sweep tries again."""
 
     def __init__(
         self,
@@ -81,13 +80,13 @@ class Archiver:
         on_removed: Callable[[str], None],
         is_on: bool = True,
     ) -> None:
-        """`leads`: whether this operator is certain to hold its lease. `is_on`: whether it archives anything."""
+        """`leads`: whether this operator certainly holds its lease. `is_on`: whether archiving is enabled."""
         self._client = client
         self._clock = clock
         self._leads = leads
         self._metrics = metrics
         self._writer = ArchiveWriter(store, clock=clock, writer=writer, leads=leads)
-        self._erased = ErasedMeanwhile(store, self._writer, clock=clock)
+        self._erased = ErasureFilter(store, self._writer, clock=clock)
         self._objects = ArchivedObjects(client, on_removed=on_removed)
         self._revisions: TTLCache[Key, JsonObject] = TTLCache(_REVISIONS)
         self._keeps: dict[str, Keep] = {}
@@ -100,16 +99,16 @@ class Archiver:
         self._archived: TTLCache[Key, bool] = TTLCache(_REMEMBERED)
 
     def has_archived(self, key: Key) -> bool:
-        """Whether this process archived the run, not long ago."""
+        """Whether this process has recently archived the run."""
         return self._archived.get(key) is not None
 
     @property
-    def takes_nothing(self) -> bool:
-        """Whether it is off, or the store does not answer: then nothing more is tried in this sweep."""
+    def is_unavailable(self) -> bool:
+        """Whether archiving is disabled, or the store failed in this sweep."""
         return self._away or not self._is_on
 
     async def begin(self, keeps: Mapping[str, Keep]) -> int:
-        """`keeps` by the names of organizations. Finishes what was left half done; how many objects were deleted."""
+        """Completes unfinished parts; returns the number of deleted objects. `keeps`: by name of organization."""
         deleted = 0
         self._keeps_by_name = keeps
         self._keeps = {keep.organization: keep for keep in keeps.values()}
@@ -121,16 +120,16 @@ class Archiver:
                 try:
                     deleted += await self._resume(place)
                 except Damaged as error:
-                    self._failed("damaged", "an unfinished part of the archive waits", error)
+                    self._failed("damaged", "an unfinished part of the archive could not be completed", error)
         except NotAllowed:
-            pass  # `_remove` has said so, and asks again
+            pass  # `_remove` has logged it and retries
         except StoreUnavailable as error:
-            self._is_away(error)
+            self._record_outage(error)
         return deleted
 
     async def add(self, keep: Keep, run: JsonObject, at: datetime, deliveries: frozenset[str]) -> int:
-        """A run that has been due since `at`. How many objects were deleted, of this run or others."""
-        if self.takes_nothing:
+        """Adds a run that has been due since `at`; returns the number of deleted objects, of any run."""
+        if self.is_unavailable:
             self.leave(at)
             return 0
         created_at = parse_timestamp(run["spec"].get("createdAt") or run["metadata"]["creationTimestamp"])
@@ -145,29 +144,29 @@ class Archiver:
         return 0
 
     def leave(self, at: datetime) -> None:
-        """A run that has been due since `at` stays where it is, and is counted."""
+        """Counts a run that has been due since `at` but is not archived."""
         self._left.append(at)
 
     async def end(self) -> int:
-        """What has waited long enough for others goes, too. How many objects were deleted."""
+        """Archives collected runs that have waited long enough; returns the number of deleted objects."""
         deleted, now = 0, self._clock()
         for folder in sorted(self._gathered):
             oldest = min(due.at for due in self._gathered[folder])
-            if now - oldest >= self._keeps[folder.organization].patience and not self._away:
+            if now - oldest >= self._keeps[folder.organization].batch_delay and not self._away:
                 deleted += await self._archive_gathered(folder)
             else:
                 self._left += [due.at for due in self._gathered[folder]]
         self._gathered, self._sizes = {}, {}
         self._metrics.archive_backlog.set(len(self._left))
-        # Nobody waits for what is not to be archived: it has no age that an alert could be about.
+        # Without archiving there is no backlog to alert about.
         late = self._left if self._is_on else []
         self._metrics.archive_backlog_age.set(max((now - at).total_seconds() for at in late) if late else 0)
         self._metrics.archive_available.set(not self._away)
         return deleted
 
     async def archive_deliveries(self, keep: Keep, bodies: Sequence[JsonObject]) -> int:
-        """Deliveries that leave before their runs. How many were deleted."""
-        if not await self._may_go(keep.organization):
+        """Archives deliveries that are due before their runs; returns the number of deleted objects."""
+        if not await self._may_be_archived(keep.organization):
             return 0
         by_run: dict[Key, list[JsonObject]] = {}
         for body in bodies:
@@ -181,20 +180,20 @@ class Archiver:
             deleted += await self._archive(folder, lines)
         return deleted
 
-    # -- what is gathered -----------------------------------------------------------------------------------------
+    # -- collecting -----------------------------------------------------------------------------------------------
 
     async def _archive_gathered(self, folder: Folder) -> int:
         gathered = self._gathered.pop(folder)
         del self._sizes[folder]
-        if not await self._may_go(folder.organization):
+        if not await self._may_be_archived(folder.organization):
             return 0
         records = await self._records(gathered)
         deleted = await self._archive(folder, records)
         self._left += [due.at for due in gathered if not self.has_archived(key_of(due.body))]
         return deleted
 
-    async def _may_go(self, organization: str) -> bool:
-        """A sweep may take long, and a legal hold counts at once."""
+    async def _may_be_archived(self, organization: str) -> bool:
+        """Reads the legal hold again, since it takes effect at once and a sweep may take long."""
         keep = self._keeps[organization]
         try:
             now = Keep.of(await self._client.get(ORGANIZATION, keep.name))
@@ -203,7 +202,7 @@ class Archiver:
         return now == keep
 
     async def _records(self, gathered: Sequence[_Due]) -> list[Line]:
-        """Of those whose deliveries are all settled, with all that belongs to them."""
+        """Returns the runs whose deliveries are all settled, with all objects that belong to them."""
         found: list[Line] = []
         gate = asyncio.Semaphore(_READS_AT_ONCE)
 
@@ -222,7 +221,7 @@ class Archiver:
                     "archive.run_refused", extra=about(run_id=due.body["metadata"]["name"], reason=repr(error))
                 )
 
-        await all_done([one(due) for due in gathered])
+        await gather_or_cancel([one(due) for due in gathered])
         return found
 
     async def _delivery(self, run: JsonObject, name: str) -> JsonObject | None:
@@ -248,7 +247,8 @@ class Archiver:
     # -- parts ----------------------------------------------------------------------------------------------------
 
     async def _archive(self, folder: Folder, lines: Sequence[Line]) -> int:
-        """How many objects were deleted. A store that fails ends it, and nothing that was not read back is deleted."""
+        """Writes parts and deletes what was read back; stops when the store fails. Returns the number of deleted
+        objects."""
         deleted = 0
         try:
             for part in _parts(lines):
@@ -259,15 +259,15 @@ class Archiver:
         except NotAllowed:
             logger.warning("archive.lease_uncertain")
         except StoreUnavailable as error:
-            self._is_away(error)
+            self._record_outage(error)
         except Damaged as error:
-            self._failed("damaged", "the archive's store does not keep what it is given; nothing is deleted", error)
+            self._failed("damaged", "the archive's store returned wrong data; nothing is deleted", error)
         return deleted
 
     async def _remove(self, place: PartPlace, lines: Sequence[Line], begun: float) -> int:
-        """Deletes what a part that counts holds, and ends its being unfinished."""
-        place_of_rest, lines, erased = await self._erased.sift(place, lines)
-        for line in lines:  # before: whoever sees that the run is gone may ask at once
+        """Deletes the content of a complete part from the cluster, and removes its mark."""
+        place_of_rest, lines, erased = await self._erased.remove_erased(place, lines)
+        for line in lines:  # first, because a client that no longer finds the run may ask at once
             if isinstance(line, Record):
                 self._archived.put((line.namespace, line.run_id), True)
         try:
@@ -280,7 +280,7 @@ class Archiver:
         self._metrics.archived_runs.inc(removal.runs)
         deleted = removal.objects
         if removal.outdated:
-            # Replayed while it was archived: the run is written once more, with the delivery as it is now.
+            # Replayed while it was archived: the run is archived again with the current delivery.
             begun = time.monotonic()
             manifest = await self._writer.write(place.folder, removal.outdated)
             deleted += await self._remove(manifest.place, removal.outdated, begun)
@@ -289,8 +289,7 @@ class Archiver:
         return deleted
 
     async def _resume(self, place: PartPlace) -> int:
-        """Goes on with a part where an operator before us, or an earlier sweep, was cut off. How many objects were
-        deleted."""
+        """Continues a part that an earlier operator or sweep left unfinished; returns the number of deleted objects."""
         begun = time.monotonic()
         try:
             found = await self._writer.look(place)
@@ -305,19 +304,19 @@ class Archiver:
         states = [await self._state(line) for line in found.lines]
         if not found.counts:
             if any(state is not _State.DUE for state in states):
-                # Something changed since. Nothing was deleted upon this part, so it is no loss.
+                # Something changed since. Nothing was deleted for this part, so it can be discarded.
                 if self._clock() - found.since >= _ABANDONED_AFTER:
                     await self._writer.discard(place)
                 return 0
             await self._writer.commit(found.manifest)
             self._count(found.manifest)
         logger.info("archive.part_finished", extra=about(part=place.key, runs=len(found.lines)))
-        # A run that is gone may have left deliveries behind.
+        # A deleted run may have left deliveries.
         lines = [line for line, state in zip(found.lines, states, strict=True) if state is not _State.STAYS]
         return await self._remove(place, lines, begun)
 
     async def _state(self, line: Line) -> "_State":
-        """What becomes now of a line that somebody archived before."""
+        """Returns what happens to a line that was archived before."""
         try:
             run = await self._client.get(RUN, line.run_id, line.namespace)
         except KubeNotFound:
@@ -331,7 +330,7 @@ class Archiver:
         same = run["metadata"]["resourceVersion"] == line.run["metadata"]["resourceVersion"]
         return _State.DUE if same and due_at is not None and due_at <= self._clock() else _State.STAYS
 
-    # -- book-keeping ---------------------------------------------------------------------------------------------
+    # -- metrics --------------------------------------------------------------------------------------------------
 
     def _count(self, manifest: Manifest) -> None:
         self._metrics.archived_parts.inc()
@@ -341,7 +340,7 @@ class Archiver:
             extra=about(part=manifest.place.key, runs=manifest.runs, bytes=manifest.size),
         )
 
-    def _is_away(self, error: StoreUnavailable) -> None:
+    def _record_outage(self, error: StoreUnavailable) -> None:
         self._away = True
         self._metrics.archive_available.set(0)
         self._failed("store", "the archive's store does not answer; nothing is deleted until it does", error)
@@ -359,7 +358,7 @@ class _State(Enum):
 
 
 def _parts(lines: Sequence[Line]) -> Iterator[list[Line]]:
-    """As few as their bounds allow. Deterministic: in the order of creation."""
+    """Splits the lines into as few parts as the limits allow, in order of creation."""
     part: list[Line] = []
     size = 0
     for line in sorted(lines, key=lambda one: (one.created_at, one.run_id)):

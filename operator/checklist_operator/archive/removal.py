@@ -1,7 +1,7 @@
-"""Taking out of the cluster what the archive has: each object only in the very version that was archived.
+"""Deletes archived objects from the cluster, each only in the version that was archived.
 
-A run goes before its deliveries: whoever asks for it then finds all of it in the archive, and never a run whose
-deliveries are half gone.
+A run is deleted before its deliveries: clients then find all of it in the archive, never a run with some deliveries
+missing.
 """
 
 import asyncio
@@ -17,33 +17,33 @@ from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY, Kind
 from checklist_operator.archive.writer import NotAllowed
 
 _AT_ONCE: Final = 24
-"""Deletions. They share the API server with everything that has to be on time."""
+"""Concurrent deletions. They share the API server with time-critical work."""
 
 
 @dataclass(slots=True)
 class Removal:
-    """What became of the objects of a part."""
+    """Result of deleting the objects of a part."""
 
     objects: int = 0
     runs: int = 0
-    """Runs that went now."""
+    """Runs deleted by this call."""
     changed_runs: int = 0
-    """Runs that are no longer as they were archived: they stay, and are archived anew when they are due."""
+    """Runs that changed after they were archived: they stay, and are archived again when they are due."""
     outdated: list[Record] = field(default_factory=list)
-    """Runs that are gone, with deliveries that changed after they were archived, as those are now."""
+    """Deleted runs whose deliveries changed after they were archived, with the current deliveries."""
     pending: bool = False
-    """Whether a delivery of a run that is gone is being replayed just now: it is to be looked at again."""
+    """Whether a delivery of a deleted run is being replayed: try again later."""
 
 
 class ArchivedObjects:
-    """Methods raise KubeError and NotAllowed."""
+    """Deletes archived objects. Methods raise KubeError and NotAllowed."""
 
     def __init__(self, client: KubeClient, *, on_removed: Callable[[str], None]) -> None:
         self._client = client
         self._on_removed = on_removed
 
     async def remove(self, lines: Sequence[Record | RemovedDeliveries], may: Callable[[], bool]) -> Removal:
-        """`may` is asked before each deletion."""
+        """`may` is called before each deletion."""
         removal = Removal()
         gate = asyncio.Semaphore(_AT_ONCE)
 
@@ -55,7 +55,7 @@ class ArchivedObjects:
                     for delivery in line.deliveries:
                         await self._delete(WEBHOOK_DELIVERY, delivery, removal, may)
 
-        await all_done([one(line) for line in lines])
+        await gather_or_cancel([one(line) for line in lines])
         return removal
 
     async def _remove_run(self, record: Record, removal: Removal, may: Callable[[], bool]) -> None:
@@ -70,9 +70,9 @@ class ArchivedObjects:
             if await self._delete(WEBHOOK_DELIVERY, delivery, removal, may) is None
         ]
         if changed:
-            await self._look_again(record, changed, removal)
+            await self._check_changed(record, changed, removal)
 
-    async def _look_again(self, record: Record, changed: Sequence[JsonObject], removal: Removal) -> None:
+    async def _check_changed(self, record: Record, changed: Sequence[JsonObject], removal: Removal) -> None:
         now = {str(one["metadata"]["name"]): one for one in record.deliveries}
         for delivery in changed:
             name, namespace = delivery["metadata"]["name"], delivery["metadata"]["namespace"]
@@ -88,7 +88,7 @@ class ArchivedObjects:
         removal.outdated.append(replace(amended, photos=record.photos, row=record.row))
 
     async def _delete(self, kind: Kind, body: JsonObject, removal: Removal, may: Callable[[], bool]) -> int | None:
-        """1: it went; 0: it was gone; None: it has changed."""
+        """Returns 1: deleted; 0: already gone; None: changed."""
         if not may():
             raise NotAllowed()
         metadata = body["metadata"]
@@ -105,8 +105,8 @@ class ArchivedObjects:
         return 1
 
 
-async def all_done(work: Sequence[Awaitable[None]]) -> None:
-    """All at once; when one fails the others are ended before its error is raised."""
+async def gather_or_cancel(work: Sequence[Awaitable[None]]) -> None:
+    """Awaits all concurrently; when one fails, cancels the others before raising its error."""
     tasks = [asyncio.ensure_future(one) for one in work]
     try:
         await asyncio.gather(*tasks)

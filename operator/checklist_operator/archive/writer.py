@@ -1,8 +1,8 @@
-"""A part of the archive, from records in hand to a manifest that makes it count.
+"""Writes a part of the archive, up to the manifest that makes it valid.
 
-In this order: a mark that says that the part is unfinished; the part; the part read back and compared; the manifest,
-read back. Only what `write` returned may be deleted from the cluster, and only when that is done is the mark taken
-away. So whoever comes after a crash finds by the marks what to go on with, and needs to look at nothing else.
+Order: a mark (the part is unfinished); the part; reading it back and comparing; the manifest, read back. Only what
+`write` returned may be deleted from the cluster, and the mark is removed after that. So after a crash, the marks list
+all parts to continue with.
 """
 
 import asyncio
@@ -22,34 +22,34 @@ Line = Record | RemovedDeliveries
 
 
 class NotAllowed(Exception):
-    """We may not go on: the lease is not certain, or so much time went by that somebody else may have taken over."""
+    """The lease is not certain, or another operator may have continued the part in the meantime."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """A part as it was left."""
+    """State of an unfinished part."""
 
     place: PartPlace
     since: datetime
     manifest: Manifest | None
-    """What it says, or would say; None of a part that was not written at all."""
+    """The manifest, stored or not; None if the part was not written."""
     counts: bool
-    """Whether the manifest is in the store."""
+    """Whether the manifest is stored."""
     lines: tuple[Line, ...]
 
 
 class ArchiveWriter:
-    """Methods raise StoreUnavailable; Damaged when the store does not give back what it was given."""
+    """Writes parts. Methods raise StoreUnavailable, and Damaged when the store returns other data than was written."""
 
     def __init__(self, store: ArchiveStore, *, clock: Clock, writer: str, leads: Callable[[], bool]) -> None:
-        """`leads`: whether this operator is certain to hold its lease."""
+        """`leads`: whether this operator certainly holds its lease."""
         self._store = store
         self._clock = clock
         self._writer = writer
         self._leads = leads
 
     async def write(self, folder: Folder, lines: Sequence[Line]) -> Manifest:
-        """All of `folder`, at least one. The part counts, and is the same in the store as in our hands."""
+        """Writes `lines`, at least one, all of `folder`. The part is then valid and verified."""
         part = await asyncio.to_thread(encode_part, folder, lines, written_at=self._clock(), written_by=self._writer)
         await self._store.put(part.place.mark_key, self._mark(part.place))
         await self._store.put(part.place.key, part.content)
@@ -58,8 +58,7 @@ class ArchiveWriter:
         return part.manifest
 
     async def commit(self, manifest: Manifest) -> None:
-        """From now on the part counts. Raises NotAllowed: whoever slept must not vouch for a part that others may have
-        discarded."""
+        """Makes the part valid. Raises NotAllowed when others may have discarded the part meanwhile."""
         if not self._leads():
             raise NotAllowed()
         text = manifest.encoded()
@@ -68,29 +67,29 @@ class ArchiveWriter:
             raise Damaged(f"{manifest.place.manifest_key}: was not given back as it was written")
 
     async def finish(self, place: PartPlace) -> None:
-        """Nothing that the part holds is left to be deleted."""
+        """Removes the mark, after the part's content is deleted from the cluster."""
         await self._store.delete([place.mark_key])
 
     async def discard(self, place: PartPlace) -> None:
-        """A part that never counted goes."""
+        """Deletes a part that never was valid."""
         await self._store.delete([place.key, place.mark_key])
 
     async def withdraw(self, place: PartPlace) -> None:
-        """A part whose lines are in another one by now, or shall be nowhere, counts no more, and goes."""
+        """Invalidates and deletes a part whose lines are in another part now, or must not be archived."""
         await self._store.delete([place.manifest_key, place.key, place.mark_key])
 
     async def unfinished(self) -> list[PartPlace]:
-        """Parts with a mark, as operators before this one left them."""
+        """Returns parts with a mark, left by earlier operators."""
         return [place async for place, _ in self._store.unfinished()]
 
     async def look(self, place: PartPlace) -> Unfinished:
-        """How far it got. Raises Damaged for a part that cannot be read; without a manifest it is of no use."""
+        """Returns the state of a part. Raises Damaged if it cannot be read."""
         manifest = await self._store.manifest(place)
         content = await self._store.get(place.key)
         since = await self._marked_at(place)
         if content is None:
             if manifest is not None:
-                raise Damaged(f"{place.key}: is not there, but its manifest is")
+                raise Damaged(f"{place.key}: is missing, but its manifest exists")
             return Unfinished(place, since, None, False, ())
         said = manifest
         if said is None:
@@ -101,13 +100,13 @@ class ArchiveWriter:
         return Unfinished(place, since, said, manifest is not None, lines)
 
     async def counts(self, place: PartPlace) -> bool:
-        """Whether there is a manifest, be it damaged."""
+        """Whether there is a manifest, damaged or not."""
         return await self._store.get(place.manifest_key) is not None
 
     async def _compare(self, part: EncodedPart, lines: Sequence[Line]) -> None:
         content = await self._store.get(part.place.key)
         if content is None:
-            raise Damaged(f"{part.place.key}: was written and is not there")
+            raise Damaged(f"{part.place.key}: was written but is missing")
         await asyncio.to_thread(_compare, content, part.manifest, lines)
 
     async def _marked_at(self, place: PartPlace) -> datetime:
@@ -127,7 +126,7 @@ class ArchiveWriter:
 
 
 def _compare(content: bytes, manifest: Manifest, lines: Sequence[Line]) -> None:
-    """The digest of all bytes; then line by line what the store gave against what we hold."""
+    """Compares the digest of all bytes, then each line with the one that was to be written."""
     ours = {line.run_id: line.line() for line in lines}
     for record in verified_records(content, manifest):
         if ours.pop(record.run_id, None) != record.line():
@@ -140,8 +139,8 @@ def _records(content: bytes, manifest: Manifest) -> tuple[Line, ...]:
     return tuple(verified_records(content, manifest))
 
 
-class ErasedMeanwhile:
-    """Takes out of the archive again what somebody erased while we had it in hand.
+class ErasureFilter:
+    """Removes runs from the archive that were erased while the archiver held them.
 
     Methods raise StoreUnavailable, Damaged and NotAllowed.
     """
@@ -151,11 +150,13 @@ class ErasedMeanwhile:
         self._writer = writer
         self._clock = clock
 
-    async def sift(self, place: PartPlace, lines: Sequence[Line]) -> tuple[PartPlace | None, list[Line], list[Line]]:
-        """Of a part that counts: where the lines are that stay (None: there are none), those, and the erased ones.
+    async def remove_erased(
+        self, place: PartPlace, lines: Sequence[Line]
+    ) -> tuple[PartPlace | None, list[Line], list[Line]]:
+        """Returns the place of a valid part's remaining lines (None: there are none), these lines, and the erased ones.
 
-        To be asked after the part counts and before anything is deleted upon it: whoever erases notes first what they
-        erase and looks at the archive then, so either they have seen our part, or we see their note.
+        Call it after the part is valid and before its content is deleted from the cluster. An erasure is noted before
+        the archive is searched, so either the erasure finds our part, or we find its note.
         """
         erased = await self._erasures.among(place.folder.organization, lines, now=self._clock())
         if not erased:

@@ -1,4 +1,4 @@
-"""The values that go through the pipeline: an attempt that is prepared, one that was sent, one that is recorded."""
+"""Values of the pipeline: a prepared, a sent and a recorded attempt."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -24,16 +24,16 @@ class Attempt:
     step: Send
     run: Run
     run_body: JsonObject
-    """The run as it was read for the attempt."""
+    """The run, as read for the attempt."""
     organization: str
     url: str
     secret: bytes = field(repr=False)
     message: Callable[[], Mapping[str, Any]] = field(repr=False)
-    """Makes the envelope, with photos named by their keys and without the number of the attempt."""
+    """Builds the envelope, with photos as keys and without the attempt's number."""
     due_at: datetime | None
-    """Since when it could have been made."""
+    """Since when it was due."""
     delivery: Delivery | None = None
-    """What keeps the event for later attempts; None for a first one, which has only the outbox."""
+    """The event's WebhookDelivery; None for a first attempt, whose event is in the outbox."""
 
     @property
     def is_first(self) -> bool:
@@ -54,18 +54,18 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class SentAttempt:
-    """An attempt that ended and exists nowhere but here until it is recorded."""
+    """An attempt that has ended but is not recorded yet."""
 
     attempt: Attempt
     outcome: Outcome
     delivery: Delivery | None
-    """As it was last read or written: under our claim, if there is one."""
+    """As last read or written, with our claim if there is one."""
     is_claimed: bool
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedAttempt:
-    """Of a first attempt the `record` that the outbox writes to the run; else the `delivery` as it is then."""
+    """For a first attempt, the `record` that the outbox writes to the run; else the updated `delivery`."""
 
     record: DeliveryRecord | None = None
     delivery: Delivery | None = None

@@ -1,10 +1,9 @@
-"""Claims an attempt exclusively by compare-and-swap, before its first byte leaves.
+"""Claims an attempt exclusively by compare-and-swap, before its first byte is sent.
 
-A claim stands in the delivery itself: attempt, holder, until when. It costs a write of the cluster, a third of all that
-a retry costs there. When more retries are due than that is good for, one reading of the lease, begun after all of them
-were ready, covers all: nobody else can hold it until it has run out, and the sender stops counting on it well before.
-What a crash leaves is the same either way, an attempt without a record, and it is made again under its number: without
-a claim at once, with one when that has run out.
+A claim in the delivery names attempt, holder and expiry. It costs a write, a third of a retry's cost for the cluster.
+Above a rate of due retries, one read of the lease, started after they were prepared, covers all of them: no other
+process can hold the lease until it expires, and the sender stops relying on it well before. After a crash, both leave
+an attempt without a record, which is repeated under its number: at once without a claim, else when the claim expires.
 """
 
 import asyncio
@@ -22,19 +21,19 @@ _SECOND: Final = 1.0
 
 
 class LeadNotConfirmed(Exception):
-    """The cluster does not say that the lease is ours; whether it is will show in a moment."""
+    """The cluster did not confirm that the lease is ours; try again in a moment."""
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """An attempt that only we make. `delivery` is as it was last read or written."""
+class ClaimedAttempt:
+    """An exclusively claimed attempt. `delivery` is as last read or written."""
 
     delivery: Delivery
     is_claimed: bool
 
 
 class Claims:
-    """`take` an attempt before it is made; afterwards `is_ours` says whether its outcome is still ours to record."""
+    """Claims attempts with `take`; `is_ours` then says whether the outcome may still be recorded."""
 
     def __init__(
         self,
@@ -45,26 +44,26 @@ class Claims:
         clock: Clock,
         one_by_one_per_s: int,
     ) -> None:
-        """`confirm_lead` asks the cluster whether the lease is ours, and raises KubeConflict unless it is."""
+        """`confirm_lead` asks the cluster whether the lease is ours, and raises KubeConflict if it is not."""
         self._objects = objects
         self._holder = holder
         self._clock = clock
         self._burst = _Burst(one_by_one_per_s)
         self._confirmations: CallCoalescer[None, None, None] = CallCoalescer(lambda *_: confirm_lead())
 
-    async def take(self, delivery: Delivery, step: Send) -> Taken:
-        """Raises KubeConflict when somebody else was faster, LeadNotConfirmed, and KubeErrors of an unwell cluster."""
-        if self._burst.grows() and not step.manual and delivery.status.claim is None:
+    async def take(self, delivery: Delivery, step: Send) -> ClaimedAttempt:
+        """Raises KubeConflict when another process was faster, LeadNotConfirmed, and other KubeErrors."""
+        if self._burst.is_exceeded() and not step.manual and delivery.status.claim is None:
             try:
                 await self._confirmations.add(None, None)
             except KubeConflict:
                 raise LeadNotConfirmed from None
-            return Taken(delivery, is_claimed=False)
+            return ClaimedAttempt(delivery, is_claimed=False)
         status = claimed(delivery.status, step, holder=self._holder, now=self._clock())
-        return Taken(await self._objects.write(delivery, status), is_claimed=True)
+        return ClaimedAttempt(await self._objects.write(delivery, status), is_claimed=True)
 
     def is_ours(self, delivery: Delivery, step: Send, *, was_claimed: bool) -> bool:
-        """Whether `delivery`, as it is now, still waits for the outcome of the attempt that was taken."""
+        """Whether `delivery`, as it is now, still waits for the outcome of the claimed attempt."""
         status = delivery.status
         if was_claimed:
             claim = status.claim
@@ -77,7 +76,7 @@ class Claims:
 
 
 class _Burst:
-    """Whether more than so many came within about a second."""
+    """Detects more than `per_s` events within about a second."""
 
     def __init__(self, per_s: int) -> None:
         self._per_s = per_s
@@ -85,8 +84,8 @@ class _Burst:
         self._now = 0
         self._before = 0
 
-    def grows(self) -> bool:
-        """One more has come."""
+    def is_exceeded(self) -> bool:
+        """Counts an event; returns whether the rate is exceeded."""
         clock = asyncio.get_running_loop().time()
         if clock - self._since >= _SECOND:
             self._before = self._now if clock - self._since < 2 * _SECOND else 0

@@ -1,6 +1,6 @@
-"""WebhookDelivery objects in the cluster: made for an event whose first attempt failed, read, and written.
+"""Creates, reads and writes WebhookDelivery objects, one for each event whose first attempt failed.
 
-The name of a delivery is its event_id, so one event never has two.
+A delivery is named by its event_id, so an event never has two.
 """
 
 import asyncio
@@ -37,12 +37,12 @@ T = TypeVar("T")
 
 _BACKOFF: Final = Backoff(first=0.1, longest=10.0)
 _INEXACT: Final = timedelta(milliseconds=2)
-"""Start and length of an attempt are whole milliseconds, cut and rounded; a gap must not begin before its end."""
+"""Start and duration of an attempt are rounded to milliseconds; a retry delay must not begin before its end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A WebhookDelivery as it was read."""
+    """A WebhookDelivery, as read."""
 
     name: str
     namespace: str
@@ -53,7 +53,7 @@ class Delivery:
     spec: WebhookDeliverySpec
     status: WebhookDeliveryStatus
     traceparent: str | None = None
-    """Of the span of its first attempt, where that was traced."""
+    """Of the span of its first attempt, if that was traced."""
 
     @classmethod
     def parse(cls, body: Mapping[str, Any]) -> "Delivery":
@@ -74,7 +74,7 @@ class Delivery:
 
 @define(kw_only=True, eq=False, repr=False, slots=False)
 class DeliveryObjects:
-    """Reads and writes deliveries. Every write is conditional on what was read."""
+    """Reads and writes deliveries. Every write is conditional on the version that was read."""
 
     _client: KubeClient
     _reads: FreshReads
@@ -84,30 +84,30 @@ class DeliveryObjects:
     _in_hand: set[tuple[str, str]] = field(factory=set, init=False)
 
     def next_attempt_at(self, outcome: Outcome, attempt: int) -> datetime | None:
-        """When the attempt after this one is due; None after a success and after the fifth."""
+        """Returns when the next attempt is due; None after a success and after the fifth."""
         if outcome.ok:
             return None
         return self._schedule.next_attempt_at(outcome.finished_at + _INEXACT, attempt, self._rng)
 
     async def get(self, namespace: str, name: str) -> Delivery:
-        """As it is. Raises KubeNotFound, and KubeConflict while the delivery is being handed over.
+        """Raises KubeNotFound, and KubeConflict while the delivery is being created.
 
-        Between its creation and the record of its first attempt it looks like one whose maker has died; whether it is
-        old enough for that must not depend on how our clock and the cluster's agree.
+        Until its first attempt is recorded, a delivery looks like one whose creator has crashed, and its age depends
+        on two clocks.
         """
         return Delivery.parse(await self.get_body(namespace, name))
 
     async def get_body(self, namespace: str, name: str) -> JsonObject:
-        """The same, with its metadata."""
-        self._not_in_hand(namespace, name)
+        """As `get`, with metadata."""
+        self._check_not_being_created(namespace, name)
         return await self._client.get(WEBHOOK_DELIVERY, name, namespace)
 
     async def get_recent(self, namespace: str, name: str) -> Delivery:
-        """The same at less cost, as it was a moment ago, but after our own writes and those of leaders before."""
-        self._not_in_hand(namespace, name)
+        """As `get` at less cost; may be slightly old, but includes our own writes and those of previous leaders."""
+        self._check_not_being_created(namespace, name)
         return Delivery.parse(await self._reads.get(WEBHOOK_DELIVERY, name, namespace))
 
-    def _not_in_hand(self, namespace: str, name: str) -> None:
+    def _check_not_being_created(self, namespace: str, name: str) -> None:
         if (namespace, name) in self._in_hand:
             raise KubeConflict("the delivery is just being made")
 
@@ -115,12 +115,12 @@ class DeliveryObjects:
         return Delivery.parse(await self._client.get(WEBHOOK_DELIVERY, name, namespace))
 
     async def write(self, delivery: Delivery, status: WebhookDeliveryStatus) -> Delivery:
-        """Raises KubeConflict when somebody else wrote since `delivery` was read."""
+        """Raises KubeConflict when the delivery changed since it was read."""
         patch = merge_patch.diff(delivery.status.to_kube(), status.to_kube())
         return Delivery.parse(await self._patch(delivery, patch)) if patch else delivery
 
     async def write_body(self, delivery: Delivery, status: WebhookDeliveryStatus) -> JsonObject:
-        """The same, and the object as the cluster gives it; it is asked even when nothing is to be changed."""
+        """As `write`; returns the cluster's object, which is requested even without a change."""
         return await self._patch(delivery, merge_patch.diff(delivery.status.to_kube(), status.to_kube()))
 
     async def _patch(self, delivery: Delivery, patch: JsonObject) -> JsonObject:
@@ -135,11 +135,11 @@ class DeliveryObjects:
         return body
 
     async def record_of(self, namespace: str, event_id: str, *, in_outbox: bool) -> DeliveryRecord | None:
-        """How far the delivery of an event got; None when it has none.
+        """Returns the progress of an event's delivery; None when it has none.
 
-        A delivery without any attempt is what is left of one whose maker died while making it. With `in_outbox` it is
-        removed, and the outbox makes the first attempt: otherwise both would, and the success of one would not stop
-        the retries of the other.
+        A delivery without any attempt was left by a crash during its creation. With `in_outbox` it is deleted, and the
+        outbox makes the first attempt; otherwise both would make it, and a success of one would not stop the other's
+        retries.
         """
         try:
             delivery = await self._read(namespace, event_id)
@@ -150,7 +150,7 @@ class DeliveryObjects:
                 return None
         except KubeNotFound:
             return None
-        except KubeConflict:  # somebody has just claimed it
+        except KubeConflict:  # it was claimed meanwhile
             delivery = await self._read(namespace, event_id)
         return record_of(delivery.spec, delivery.status)
 
@@ -164,9 +164,9 @@ class DeliveryObjects:
         url: str,
         organization: str,
     ) -> DeliveryRecord | None:
-        """Makes the delivery of an event whose first attempt ended with `outcome`, and says what the run is to record.
+        """Creates the delivery of an event whose first attempt ended with `outcome`; returns the record for the run.
 
-        Goes on until the cluster has taken it, since the outcome exists nowhere else; None when the namespace is gone.
+        Retries until it is written, since the outcome exists nowhere else; None when the namespace is gone.
         """
         body = new_delivery(run, entry, message, url=url, organization=organization)
         if outcome.traceparent is not None:
@@ -174,7 +174,7 @@ class DeliveryObjects:
         key = run.namespace, entry.event_id
         self._in_hand.add(key)
         try:
-            return await insist(lambda: self._ensure(body, outcome), "delivery.not_created", entry.event_id)
+            return await write_until_done(lambda: self._ensure(body, outcome), "delivery.not_created", entry.event_id)
         finally:
             self._in_hand.discard(key)
 
@@ -186,7 +186,7 @@ class DeliveryObjects:
             delivery = Delivery.parse(made)
         except KubeAlreadyExists:
             delivery = await self._read(metadata["namespace"], metadata["name"])
-        # Under a claim somebody else is making the first attempt anew, and will say what came of it.
+        # With a claim, another process repeats the first attempt and records its outcome.
         if not delivery.status.attempt and delivery.status.claim is None:
             attempt = attempt_record(1, outcome, self.next_attempt_at(outcome, 1))
             status = after_attempt(
@@ -196,8 +196,8 @@ class DeliveryObjects:
         return record_of(delivery.spec, delivery.status)
 
 
-async def insist(write: Callable[[], Awaitable[T]], failed: str, event_id: str) -> T | None:
-    """Calls `write` until it succeeds; None when what it writes to is gone. `failed` is the log's name for an error."""
+async def write_until_done(write: Callable[[], Awaitable[T]], failed: str, event_id: str) -> T | None:
+    """Calls `write` until it succeeds; None when its object is gone. `failed` is the log event of an error."""
     failures = 0
     while True:
         try:
@@ -215,7 +215,7 @@ async def insist(write: Callable[[], Awaitable[T]], failed: str, event_id: str) 
 def new_delivery(
     run: Run, entry: OutboxEntry, message: Mapping[str, Any], *, url: str, organization: str
 ) -> JsonObject:
-    """The object that keeps `message`, the envelope of the event, for later attempts; without status."""
+    """Builds the object, without status, that keeps the envelope `message` for later attempts."""
     spec = WebhookDeliverySpec(
         organization_ref=OrganizationRef(name=organization),
         run_ref=ObjectNameRef(name=run.name),

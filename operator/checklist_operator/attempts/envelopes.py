@@ -1,7 +1,7 @@
-"""The body of a delivery: the event's envelope as the bytes that are digested, signed and sent (contract section 9).
+"""Bodies of deliveries: envelopes of events as the bytes that are digested, signed and sent (contract section 9).
 
-What is stored for retries is the envelope without the number of the attempt and without thumbnails, as JSON text, and
-with photos named by their keys (`event_photos` makes addresses of them).
+For retries, the envelope is stored as JSON text without the attempt's number and thumbnails, and with photos as keys
+(`event_photos` replaces them by URLs).
 """
 
 import json
@@ -15,16 +15,16 @@ from checklist_crds.resources.template_definition import Definition
 from checklist_crds.runs.events import envelope, event_data, for_attempt
 
 THUMBNAILS_DROPPED: Final = "thumbnails_dropped"
-"""Set to true in `data` when the thumbnails made the envelope too large and were left out."""
+"""Set to true in `data` when thumbnails were left out because of the size limit."""
 
 
 def first_envelope(entry: OutboxEntry, run: Run, definition: Definition, photo_url: PhotoUrl) -> dict[str, Any]:
-    """The envelope of an event in the outbox. `run` is at least as new as the event."""
+    """Builds the envelope of an event in the outbox. `run` is at least as new as the event."""
     return envelope(entry, run, event_data(entry, run, definition, photo_url))
 
 
 def body_of(message: Mapping[str, Any], attempt: int) -> bytes:
-    """The body of one attempt: UTF-8, at most 1 MiB as long as leaving out thumbnails achieves that."""
+    """Encodes the body of one attempt: UTF-8, at most 1 MiB if leaving out thumbnails achieves that."""
     body = _encode(for_attempt(message, attempt))
     if len(body) > MAX_PAYLOAD:
         body = _encode(for_attempt(_without_thumbnails(message), attempt))
@@ -32,18 +32,18 @@ def body_of(message: Mapping[str, Any], attempt: int) -> bytes:
 
 
 def payload_of(message: Mapping[str, Any]) -> str:
-    """What a WebhookDelivery keeps of the envelope."""
+    """Encodes the envelope for a WebhookDelivery."""
     return _encode(_without_thumbnails(message, mark=False)).decode()
 
 
 def kept_message(payload: str) -> dict[str, Any]:
-    """The envelope that a WebhookDelivery has kept, for a later attempt."""
+    """Decodes the envelope of a WebhookDelivery."""
     message: dict[str, Any] = json.loads(payload)
     return message
 
 
 def size_of(message: Mapping[str, Any]) -> int:
-    """Bytes of the envelope as it is sent, give or take the number of the attempt."""
+    """Size of the envelope in bytes as sent, apart from the attempt's number."""
     return len(_encode(message))
 
 

@@ -1,8 +1,7 @@
-"""Photos in events: addresses signed for each attempt, and thumbnails as far as they fit (contract section 9).
+"""Photos in events: URLs signed for each attempt, and thumbnails within the size limit (contract section 9).
 
-What is kept of an event, in the outbox and for retries, names photos by their keys in the store; what is sent names
-them by addresses that hold for seven days from the attempt on. An event never waits for the store: thumbnails that
-cannot be had in time are left out, and the event says so.
+Stored events refer to photos by their keys; sent ones contain URLs that are valid for seven days from the attempt. An
+event never waits for the store: thumbnails that do not load in time are left out, and the event says so.
 """
 
 import asyncio
@@ -27,19 +26,19 @@ _ADDRESSES: Final = frozenset({"url", "thumbnail_url"})
 
 
 def key_of(photo: PhotoRef, *, thumbnail: bool = False) -> str:
-    """In the place of an address, as long as an event is kept."""
+    """Takes the place of a URL in a stored event."""
     return thumbnail_key(photo.key) if thumbnail else photo.key
 
 
 class EventPhotos:
-    """Turns an envelope as it is kept into one that can be sent."""
+    """Converts a stored envelope into one that can be sent."""
 
     def __init__(self, store: PhotoStore, urls: SignedUrls) -> None:
         self._store = store
         self._urls = urls
 
     async def with_photo_urls(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """The envelope with addresses and thumbnails."""
+        """Returns the envelope with URLs and thumbnails."""
         data = message["data"]
         keys = [photo["url"] for photo in data.get("photos") or () if "thumbnail" in photo]
         data = self._addressed(data)
@@ -60,7 +59,7 @@ class EventPhotos:
         return self._urls.url(key.removesuffix(".thumbnail.jpg"), IN_EVENTS, thumbnail=thumbnail)
 
     async def _with_thumbnails(self, message: Mapping[str, Any], keys: list[str]) -> dict[str, Any]:
-        """The data with those thumbnails, from the first on, with which the envelope keeps to its size."""
+        """Returns the data with the first thumbnails that fit into the size limit."""
         room = ENVELOPE_AIM - size_of(message)
         photos, dropped = [], False
         for photo, thumbnail in zip(message["data"]["photos"], await self._thumbnails(keys), strict=True):
@@ -79,7 +78,7 @@ class EventPhotos:
             return [None] * len(keys)
 
     async def _thumbnail(self, key: str) -> str | None:
-        """Base64."""
+        """Returns the thumbnail in Base64."""
         try:
             image = await self._store.read(thumbnail_key(key), at_most=_THUMBNAIL_BYTES)
         except StoreUnavailable as error:

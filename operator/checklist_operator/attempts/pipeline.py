@@ -1,7 +1,7 @@
-"""The way of every attempt: permit, prepare, claim, send, record. When to go it is the controllers' business.
+"""Runs the steps of an attempt: permit, prepare, claim, send, record. The controllers decide when.
 
-The permit comes before the claim, since a place is for who transmits, and the time of an attempt runs from there. For a
-first attempt, the lease and the event in the outbox are the claim.
+The permit comes before the claim, since it is for sending, and the attempt's time starts there. For a first attempt,
+the lease and the event in the outbox serve as the claim.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 @define(kw_only=True, eq=False, repr=False, slots=False)
 class AttemptPipeline:
-    """Makes attempts and knows those that are under way."""
+    """Makes attempts and tracks those in flight."""
 
     _claims: Claims
     _transmitter: Transmitter
@@ -40,7 +40,7 @@ class AttemptPipeline:
     _metrics: Metrics
     _clock: Clock
     _sending: Counter[bool] = field(factory=Counter, init=False)
-    """Attempts that may be sent at any moment or have been, by whether they are first ones."""
+    """Attempts that may be sent at any moment or have been, by whether they are first attempts."""
     _unrecorded: dict[tuple[str, int], bool] = field(factory=dict, init=False)
     _stopping: bool = field(default=False, init=False)
 
@@ -54,7 +54,7 @@ class AttemptPipeline:
 
     @property
     def unrecorded(self) -> dict[str, int]:
-        """The attempts that have ended and that the cluster does not know of: event id and number."""
+        """Numbers by event id of attempts that have ended but are not recorded in the cluster."""
         return dict(sorted(self._unrecorded))
 
     async def make(
@@ -66,19 +66,19 @@ class AttemptPipeline:
         first: bool,
         starts: Callable[[], None] = lambda: None,
     ) -> SentAttempt | None:
-        """Waits for a permit and makes the attempt that `prepare` returns then; None when there is none to make.
+        """Waits for a permit and makes the attempt that `prepare` then returns; None without one.
 
-        `starts` is called right before it is sent. Raises what `prepare` raises, Held, LocalFault, after which nothing
-        may be concluded about the attempt, and KubeConflict when somebody else was faster.
+        `starts` is called right before sending. Raises what `prepare` raises, Paused, LocalFault (result unknown), and
+        KubeConflict when another process was faster.
         """
         held_up = self._transmitter.receiver_holds_up(url)
         async with self._transmitter.permit(url, organization, first=first):
             attempt = None if self._stopping else await prepare()
             if attempt is None or self._stopping:
-                return None  # whoever ends cleanly has begun to count what is to be waited for
+                return None  # shutdown: attempts in flight are already being counted
             self._pauses.check_known(attempt.run_key, attempt.organization)
-            # Counted before the claim is written: who ends cleanly waits for what was claimed, else nobody would send
-            # it until the claim has run out.
+            # Counted before the claim is written: shutdown waits for claimed attempts, which otherwise could not be
+            # sent until the claim expires.
             self._sending[first] += 1
             try:
                 sent = await self._claim_and_send(attempt, starts, held_up=held_up)
@@ -93,22 +93,22 @@ class AttemptPipeline:
         return sent
 
     async def record(self, sent: SentAttempt) -> RecordedAttempt | None:
-        """Goes on until the cluster has the outcome; None when it is no longer ours to record."""
+        """Retries until the outcome is written; None when it is no longer ours to record."""
         try:
             return await self._recorder.record(sent)
         finally:
             self._unrecorded.pop((sent.attempt.event_id, sent.attempt.number), None)
 
     def abandon(self, sent: SentAttempt) -> None:
-        """Nobody needs to know of its outcome."""
+        """Drops an attempt whose outcome is not needed."""
         self._unrecorded.pop((sent.attempt.event_id, sent.attempt.number), None)
 
     def stop(self) -> None:
-        """Nothing is started any more."""
+        """Starts no more attempts."""
         self._stopping = True
 
     async def drain_responses(self, deadlines: ShutdownDeadlines) -> None:
-        """Waits, after `stop`, for the answers to what has been sent."""
+        """Waits, after `stop`, for answers to attempts in flight."""
         while self._sending.total() and deadlines.allows_responses():  # noqa: ASYNC110 - rare and short
             await asyncio.sleep(0.02)
 

@@ -1,6 +1,6 @@
-"""Prepares attempts: what is due, whether it may be sent, and all that is needed for that.
+"""Prepares attempts: whether one is due and may be sent, and all data it needs.
 
-A delivery that no attempt is to be made of any more is ended here.
+Also settles a delivery that has no attempt left.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ from checklist_operator.runtime.handover import InheritedAttempts
 
 
 class Preparation:
-    """One for each term."""
+    """Prepares the attempts of one term."""
 
     def __init__(
         self,
@@ -71,17 +71,17 @@ class Preparation:
     # -- first attempts -------------------------------------------------------------------------------------------
 
     def first_attempts_wait_s(self, event_ids: Iterable[str]) -> float:
-        """How long none of these events is sent, as the leader before may still be recording that it was."""
+        """Seconds to wait with these events, as the previous leader may still be recording attempts of them."""
         return self._inherited.for_s(event_ids, attempt=1)
 
     async def check_paused(self, run: Run, body: JsonObject) -> None:
-        """Raises Held, and KubeError."""
+        """Raises Paused and KubeError."""
         await self._pauses.check(body, run.admitted_as.organization)
 
     async def first_attempts(
         self, run: Run, body: JsonObject, events: Iterable[OutboxEntry], *, free_since: datetime | None
     ) -> list[Attempt]:
-        """Of events in the outbox of a run with a webhook; `free_since` is the end of its last pause.
+        """Prepares attempts for outbox events of a run with a webhook; `free_since` is the end of its last pause.
 
         Raises LocalFault and KubeError.
         """
@@ -116,9 +116,9 @@ class Preparation:
         return next_step(status, now=self._clock(), holder=self._holder, created_at=created_at, led_for_s=led_for_s)
 
     async def of_delivery(self, key: Key) -> Attempt | Wait | None:
-        """The attempt of a delivery that is due; None when there is none left, which is written then.
+        """Returns the due attempt of a delivery; None when none is left, which is then written.
 
-        Raises KubeNotFound, KubeConflict when somebody else wrote meanwhile, other KubeErrors, Held and LocalFault.
+        Raises KubeNotFound, KubeConflict when it changed meanwhile, other KubeErrors, Paused and LocalFault.
         """
         delivery = await self._objects.get_recent(*key)
         match self.next_step(delivery.status, delivery.created_at):
@@ -145,11 +145,11 @@ class Preparation:
             await self._settler.give_up(delivery, step, ReplayRefusal.RUN_DELETED)
             return None
         if self._target_of(spec.url) != self._target_of(run.spec.webhook.url):
-            # Somebody has made it by hand. Signed for its URL, it would let them sign what they like.
+            # A delivery made by hand: signing for its URL would let its creator have anything signed.
             await self._settler.give_up(delivery, step, ReplayRefusal.FOREIGN_TARGET)
             return None
         if not step.manual and _has_arrived(run, delivery.name):
-            await self._settler.arrived_before(delivery)
+            await self._settler.settle_delivered(delivery)
             return None
         await self._pauses.check(body, spec.organization_ref.name)
         try:
@@ -158,7 +158,7 @@ class Preparation:
             await self._recorder.postpone(delivery, step, fault)
             raise
         return Attempt(
-            # Its parts have been validated with the delivery.
+            # The parts were validated with the delivery.
             event=OutboxEntry.model_construct(seq=spec.seq, event=spec.event, event_id=delivery.name, ts=spec.ts),
             step=step,
             run=run,

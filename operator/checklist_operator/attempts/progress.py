@@ -1,10 +1,10 @@
-"""The life of a WebhookDelivery, as pure functions: what is to be done now, and what its status becomes then.
+"""State machine of a WebhookDelivery, as pure functions: the next step, and the status after it.
 
-`Pending` with a due time, `InFlight` under a claim, `Delivered` or `Failed`. A claim says who sends which attempt until
-when; it is written before the first byte leaves, so after a crash the same attempt is made again under its number. The
-end is written in two steps: first the phase, then, when the run knows, `settled` (so a crash in between is healed).
+`Pending` with a due time, `InFlight` under a claim, `Delivered` or `Failed`. A claim, with holder and expiry, is
+written before the first byte is sent, so after a crash the same attempt is repeated under its number. The end takes two
+writes: first the phase, then, after the run has recorded it, `settled`; a crash in between is recovered.
 
-A replay begins with what is settled: see `replay_progress`.
+A replay starts from a settled delivery: see `replay_progress`.
 """
 
 from dataclasses import dataclass
@@ -26,24 +26,24 @@ from checklist_crds.times import format_timestamp
 from checklist_operator.transport.outcome import Outcome
 
 CLAIM_S: Final = 30.0
-"""How long a claim holds: longer than any attempt, since the permit is taken first."""
+"""Validity of a claim: longer than any attempt, since the permit is acquired first."""
 ORPHAN_S: Final = 60.0
-"""After this, a delivery without any attempt is no longer taken for one that is just being made."""
+"""Age from which a delivery without any attempt no longer counts as being created."""
 _LONGEST_DETAIL: Final = 200
 DELIVERED: Final = "Delivered"
-"""The condition that says how it stands, or how it ended."""
+"""Condition for the state of the delivery."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Nothing to do before `until`."""
+    """Nothing is due before `until`."""
 
     until: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """This attempt is due. `manual`: as a replay."""
+    """The attempt is due. `manual`: as a replay."""
 
     attempt: int
     manual: bool = False
@@ -51,7 +51,7 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Conclude:
-    """Delivered or given up; the run must be told, then nothing is left to do."""
+    """Delivered or failed; record it on the run, then settle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +65,10 @@ Step = Wait | Send | Conclude | Nothing
 def next_step(
     status: WebhookDeliveryStatus, *, now: datetime, holder: str, created_at: datetime, led_for_s: float = 0.0
 ) -> Step:
-    """What `holder`, who does nothing else with this delivery at the moment, is to do.
+    """Returns the next step for `holder`, which has no other step of this delivery in progress.
 
-    `led_for_s`: for how long it has been the leader. Claims of others are older than that, so none of them holds for
-    longer than a claim does, whatever the clocks of the two say.
+    `led_for_s`: how long it has been the leader. Claims of other holders are at least that old, which limits their
+    validity even if clocks differ.
     """
     if status.settled:
         return Nothing()
@@ -82,7 +82,7 @@ def next_step(
     if status.phase.is_final or status.attempt >= MAX_ATTEMPTS:
         return Conclude()
     if status.attempt == 0:
-        # Not by the clock alone, which may be ahead of the one that dated it: a new leader's outbox looks first.
+        # Not by the creation time alone, as clocks may differ: a new leader's outbox checks first.
         orphaned_in_s = max((created_at - now).total_seconds() + ORPHAN_S, ORPHAN_S - led_for_s)
         return Send(1) if orphaned_in_s <= 0 else Wait(now + timedelta(seconds=orphaned_in_s))
     if status.next_attempt_at is not None and now < status.next_attempt_at:
@@ -91,7 +91,7 @@ def next_step(
 
 
 def claimed(status: WebhookDeliveryStatus, step: Send, *, holder: str, now: datetime) -> WebhookDeliveryStatus:
-    """`holder` is about to send. A replay does not change the phase: what was delivered stays delivered."""
+    """Returns the status with a claim. A replay does not change the phase: a delivered event stays delivered."""
     claim = Claim(attempt=step.attempt, holder=holder, until=now + timedelta(seconds=CLAIM_S), manual=step.manual)
     phase = status.phase if step.manual else DeliveryPhase.IN_FLIGHT
     return status.model_copy(update={"phase": phase, "claim": claim})
@@ -100,7 +100,7 @@ def claimed(status: WebhookDeliveryStatus, step: Send, *, holder: str, now: date
 def after_attempt(
     status: WebhookDeliveryStatus, attempt: Attempt, *, ok: bool, now: datetime, generation: int | None
 ) -> WebhookDeliveryStatus:
-    """The attempt ended. `attempt.next_attempt_at` is None after a success and after the fifth failure."""
+    """Returns the status after an attempt. `attempt.next_attempt_at` is None after a success and the fifth failure."""
     recorded = status.model_copy(
         update={
             "attempt": max(status.attempt, attempt.number),
@@ -123,18 +123,18 @@ def after_attempt(
     return recorded.model_copy(update={"phase": DeliveryPhase.PENDING, "conditions": conditions})
 
 
-def given_up(
+def failed(
     status: WebhookDeliveryStatus, reason: str, message: str, *, now: datetime, generation: int | None
 ) -> WebhookDeliveryStatus:
-    """Nobody will ever send it again by the schedule."""
+    """Returns the status of a delivery without further retries."""
     ended = status.model_copy(update={"claim": None, "next_attempt_at": None})
     return finished(ended, DeliveryPhase.FAILED, reason, message, now=now, generation=generation)
 
 
 def found_delivered(status: WebhookDeliveryStatus, *, now: datetime, generation: int | None) -> WebhookDeliveryStatus:
-    """The run has had a success of the event on record all along, so nothing is to be retried."""
+    """Returns the status after the run was found to have a success of the event on record."""
     ended = status.model_copy(update={"claim": None, "next_attempt_at": None})
-    message = "The run has a success of this event on record, from an operator that led before or after."
+    message = "The run has a success of this event on record, from another operator."
     return finished(ended, DeliveryPhase.DELIVERED, "DeliveredBefore", message, now=now, generation=generation)
 
 
@@ -143,7 +143,7 @@ def settled(status: WebhookDeliveryStatus) -> WebhookDeliveryStatus:
 
 
 def record_of(spec: WebhookDeliverySpec, status: WebhookDeliveryStatus) -> DeliveryRecord:
-    """How the run shows this delivery: of a delivered event the attempt that delivered it, else the last one."""
+    """Returns the run's record of this delivery: the attempt that delivered the event, else the last one."""
     made = [one for one in reversed(status.attempts) if one.outcome is OutcomeClass.SUCCESS] or status.attempts[::-1]
     last = made[0] if made else None
     phase = status.phase if status.phase.is_final else DeliveryPhase.PENDING
@@ -170,14 +170,14 @@ def finished(
     now: datetime,
     generation: int | None,
 ) -> WebhookDeliveryStatus:
-    """Delivered or given up, with the reason as a condition."""
+    """Returns the status of a delivered or failed delivery, with the reason as a condition."""
     holds = phase is DeliveryPhase.DELIVERED
     conditions = with_condition(status.conditions, DELIVERED, holds, reason, message, now=now, generation=generation)
     return status.model_copy(update={"phase": phase, "finished_at": now, "conditions": conditions})
 
 
 def attempt_record(number: int, outcome: Outcome, next_attempt_at: datetime | None, *, manual: bool = False) -> Attempt:
-    """The attempt as the history of a WebhookDelivery shows it, with a detail where the status does not say it all."""
+    """Returns the attempt for the history, with a detail where the HTTP status is not enough."""
     detail = "" if outcome.detail == f"HTTP {outcome.http_status}" else outcome.detail[:_LONGEST_DETAIL]
     return Attempt(
         number=number,
@@ -192,7 +192,7 @@ def attempt_record(number: int, outcome: Outcome, next_attempt_at: datetime | No
 
 
 def with_attempt(attempts: list[Attempt], attempt: Attempt) -> list[Attempt]:
-    """The history with one more; when it is full, the oldest replay leaves it."""
+    """Appends an attempt; when the history is full, drops the oldest replay."""
     history = [*attempts, attempt]
     excess = len(history) - MAX_RECORDED
     kept = []
@@ -205,7 +205,7 @@ def with_attempt(attempts: list[Attempt], attempt: Attempt) -> list[Attempt]:
 
 
 def cause_of(attempt: Attempt) -> str:
-    """Why the attempt failed, for people: `HTTP 500`, or `timeout (no answer in time)`."""
+    """Why the attempt failed: `HTTP 500`, or `timeout (no answer in time)`."""
     if attempt.http_status is not None:
         return f"HTTP {attempt.http_status}"
     return f"{attempt.outcome.value} ({attempt.detail})" if attempt.detail else attempt.outcome.value

@@ -1,6 +1,6 @@
-"""Records attempts: the outcome of each, and what keeps one from being made.
+"""Records the outcomes of attempts, and the faults that prevent them.
 
-An outcome exists nowhere else, so recording it goes on until the cluster has it, or has no use for it.
+An outcome exists nowhere else, so writing it is retried until it succeeds or is not needed any more.
 """
 
 import asyncio
@@ -19,8 +19,8 @@ from checklist_crds.resources.kinds import RUN
 from checklist_crds.times import Clock
 from checklist_operator.attempts.attempt import Attempt, RecordedAttempt, SentAttempt
 from checklist_operator.attempts.claim import Claims
-from checklist_operator.attempts.delivery_objects import Delivery, DeliveryObjects, insist
-from checklist_operator.attempts.pauses import Held
+from checklist_operator.attempts.delivery_objects import Delivery, DeliveryObjects, write_until_done
+from checklist_operator.attempts.pauses import Paused
 from checklist_operator.attempts.progress import Send, after_attempt, attempt_record, settled
 from checklist_operator.attempts.replay_progress import held_up, replayed
 from checklist_operator.attempts.run_status import change_run_status, with_delivering
@@ -34,7 +34,7 @@ from checklist_operator.transport.outcome import Outcome
 logger = logging.getLogger(__name__)
 
 _AT_ONCE: Final = 8
-"""Outcomes of retries that are being written. Starts compete with them for the cluster, and have to be on time."""
+"""Concurrent writes of retries' outcomes. They compete with time-critical starts for the cluster."""
 
 
 @define(kw_only=True, eq=False, repr=False, slots=False)
@@ -51,21 +51,21 @@ class AttemptRecorder:
     _room: asyncio.Semaphore = field(factory=lambda: asyncio.Semaphore(_AT_ONCE), init=False)
 
     async def record(self, sent: SentAttempt) -> RecordedAttempt | None:
-        """None when nobody needs it: its run or namespace is gone, or somebody else goes on with the delivery."""
+        """Returns None when its run or namespace is gone, or another process continues the delivery."""
         if sent.attempt.is_first:
             return await self._record_first(sent.attempt, sent.outcome)
         delivery = await self._record_later(sent)
         return None if delivery is None else RecordedAttempt(delivery=delivery)
 
     async def postpone(self, delivery: Delivery, step: Send, fault: LocalFault) -> None:
-        """Shows why a delivery is not sent: of a retry on its run, as for first attempts; of a replay, whose run may be
-        long over, on itself."""
+        """Shows why a delivery is not sent: for a retry on its run, as for first attempts; for a replay, whose run may
+        have ended long ago, on the delivery."""
         logger.warning(
             "attempt.postponed",
             extra=about(event_id=delivery.name, manual=step.manual, reason=fault.reason, detail=fault.message),
         )
         self._metrics.own_faults.labels(fault.reason).inc()
-        with contextlib.suppress(KubeNotFound, KubeConflict):  # changed meanwhile: the next look will find out
+        with contextlib.suppress(KubeNotFound, KubeConflict):  # changed meanwhile; handled by the next reconciliation
             if not step.manual:
                 await self._show_fault((delivery.namespace, delivery.spec.run_ref.name), fault)
                 return
@@ -77,9 +77,9 @@ class AttemptRecorder:
     ) -> JsonObject | None:
         """Shows on a run, known as `body`, why its first attempts are not made. `first`: of several faults in a row.
 
-        The run as it is then; None when it is gone.
+        Returns the updated run; None when it is gone.
         """
-        if isinstance(fault, Held):
+        if isinstance(fault, Paused):
             logger.info("events.held", extra=about(run_id=run[1], reason=fault.message))
         else:
             facts = about(run_id=run[1], reason=fault.reason, detail=fault.message, again_in_s=again_in_s)
@@ -103,7 +103,7 @@ class AttemptRecorder:
             known=known,
         )
 
-    # -- first attempts: a success is told to the run by the outbox, a failure becomes a delivery ------------------
+    # -- first attempts: the outbox records a success on the run, a failure becomes a delivery ---------------------
 
     async def _record_first(self, attempt: Attempt, outcome: Outcome) -> RecordedAttempt | None:
         if outcome.ok:
@@ -119,13 +119,13 @@ class AttemptRecorder:
         )
         return None if record is None else RecordedAttempt(record)
 
-    # -- retries and replays: written to the delivery, and the end of one to its run first -------------------------
+    # -- retries and replays: written to the delivery, the last one to its run first -------------------------------
 
     async def _record_later(self, sent: SentAttempt) -> Delivery | None:
-        """When it was the last one, the run is told first: a success that it has on record ends everything, also when
-        this process ends before the delivery says so."""
+        """Writes the last outcome to the run first: a success on record ends everything, even if this process ends
+        before it updates the delivery."""
         attempt, outcome = sent.attempt, sent.outcome
-        assert sent.delivery is not None  # noqa: S101 - what was not a first attempt has one
+        assert sent.delivery is not None  # noqa: S101 - only first attempts have none
         delivery, step = sent.delivery, attempt.step
         known: JsonObject | None = attempt.run_body
         next_attempt_at = None if step.manual else self._objects.next_attempt_at(outcome, step.attempt)
@@ -139,7 +139,7 @@ class AttemptRecorder:
                 known = None
                 delivery = await self._objects.get(delivery.namespace, delivery.name)
                 if _has(delivery, entry):
-                    return delivery  # only the answer was lost
+                    return delivery  # written before; only the answer was lost
                 if not self._claims.is_ours(delivery, step, was_claimed=sent.is_claimed):
                     return None  # no longer ours to record
             is_repeated = True
@@ -150,7 +150,7 @@ class AttemptRecorder:
             async with self._room:
                 return await self._objects.write(delivery, status)
 
-        return await insist(write, "attempt.not_recorded", attempt.event_id)
+        return await write_until_done(write, "attempt.not_recorded", attempt.event_id)
 
 
 def _first_record(attempt: Attempt, outcome: Outcome) -> DeliveryRecord:

@@ -1,4 +1,4 @@
-"""Recovers what an earlier process had handed over, or had seen finished, but had not written to the run."""
+"""Finds deliveries that an earlier process created or finished but did not write to the run."""
 
 from collections.abc import AsyncIterator, Container
 
@@ -7,16 +7,16 @@ from checklist_crds.resources.run import Run
 from checklist_operator.attempts.delivery_objects import DeliveryObjects
 
 
-async def records_left(
-    objects: DeliveryObjects, run: Run, *, besides: Container[str]
+async def find_records(
+    objects: DeliveryObjects, run: Run, *, excluding: Container[str]
 ) -> AsyncIterator[DeliveryRecord | None]:
-    """For each event of the run that may have a delivery, how far that got; None when the event has none.
+    """Yields the progress of each event of the run that may have a delivery; None for an event without one.
 
-    `besides`: events that are being sent now. Raises KubeError.
+    `excluding`: events that are being sent now. Raises KubeError.
     """
     outbox = {entry.event_id for entry in run.status.outbox}
     for entry in run.status.outbox:
-        if entry.event_id not in besides:
+        if entry.event_id not in excluding:
             yield await objects.record_of(run.namespace, entry.event_id, in_outbox=True)
     if not run.status.phase.is_final:
         return

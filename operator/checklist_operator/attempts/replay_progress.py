@@ -1,9 +1,9 @@
-"""A replay in the life of a WebhookDelivery, as pure functions: what a request becomes, and how a replay ends.
+"""Replays of a WebhookDelivery, as pure functions: accepting a request, and the status after a replay.
 
-A request is an annotation with a timestamp. It is accepted by one conditional write that puts it into the status and
-takes `settled` away; from then on the delivery has something to send, survives every crash, and goes the way of every
-other attempt: permit, claim, transmission, record. The timestamp is the identity of the request: what was accepted or
-made under it is not accepted again, so the annotation can be cleared afterwards, in a write of its own.
+A request is an annotation with a timestamp. One conditional write accepts it: it copies the request to the status and
+removes `settled`. From then on the delivery is due, survives every crash, and goes through the same pipeline as other
+attempts. The timestamp identifies the request: one that was accepted or finished is not accepted again, so the
+annotation can be cleared later, in a separate write.
 """
 
 import re
@@ -27,7 +27,7 @@ from checklist_crds.runs.replay_rules import ReplayRefusal, refusal_of
 from checklist_operator.attempts.progress import cause_of, finished, settled, with_attempt
 
 REPLAYED: Final = "Replayed"
-"""The condition that says what became of the last request: True when the receiver took the replay."""
+"""Condition for the last request: True when the receiver accepted the replay."""
 
 _RFC_3339: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 _LONGEST_NAME: Final = 200
@@ -36,35 +36,35 @@ _UNDER_WAY: Final = "UnderWay"
 
 @dataclass(frozen=True, slots=True)
 class Accept:
-    """The delivery is to be sent once more."""
+    """The delivery is sent once more."""
 
     request: ReplayRequest
 
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """It is not; the condition says why."""
+    """The delivery is not sent; the condition shows why."""
 
     refusal: ReplayRefusal
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """This very request was accepted before; only the annotation is left."""
+    """The request was accepted before; only its annotation is left."""
 
 
 def is_requested(body: Mapping[str, Any]) -> bool:
-    """Whether the object, or its metadata alone, asks for a replay."""
+    """Whether the object, whole or metadata only, has a replay request."""
     return REPLAY_ANNOTATION in (body["metadata"].get("annotations") or {})
 
 
-def is_half_made(body: Mapping[str, Any], status: WebhookDeliveryStatus) -> bool:
-    """Whether the delivery was made for a replay and lacks the history that its run has: its maker may have died."""
+def is_incomplete(body: Mapping[str, Any], status: WebhookDeliveryStatus) -> bool:
+    """Whether the delivery was created for a replay and lacks its run's history: its creator may have crashed."""
     return not status.attempt and status.claim is None and is_requested(body)
 
 
 def requested(metadata: Mapping[str, Any]) -> ReplayRequest | None:
-    """The request as the annotations say it; None when the timestamp is none."""
+    """Parses the request from the annotations; None for an invalid timestamp."""
     annotations = metadata.get("annotations") or {}
     text = str(annotations.get(REPLAY_ANNOTATION, "")).strip()
     if not _RFC_3339.fullmatch(text):
@@ -73,14 +73,14 @@ def requested(metadata: Mapping[str, Any]) -> ReplayRequest | None:
         moment = datetime.fromisoformat(text.upper().replace("Z", "+00:00")).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
-    # What is stored has milliseconds, and must be the same request when it is read again.
+    # The status stores milliseconds, and a stored request must equal the one read again.
     moment = moment.replace(microsecond=moment.microsecond // 1000 * 1000)
     by = annotations.get(REPLAY_BY_ANNOTATION) or _manager_of(metadata.get("managedFields") or ())
     return ReplayRequest(requested_at=moment, requested_by=str(by)[:_LONGEST_NAME] if by else None)
 
 
 def _manager_of(managed_fields: Iterable[Mapping[str, Any]]) -> str | None:
-    """Which program set the annotation, by the API server's own book (for example `kubectl-annotate`)."""
+    """Returns the field manager that set the annotation, for example `kubectl-annotate`."""
     for entry in managed_fields:
         fields = (entry.get("fieldsV1") or {}).get("f:metadata") or {}
         if f"f:{REPLAY_ANNOTATION}" in (fields.get("f:annotations") or {}):
@@ -89,7 +89,7 @@ def _manager_of(managed_fields: Iterable[Mapping[str, Any]]) -> str | None:
 
 
 def judge(request: ReplayRequest | None, status: WebhookDeliveryStatus) -> Accept | Refuse | Known:
-    """What is to be done with a request; None stands for one that cannot be read."""
+    """Decides on a request; None stands for one that cannot be parsed."""
     if request is None:
         return Refuse(ReplayRefusal.INVALID_TIMESTAMP)
     if any(known is not None and is_same(known, request) for known in (status.replay, status.last_replay)):
@@ -99,7 +99,7 @@ def judge(request: ReplayRequest | None, status: WebhookDeliveryStatus) -> Accep
 
 
 def is_same(one: ReplayRequest, other: ReplayRequest) -> bool:
-    """Whether these are one request: the annotation says its timestamp alone, and bulk replays may have the same."""
+    """Whether both are one request: the annotation has only a timestamp, and bulk replays may share it."""
     if one.requested_at != other.requested_at:
         return False
     return one.replay_ref is None or other.replay_ref is None or one.replay_ref == other.replay_ref
@@ -108,14 +108,14 @@ def is_same(one: ReplayRequest, other: ReplayRequest) -> bool:
 def accepted(
     status: WebhookDeliveryStatus, request: ReplayRequest, *, now: datetime, generation: int | None
 ) -> WebhookDeliveryStatus:
-    """Something is to be sent again."""
+    """Returns the status after a request was accepted."""
     by = f" by {request.requested_by}" if request.requested_by else ""
     unsettled = status.model_copy(update={"replay": request, "settled": None})
-    return _told(unsettled, None, _UNDER_WAY, f"A replay was requested{by}.", now=now, generation=generation)
+    return _with_replayed(unsettled, None, _UNDER_WAY, f"A replay was requested{by}.", now=now, generation=generation)
 
 
 def with_history(record: DeliveryRecord, *, now: datetime, generation: int | None) -> WebhookDeliveryStatus:
-    """The status of a delivery that is made for a replay of an event whose run recorded this end."""
+    """Returns the status of a delivery created for a replay, from its run's record of the event."""
     ok = record.phase is DeliveryPhase.DELIVERED
     attempts = []
     if record.started_at is not None:
@@ -136,7 +136,7 @@ def with_history(record: DeliveryRecord, *, now: datetime, generation: int | Non
 
 
 def ended_at(record: DeliveryRecord) -> datetime | None:
-    """The end of the last attempt that the run recorded."""
+    """Returns the end of the last attempt on the run's record."""
     if record.started_at is None:
         return None
     return record.started_at + timedelta(milliseconds=record.duration_ms or 0)
@@ -145,30 +145,32 @@ def ended_at(record: DeliveryRecord) -> datetime | None:
 def held_up(
     status: WebhookDeliveryStatus, reason: str, message: str, *, now: datetime, generation: int | None
 ) -> WebhookDeliveryStatus:
-    """A replay cannot be sent yet, for a reason of our own; it stays under way and is tried again."""
-    return _told(status, None, reason, message, now=now, generation=generation)
+    """Returns the status of a replay that cannot be sent yet because of a local fault; it is retried."""
+    return _with_replayed(status, None, reason, message, now=now, generation=generation)
 
 
 def is_held_up(status: WebhookDeliveryStatus) -> bool:
-    """Whether the replay under way could not be sent the last time that it was tried."""
-    told = next((one for one in status.conditions if one.type == REPLAYED), None)
-    return status.replay is not None and told is not None and told.status == "Unknown" and told.reason != _UNDER_WAY
+    """Whether the last try to send the current replay failed locally."""
+    if status.replay is None:
+        return False
+    condition = next((one for one in status.conditions if one.type == REPLAYED), None)
+    return condition is not None and condition.status == "Unknown" and condition.reason != _UNDER_WAY
 
 
 def refused(
     status: WebhookDeliveryStatus, refusal: ReplayRefusal, *, now: datetime, generation: int | None
 ) -> WebhookDeliveryStatus:
-    """A request came to nothing. While a replay is under way, the condition goes on telling of that one."""
+    """Returns the status after a refusal. The condition of a replay in progress stays."""
     if status.replay is not None:
         return status
-    return _told(status, False, refusal.reason, refusal.message, now=now, generation=generation)
+    return _with_replayed(status, False, refusal.reason, refusal.message, now=now, generation=generation)
 
 
 def replayed(
     status: WebhookDeliveryStatus, attempt: Attempt, *, ok: bool, now: datetime, generation: int | None
 ) -> WebhookDeliveryStatus:
-    """The replay was sent and ended so. What was failed and is delivered now must still be told to the run; otherwise
-    the delivery is settled again at once."""
+    """Returns the status after a replay. A failed delivery that is now delivered must still be recorded on the run;
+    otherwise the delivery is settled at once."""
     request = status.replay
     last = LastReplay(
         requested_at=request.requested_at if request is not None else attempt.started_at,
@@ -188,9 +190,9 @@ def replayed(
     )
     if not ok:
         message = f"The replay failed with {cause_of(attempt)}."
-        return settled(_told(ended, False, "ReplayFailed", message, now=now, generation=generation))
+        return settled(_with_replayed(ended, False, "ReplayFailed", message, now=now, generation=generation))
     message = f"The replay was answered with {attempt.http_status}."
-    ended = _told(ended, True, "Delivered", message, now=now, generation=generation)
+    ended = _with_replayed(ended, True, "Delivered", message, now=now, generation=generation)
     if status.phase is DeliveryPhase.DELIVERED:
         return settled(ended)
     return finished(ended, DeliveryPhase.DELIVERED, "Replayed", message, now=now, generation=generation)
@@ -199,14 +201,14 @@ def replayed(
 def not_replayable(
     status: WebhookDeliveryStatus, refusal: ReplayRefusal, *, now: datetime, generation: int | None
 ) -> WebhookDeliveryStatus:
-    """A replay that was accepted can never be sent."""
+    """Returns the status of an accepted replay that can never be sent."""
     request = status.replay
     last = None if request is None else LastReplay.model_validate(request.model_dump())
     ended = status.model_copy(update={"claim": None, "replay": None, "last_replay": last or status.last_replay})
     return settled(refused(ended, refusal, now=now, generation=generation))
 
 
-def _told(
+def _with_replayed(
     status: WebhookDeliveryStatus,
     holds: bool | None,
     reason: str,

@@ -1,8 +1,7 @@
-"""What a run says of its deliveries: where they go, and what the one of an event is that never had any.
+"""Deliveries derived from a run: the webhook's target, and the delivery of an event that never had one.
 
-An event that is delivered at its first attempt leaves nothing but a record in the run. What a final run tells of itself
-can no longer change, so its envelope can be made again at any time, the same but for the signatures in the addresses of
-photos (delivery profile, "Body").
+An event that is delivered at its first attempt leaves only a record in the run. A final run does not change, so the
+event's envelope can be built again, identical except for signatures in photo URLs (delivery profile, "Body").
 """
 
 from datetime import datetime
@@ -17,9 +16,9 @@ from checklist_operator.attempts.event_photos import key_of
 
 
 def delivery_from_run(run: Run, record: DeliveryRecord, *, allow_insecure: Openness) -> JsonObject:
-    """The object without status, of an event for which `replay_rules.refusal_of_record` knows no objection.
+    """Builds the object without status, for an event that `replay_rules.refusal_of_record` accepts.
 
-    Raises ValueError for a run without webhook, and for an event that no final run tells.
+    Raises ValueError for a run without webhook, and for an event that cannot be derived from a final run.
     """
     webhook = run.spec.webhook
     if webhook is None:
@@ -31,7 +30,7 @@ def delivery_from_run(run: Run, record: DeliveryRecord, *, allow_insecure: Openn
 
 
 def target_of(url: str, *, allow_insecure: Openness) -> str:
-    """Where events go: the canonical form; of a URL that has none itself, which the sender refuses with its class."""
+    """Returns the canonical URL; an invalid URL is returned as is, and the sender refuses it."""
     try:
         return canonical_url(url, allow_insecure=allow_insecure)
     except InvalidTarget:
@@ -39,7 +38,7 @@ def target_of(url: str, *, allow_insecure: Openness) -> str:
 
 
 def time_of(run: Run, record: DeliveryRecord) -> datetime:
-    """When the event happened; records of earlier versions do not say it, but the run does."""
+    """When the event happened; from the run for records of earlier versions, which lack it."""
     if record.ts is not None:
         return record.ts
     moment = {

@@ -1,4 +1,4 @@
-"""Records on runs how their deliveries ended. Many of one run that end at the same time share a write."""
+"""Records on runs how their deliveries ended; concurrent records of one run share a write."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -15,18 +15,18 @@ from checklist_operator.runtime.call_coalescer import CallCoalescer
 from checklist_operator.runtime.fresh_reads import FreshReads
 
 _WRITING_AT_ONCE: Final = 8
-"""Runs. Starts of retries compete with them for the cluster, and are what has to be on time."""
+"""Concurrent writes to runs. They compete with time-critical starts of retries for the cluster."""
 _REMEMBERED: Final = 256
-"""Runs as they were after our last write."""
+"""Number of runs kept as last written."""
 _KNOWN: Final = 16_384
-"""Runs of which we know at least which version we wrote: what was read before that would be refused as stale."""
+"""Number of runs whose last written version is kept: a write based on an older read would fail."""
 
 Entry = tuple[DeliveryRecord, JsonObject | None]
-"""What is recorded, and the run as it was read before."""
+"""The record, and the run as read before."""
 
 
 class RunRecords:
-    """`record` on the run of a delivery how it ended."""
+    """Writes the ends of deliveries to their runs."""
 
     def __init__(self, client: KubeClient, reads: FreshReads, clock: Clock) -> None:
         self._client = client
@@ -39,7 +39,7 @@ class RunRecords:
         )
 
     async def record(self, run: Key, record: DeliveryRecord, *, known: JsonObject | None = None) -> JsonObject | None:
-        """The run as it is then; None when it is gone. `known` is the run as it was read before. Raises KubeError."""
+        """Returns the updated run; None when it is gone. `known` is the run as read before. Raises KubeError."""
         return await self._writes.add(run, (record, known))
 
     async def close(self) -> None:
@@ -62,7 +62,7 @@ class RunRecords:
         return body
 
     def _freshest(self, run: Key, read: Sequence[JsonObject]) -> JsonObject | None:
-        """The run as it is as far as we know; None when it has surely changed since it was read."""
+        """Returns the newest known state of the run; None if it has certainly changed since."""
         written = self._written.get(run)
         known = max([*read, *([written] if written is not None else [])], key=version_of, default=None)
         return known if known is not None and version_of(known) >= (self._versions.get(run) or 0) else None

@@ -1,6 +1,6 @@
-"""The operator's own writes to a run's status: what happened to its events, and whether they can be sent at all.
+"""The operator's writes to a run's status: records of its events, and the condition Delivering.
 
-Pure functions on runs, and `change_run_status`, which writes what they make (`run_writes`).
+Pure functions on runs, and `change_run_status`, which writes their result (`run_writes`).
 """
 
 from collections.abc import Callable, Container, Iterable, Sequence
@@ -20,9 +20,9 @@ StatusChange = Callable[[Run], RunStatus]
 
 
 def with_records(run: Run, records: Iterable[DeliveryRecord]) -> RunStatus:
-    """The status after these events left the outbox, or got further after they had. `settled` when nothing is left.
+    """Returns the status with these records, and `settled` when nothing is left.
 
-    A recorded success stays, and a failure is only replaced by a success, whatever comes late.
+    A recorded success stays; a failure is only replaced by a success.
     """
     status = run.status
     merged = merge(status.deliveries, records)
@@ -34,12 +34,12 @@ def with_records(run: Run, records: Iterable[DeliveryRecord]) -> RunStatus:
 
 
 def settled_if_done(status: RunStatus) -> RunStatus:
-    """`settled` as soon as the run is final and nothing is left to send."""
+    """Sets `settled` if the run is final and has nothing left to send."""
     return status.model_copy(update={"settled": True}) if is_settled(status) and not status.settled else status
 
 
 def with_delivering(run: Run, status: RunStatus, fault: tuple[str, str] | None, *, now: datetime) -> RunStatus:
-    """The condition Delivering: False with (reason, message) of a fault of our own, and True again after one.
+    """Sets the condition Delivering: False with (reason, message) of a local fault, True after one.
 
     A run that never had a fault has no such condition.
     """
@@ -66,11 +66,11 @@ async def change_run_status(
     known: JsonObject | None = None,
     tidy: bool = False,
 ) -> JsonObject:
-    """Writes `change(run)` and returns the run as it is then. `known` is a copy that spares the first read, `tidy`
-    takes recorded events out of the outbox, unless the run is just being changed.
+    """Writes `change(run)` and returns the updated run. `known` is a copy that saves the first read, `tidy` removes
+    recorded events from the outbox, unless the run is being changed.
 
-    `change` is given the run without its answers, and may be called several times. Raises KubeNotFound,
-    KubeUnavailable and other KubeErrors.
+    `change` receives the run without answers, and may be called several times. Raises KubeNotFound, KubeUnavailable
+    and other KubeErrors.
     """
 
     async def read() -> JsonObject:
@@ -85,8 +85,8 @@ async def change_run_status(
 
 
 def _trimmed(records: Sequence[DeliveryRecord], *, still_in_outbox: Container[int]) -> list[DeliveryRecord]:
-    """The newest records; of a long run the oldest finished ones go first, unfinished ones never, nor those whose
-    event would count as unsent without them."""
+    """Drops the oldest finished records of a long run; keeps unfinished ones, and those whose event would count as
+    unsent without them."""
     excess = len(records) - MAX_DELIVERY_RECORDS
     kept = []
     for record in records:

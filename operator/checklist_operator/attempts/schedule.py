@@ -1,7 +1,7 @@
-"""When a failed attempt is tried again (specification, "Retry schedule"; delivery profile, "Schedule").
+"""Retry schedule (specification, "Retry schedule"; delivery profile, "Schedule").
 
-Five attempts have four gaps, and a gap counts from the end of the failed attempt. The result is an absolute time that
-the caller stores, so a restart neither shortens nor resets a gap. Jitter only ever adds: no attempt is early.
+Five attempts have four delays, each from the end of the failed attempt. The result is an absolute time that the caller
+stores, so a restart neither shortens nor resets a delay. Jitter only adds: no attempt is early.
 """
 
 import math
@@ -20,7 +20,7 @@ RandomSource = Callable[[], float]
 
 @dataclass(frozen=True, slots=True)
 class RetrySchedule:
-    """The four gaps in seconds and how much jitter may be added to each: a fraction of the gap, at most the cap."""
+    """The four delays in seconds, and the jitter added to each: a fraction of the delay, at most the cap."""
 
     gaps: tuple[float, float, float, float] = DEFAULT_GAPS
     jitter_fraction: float = 0.05
@@ -28,7 +28,7 @@ class RetrySchedule:
 
     @classmethod
     def parse(cls, text: str, *, jitter_fraction: float = 0.05) -> Self:
-        """Reads the setting, for example `"30,120,600,3600"`. Raises ValueError that says what is expected."""
+        """Parses the setting, for example `"30,120,600,3600"`. Raises ValueError that says what is expected."""
         try:
             numbers = [float(part) for part in text.split(",")]
         except ValueError:
@@ -42,9 +42,9 @@ class RetrySchedule:
         return cls((first, second, third, fourth), jitter_fraction=jitter_fraction)
 
     def next_attempt_at(self, attempt_finished_at: datetime, attempt_no: int, rng: RandomSource) -> datetime | None:
-        """The earliest time of attempt `attempt_no + 1`, in whole milliseconds; None after the fifth attempt.
+        """Returns the earliest time of attempt `attempt_no + 1`, in whole milliseconds; None after the fifth attempt.
 
-        Rounded up, because timestamps are stored cut to milliseconds and a cut one would be early.
+        Rounded up, because storing truncates to milliseconds, which would be early.
         """
         if not 1 <= attempt_no <= MAX_ATTEMPTS:
             raise ValueError(f"attempts are numbered 1 to {MAX_ATTEMPTS}, not {attempt_no}")

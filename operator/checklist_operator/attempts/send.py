@@ -1,4 +1,4 @@
-"""Sends an attempt within the limits: permit, transmission, trace, and figures."""
+"""Sends an attempt within the limits: permit, transmission, trace, metrics."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -19,27 +19,24 @@ from checklist_operator.transport.outcome import Outcome
 from checklist_operator.transport.sender import Sender
 
 _REMEMBERED: Final = 10_000
-"""Attempts that failed, and that the next ones of their events link to."""
+"""Number of failed attempts that later attempts of their events link to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What an attempt belongs to in a trace: `run` as the cluster has it, and since when a first attempt has waited."""
+    """Trace context of an attempt: `run` as in the cluster, and since when a first attempt has waited."""
 
     run: JsonObject
     event_id: str
     event: str
     waiting_since: datetime | None = None
     first_attempt: str | None = None
-    """traceparent of the event's first attempt, as its delivery remembers it; None for the first attempt itself."""
+    """traceparent of the event's first attempt, from its delivery; None for the first attempt itself."""
 
 
 @define(kw_only=True, eq=False, repr=False, slots=False)
 class Transmitter:
-    """Sends when it may.
-
-    `leads`: whether the lease is ours at this moment.
-    """
+    """Sends attempts while `leads` says that the lease is ours."""
 
     _sender: Sender
     _permits: Permits
@@ -51,25 +48,25 @@ class Transmitter:
     _takes_answers: bool = field(default=True, init=False)
 
     def stop_sending(self) -> None:
-        """What was to be sent from now on is not: its answer would come when nobody takes it."""
+        """Sends no more attempts: their answers would come too late."""
         self._starts = False
 
     def discard_responses(self) -> None:
-        """Answers that come from now on are as if they had not come: nobody would be there to record them."""
+        """Ignores answers from now on, since they could not be recorded."""
         self._takes_answers = False
 
     @asynccontextmanager
     async def permit(self, url: str, organization: str, *, first: bool) -> AsyncIterator[None]:
-        """Waits until an attempt to `url` may start; nothing counts against the receiver yet."""
+        """Waits until an attempt to `url` may start; the attempt's time has not started yet."""
         async with self._permits.permit(host=host_of(url), organization=organization, first=first):
             yield
 
     def receiver_holds_up(self, url: str) -> bool:
-        """Whether an attempt to `url` may wait because that receiver takes long, through no fault of ours."""
+        """Whether an attempt to `url` may wait because of that receiver."""
         return self._permits.holds_up(host_of(url))
 
     def bind_trace_context(self, run: JsonObject) -> None:
-        """Log lines of this task from here on bear the id of the run's trace, where traces are on."""
+        """Adds the run's trace id to later log lines of this task, if tracing is on."""
         parent = traceparent_of(run) if self._tracing.is_on else None
         if parent is not None:
             also_in_context(trace_id=trace_id_of(parent))
@@ -77,7 +74,7 @@ class Transmitter:
     async def send(
         self, url: str, body: bytes, secret: bytes, run_id: str, *, attempt: int, origin: Origin | None = None
     ) -> Outcome:
-        """Sends now; to be called with a permit. Raises LocalFault, after which nothing may be concluded."""
+        """Sends now; call it with a permit. Raises LocalFault; then the result is unknown."""
         if origin is None or not self._tracing.is_on:
             return await self._send(url, body, secret, run_id, attempt)
         parent = traceparent_of(origin.run)
@@ -99,7 +96,7 @@ class Transmitter:
 
     async def _send(self, url: str, body: bytes, secret: bytes, run_id: str, attempt: int) -> Outcome:
         if not self._starts or not self._leads():
-            # The term ends in a moment, or it slept through its lease, as a suspended process does: another one sends.
+            # The term is about to end, or was suspended past its lease: another process sends the event.
             await asyncio.Event().wait()
         outcome = await self._sender.send(url, body, secret, run_id)
         if not self._takes_answers:

@@ -1,4 +1,4 @@
-"""Settles deliveries: the run records how each ended, then nothing is left to do, and Events and figures say so."""
+"""Settles deliveries: records each end on the run, then marks the delivery; updates Events and metrics."""
 
 import logging
 from collections.abc import Callable
@@ -22,8 +22,8 @@ from checklist_operator.attempts.delivery_objects import Delivery, DeliveryObjec
 from checklist_operator.attempts.progress import (
     DELIVERED,
     Send,
+    failed,
     found_delivered,
-    given_up,
     record_of,
     settled,
 )
@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 
 @define(kw_only=True, eq=False, repr=False, slots=False)
 class DeliverySettler:
-    """Ends deliveries, and replays of them. Methods that write raise KubeError."""
+    """Settles deliveries and replays. Methods that write raise KubeError."""
 
     _objects: DeliveryObjects
     _records: RunRecords
@@ -49,10 +49,10 @@ class DeliverySettler:
     _on_settled: Callable[[Key], None]
 
     async def conclude(self, delivery: Delivery) -> None:
-        """Records the end on the run, then settles. Raises KubeError; then it is done again from the start."""
+        """Records the end on the run, then settles. After a KubeError, call it again."""
         if not delivery.status.phase.is_final:
             message = f"All {MAX_ATTEMPTS} attempts failed."
-            status = given_up(
+            status = failed(
                 delivery.status, "AttemptsExhausted", message, now=self._clock(), generation=delivery.generation
             )
             delivery = await self._objects.write(delivery, status)
@@ -62,26 +62,26 @@ class DeliverySettler:
     async def record_on_run(
         self, delivery: Delivery, status: WebhookDeliveryStatus, known: JsonObject | None = None
     ) -> None:
-        """How the delivery ended. `known` is the run as it was read before."""
+        """Records how the delivery ended. `known` is the run as read before."""
         run = delivery.namespace, delivery.spec.run_ref.name
         body = await self._records.record(run, record_of(delivery.spec, status), known=known)
         if body is not None and status.phase is DeliveryPhase.FAILED:
-            self._events.warn(ObjectReference.of(RUN, body), "DeliveryFailed", _story(delivery.spec, status))
+            self._events.warn(ObjectReference.of(RUN, body), "DeliveryFailed", _summary(delivery.spec, status))
 
     def announce(self, delivery: Delivery) -> None:
-        """Nothing is left to do with it: says so to everybody who may want to know."""
+        """Reports a settled delivery: Event, log, metrics, callback."""
         status, this = delivery.status, _reference(delivery)
         if status.last_replay is not None:
-            told = next((one for one in status.conditions if one.type == REPLAYED), None)
-            if told is not None and status.last_replay.outcome is OutcomeClass.SUCCESS:
-                self._events.tell(this, "Replayed", told.message)
-            elif told is not None:
-                self._events.warn(this, told.reason, told.message)
+            condition = next((one for one in status.conditions if one.type == REPLAYED), None)
+            if condition is not None and status.last_replay.outcome is OutcomeClass.SUCCESS:
+                self._events.record(this, "Replayed", condition.message)
+            elif condition is not None:
+                self._events.warn(this, condition.reason, condition.message)
             self._metrics.replays.labels(_result(status.last_replay)).inc()
         else:
             delivered = status.phase is DeliveryPhase.DELIVERED
             if not delivered:
-                self._events.warn(this, "DeliveryFailed", _story(delivery.spec, status))
+                self._events.warn(this, "DeliveryFailed", _summary(delivery.spec, status))
             self._metrics.deliveries.labels("delivered" if delivered else "failed").inc()
         logger.info(
             "delivery.settled",
@@ -94,19 +94,22 @@ class DeliverySettler:
         )
         self._on_settled((delivery.namespace, delivery.name))
 
-    async def arrived_before(self, delivery: Delivery) -> None:
-        """Two operators made the first attempt, as when one slept through the loss of its lease; the one that failed
-        handed over what the other had delivered. A recorded success ends everything."""
+    async def settle_delivered(self, delivery: Delivery) -> None:
+        """Settles the delivery of an event that another operator has delivered.
+
+        Two operators made the first attempt, for example after one was suspended past its lease, and the one that
+        failed handed over.
+        """
         status = found_delivered(delivery.status, now=self._clock(), generation=delivery.generation)
         self.announce(await self._objects.write(delivery, settled(status)))
 
     async def give_up(self, delivery: Delivery, step: Send, why: ReplayRefusal) -> None:
-        """It is not sent, whatever its schedule says."""
+        """Settles a delivery that is not sent, whatever its schedule."""
         now, generation = self._clock(), delivery.generation
         if step.manual:
             status = not_replayable(delivery.status, why, now=now, generation=generation)
         else:
-            status = settled(given_up(delivery.status, why.reason, why.message, now=now, generation=generation))
+            status = settled(failed(delivery.status, why.reason, why.message, now=now, generation=generation))
         self.announce(await self._objects.write(delivery, status))
 
 
@@ -114,14 +117,14 @@ def _reference(delivery: Delivery) -> ObjectReference:
     return ObjectReference(WEBHOOK_DELIVERY, delivery.namespace, delivery.name, delivery.uid)
 
 
-def _story(spec: WebhookDeliverySpec, status: WebhookDeliveryStatus) -> str:
-    """Why the delivery was given up, as its condition says it, and where it went."""
-    told = next((one.message for one in status.conditions if one.type == DELIVERED), "")
-    return f"{spec.event.value} (seq {spec.seq}) to {host_of(spec.url)}: {told}"
+def _summary(spec: WebhookDeliverySpec, status: WebhookDeliveryStatus) -> str:
+    """Describes why and where the delivery failed, from its condition."""
+    message = next((one.message for one in status.conditions if one.type == DELIVERED), "")
+    return f"{spec.event.value} (seq {spec.seq}) to {host_of(spec.url)}: {message}"
 
 
 def _result(replay: LastReplay) -> str:
-    """The replay as the figures count it."""
+    """Returns the replay's result as a metric label."""
     if replay.outcome is None:
         return "refused"
     return "delivered" if replay.outcome is OutcomeClass.SUCCESS else "failed"

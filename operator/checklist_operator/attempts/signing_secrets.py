@@ -1,4 +1,4 @@
-"""The secret that a run's deliveries are signed with: sealed inside the run, or in a Secret that it refers to."""
+"""Signing secrets of runs: sealed inside the run, or in a Secret that it refers to."""
 
 import asyncio
 import base64
@@ -21,7 +21,7 @@ _KEPT: Final = 1000
 
 
 class SigningSecrets:
-    """Opens secrets; keeps what it read from the cluster for a few seconds, so that a rotation is noticed soon."""
+    """Reads secrets; caches those from the cluster for a few seconds, so that a rotation is noticed soon."""
 
     def __init__(self, client: KubeClient, key_ring: KeyRing) -> None:
         self._client = client
@@ -29,7 +29,7 @@ class SigningSecrets:
         self._read: dict[tuple[str, str, str], tuple[float, bytes]] = {}
 
     async def of(self, namespace: str, run_id: str, webhook: Webhook) -> bytes:
-        """The key bytes. Raises LocalFault (SecretNotFound, SecretInvalid, SecretUnreadable) and KubeError."""
+        """Returns the key bytes. Raises LocalFault (SecretNotFound, SecretInvalid, SecretUnreadable) and KubeError."""
         if webhook.secret_ref is not None:
             return await self._referred(namespace, webhook.secret_ref)
         try:

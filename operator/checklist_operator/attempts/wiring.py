@@ -30,7 +30,7 @@ from checklist_operator.runtime.metrics import Metrics
 
 @dataclass(frozen=True, slots=True)
 class AttemptParts:
-    """What the controllers use, and what is to be closed at the end."""
+    """The parts that controllers use, and those to close at the end."""
 
     objects: DeliveryObjects
     preparation: Preparation
@@ -64,7 +64,7 @@ class AttemptParts:
         clock: Clock,
         on_settled: Callable[[Key], None],
     ) -> Self:
-        """`on_settled` is called with a delivery that has nothing left to send."""
+        """`on_settled` is called with each settled delivery."""
         reads = FreshReads(client)
         objects = DeliveryObjects(client=client, reads=reads, schedule=schedule, clock=clock)
         claims = Claims(objects, confirm_lead, holder=holder, clock=clock, one_by_one_per_s=claims_per_s)
@@ -101,5 +101,5 @@ class AttemptParts:
         return cls(objects, preparation, pipeline, recorder, settler, transmitter, pauses, claims, records, reads)
 
     async def close(self) -> None:
-        """Cancels what the parts have begun by themselves."""
+        """Cancels background work of the parts."""
         await asyncio.gather(self.claims.close(), self.records.close(), self.reads.close())

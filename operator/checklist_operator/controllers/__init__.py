@@ -1,1 +1,1 @@
-"""One controller for each concern: it is shown objects (`observe`) and reconciles them to their desired state."""
+"""One controller per concern: `observe` receives watch events, a work queue reconciles the objects."""

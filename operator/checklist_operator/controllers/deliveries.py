@@ -1,9 +1,9 @@
-"""When retries and replays are made.
+"""Schedules retries and replays.
 
-A WebhookDelivery is sent again when it is due, until it is delivered or has failed five times; a replay is sent once.
+A WebhookDelivery is sent when it is due, until it is delivered or has failed five times; a replay is sent once.
 
-Only due times are kept in memory. What the cluster holds decides, so two leaders that overlap can at worst send one
-attempt twice, under the same number. How an attempt is made: see `attempts.pipeline`.
+Memory holds only due times. The cluster's state decides, so two overlapping leaders send an attempt at most twice, with
+the same number. For one attempt, see `attempts.pipeline`.
 """
 
 from collections.abc import Callable
@@ -18,9 +18,9 @@ from checklist_crds.resources.delivery import WebhookDeliveryStatus
 from checklist_crds.times import Clock, parse_timestamp
 from checklist_operator.attempts.attempt import Attempt
 from checklist_operator.attempts.claim import LeadNotConfirmed
-from checklist_operator.attempts.pauses import Held
+from checklist_operator.attempts.pauses import Paused
 from checklist_operator.attempts.progress import Conclude, Send, Wait
-from checklist_operator.attempts.replay_progress import is_half_made
+from checklist_operator.attempts.replay_progress import is_incomplete
 from checklist_operator.attempts.wiring import AttemptParts
 from checklist_operator.faults import LocalFault
 from checklist_operator.runtime.timers import Timers
@@ -28,15 +28,15 @@ from checklist_operator.runtime.work_queue import WorkQueue
 
 _LOCAL_FAULT_PAUSE_S: Final = 10.0
 _CONFLICT_PAUSE_S: Final = 0.05
-"""Somebody else was faster: look again."""
-_PAUSED_LOOK_S: Final = 30.0
-"""Of a settled run, whose delivery is replayed, the watch does not show the end of a pause."""
+"""After a concurrent write."""
+_PAUSED_POLL_S: Final = 30.0
+"""A replay may belong to a settled run, which the watch does not show: the end of its pause is found by polling."""
 _UNCONFIRMED_PAUSE_S: Final = 1.0
-"""By then the term has ended, or the lease is ours again."""
+"""By then the term has ended, or the lease is confirmed."""
 
 _MOST_READY: Final = 256
 _READY_FOR_S: Final = 2.0
-"""For how long what was read for an attempt is good enough to make it."""
+"""How long a prepared attempt may be sent without reading its objects again."""
 
 
 class _Target(NamedTuple):
@@ -46,7 +46,7 @@ class _Target(NamedTuple):
 
 
 class Deliveries:
-    """Shown every unsettled WebhookDelivery."""
+    """Sends unsettled WebhookDelivery objects when they are due."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Deliveries:
         on_bug: Callable[[str], None],
         workers: int = 4096,
     ) -> None:
-        """`on_gone` is called with a delivery that needs nothing any more, or is deleted."""
+        """`on_gone` is called with a delivery that is settled or deleted."""
         self._preparation = attempts.preparation
         self._pipeline = attempts.pipeline
         self._settler = attempts.settler
@@ -71,7 +71,7 @@ class Deliveries:
         self._in_hand: set[Key] = set()
         self._ready: TTLCache[Key, Attempt] = TTLCache(_MOST_READY, ttl_s=_READY_FOR_S)
         self._stopping = False
-        # A worker here mostly waits for a permit; what bounds the load are the permits.
+        # Workers mostly wait for a permit; the permits bound the load.
         self.queue: WorkQueue[Key] = WorkQueue("deliveries", self._reconcile, workers=workers, on_bug=on_bug)
         self._due = timers.topic(self._fall_due)
 
@@ -87,15 +87,15 @@ class Deliveries:
             return
         spec = body["spec"]
         status = WebhookDeliveryStatus.model_validate(body.get("status") or {})
-        if is_half_made(body, status):
-            return  # just being made for a replay: its first attempt was made long ago
+        if is_incomplete(body, status):
+            return  # a replay is creating it: its first attempt was made long ago
         self._targets[key] = _Target(spec["url"], spec["organizationRef"]["name"], spec["runRef"]["name"])
         created_at = parse_timestamp(body["metadata"]["creationTimestamp"])
         match self._preparation.next_step(status, created_at):
             case Wait(until=until):
                 self._due.set(key, until)
             case Send() if key in self._in_hand:
-                pass  # our own claim, as the watch shows it
+                pass  # our own claim, seen in the watch
             case Send() | Conclude():
                 self._waiting.setdefault(key, status.next_attempt_at or self._clock())
                 self.queue.add(key)
@@ -107,16 +107,16 @@ class Deliveries:
         self._held.clear()
 
     def oldest_waiting_s(self) -> float:
-        """For how many seconds the oldest retry that has not been recorded has been due; 0 when there is none."""
+        """Seconds since the oldest unrecorded retry became due; 0 without one."""
         oldest = min(self._waiting.values(), default=None)
         return 0.0 if oldest is None else max(0.0, (self._clock() - oldest).total_seconds())
 
     def stop(self) -> None:
-        """Nothing is started any more."""
+        """Starts no more attempts."""
         self._stopping = True
 
     async def close(self) -> None:
-        """Cancels everything; claimed attempts are made again by the next leader."""
+        """Cancels everything; the next leader repeats claimed attempts."""
         self._stopping = True
         await self.queue.close()
 
@@ -138,21 +138,21 @@ class Deliveries:
             return _CONFLICT_PAUSE_S
         except LeadNotConfirmed:
             return _UNCONFIRMED_PAUSE_S
-        except Held:
+        except Paused:
             self._held.add(key)
-            self._waiting.pop(key, None)  # nothing is late
-            return _PAUSED_LOOK_S
+            self._waiting.pop(key, None)  # paused, so not late
+            return _PAUSED_POLL_S
         except LocalFault:
             return _LOCAL_FAULT_PAUSE_S
         finally:
             self._in_hand.discard(key)
-        # Not before: what waits for local faults, or for the cluster, is late, and the figures must say so.
+        # Only here: a retry that waits for a local fault or for the cluster is late, and the metrics must show it.
         self._waiting.pop(key, None)
         return None
 
     async def _send(self, key: Key, target: _Target) -> None:
-        # Prepared before the permit is taken, since a place is for who transmits. It is kept while it is fresh, and for
-        # those who came last: whoever waits long for a place must not hold anything meanwhile.
+        # Prepared before a permit is taken, which is for sending only. A cache keeps the newest ones while they are
+        # fresh: an attempt that waits long for a permit must not hold memory.
         ready = await self._prepare(key)
         if ready is None:
             return

@@ -1,6 +1,6 @@
-"""Removal of objects after their spec.expiresAt: dashboard sessions, and records of Idempotency-Keys.
+"""Deletes objects past their spec.expiresAt: dashboard sessions and records of Idempotency-Keys.
 
-The API takes no account of an expired one in any case, so this only tidies.
+The API ignores expired objects, so this only frees space.
 """
 
 import logging
@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 
 class ExpiredCollector:
-    """`sweep` looks at all objects of one kind."""
+    """Deletes expired objects of one kind."""
 
     def __init__(
         self,
@@ -29,7 +29,7 @@ class ExpiredCollector:
         clock: Clock,
         on_removed: Callable[[str], None],
     ) -> None:
-        """`namespaces`: where to look; none is everywhere."""
+        """`namespaces`: where to look; empty for all."""
         self._client = client
         self._kind = kind
         self._namespaces = tuple(namespaces)
@@ -37,7 +37,7 @@ class ExpiredCollector:
         self._on_removed = on_removed
 
     async def sweep(self) -> int:
-        """How many were deleted. Raises KubeError; then the next sweep does it."""
+        """Returns the number of deleted objects. Raises KubeError; the next sweep continues."""
         now, deleted = self._clock(), 0
         async for page in pages(self._client, self._kind, self._namespaces):
             for body in page:

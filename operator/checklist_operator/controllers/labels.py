@@ -1,4 +1,4 @@
-"""The label `checklists.dev/org`, which objects made with kubectl mostly lack."""
+"""Adds the label `checklists.dev/org` to objects made with kubectl, which mostly lack it."""
 
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.resources.base import ORGANIZATION_LABEL
@@ -6,15 +6,14 @@ from checklist_crds.resources.kinds import Kind
 
 
 def lacks_label(body: JsonObject, organization: str) -> bool:
-    """Whether the object is not labelled with `organization`."""
     labels = body["metadata"].get("labels") or {}
     return labels.get(ORGANIZATION_LABEL) != organization
 
 
 async def labelled(client: KubeClient, kind: Kind, body: JsonObject, organization: str) -> JsonObject:
-    """The object as it is with its label; it is only written if it lacked it. Raises KubeError.
+    """Returns the object with its label, written only if it was missing. Raises KubeError.
 
-    To be done before a verdict is written, so that whoever waits for the verdict finds the label too.
+    Call it before writing a condition, so that clients who wait for the condition find the label too.
     """
     if not organization or not lacks_label(body, organization):
         return body

@@ -26,7 +26,7 @@ MemberKey = tuple[Kind, str, str]
 
 
 class Members:
-    """Shown every Member and every ApiKey."""
+    """Reconciles every Member and ApiKey."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Members:
             self.queue.forget(key)
             return
         self._of_organization[organization].add(key)
-        if lacks_label(body, organization) or not _is_judged(body) or (type_ is None and _is_homeless(body)):
+        if lacks_label(body, organization) or not _is_judged(body) or (type_ is None and _lacks_organization(body)):
             self.queue.add(key)
 
     def organization_changed(self, name: str) -> None:
@@ -96,18 +96,20 @@ class Members:
         if patch:
             version = body["metadata"]["resourceVersion"]
             await self._client.patch_status(kind, name, patch, namespace, resource_version=version)
-            self._tell(kind, body, before, refusal)
+            self._record_event(kind, body, before, refusal)
             logger.info(
                 "member.judged", extra=about(kind=kind.kind, name=name, reason=refusal.reason if refusal else READY)
             )
 
-    def _tell(self, kind: Kind, body: JsonObject, before: list[StatusCondition], refusal: Refusal | None) -> None:
-        """People: that it cannot be used, or can be used again."""
+    def _record_event(
+        self, kind: Kind, body: JsonObject, before: list[StatusCondition], refusal: Refusal | None
+    ) -> None:
+        """Records an Event when the object becomes unusable, or usable again."""
         was, this = _reason(before), ObjectReference.of(kind, body)
         if refusal is not None and was != refusal.reason:
             self._events.warn(this, refusal.reason, refusal.message)
         elif refusal is None and was not in (None, READY):
-            self._events.tell(this, READY, "It can be used again.")
+            self._events.record(this, READY, "It can be used again.")
 
 
 def _reason(conditions: list[StatusCondition]) -> str | None:
@@ -116,12 +118,12 @@ def _reason(conditions: list[StatusCondition]) -> str | None:
 
 def _own_refusal(kind: Kind, body: JsonObject) -> Refusal | None:
     if kind is API_KEY and body["spec"].get("revoked"):
-        return Refusal("Revoked", "The key was revoked; it opens nothing.")
+        return Refusal("Revoked", "The key was revoked.")
     return None
 
 
-def _is_homeless(body: JsonObject) -> bool:
-    """Its organization was not there when it was judged; it may have come while nobody watched."""
+def _lacks_organization(body: JsonObject) -> bool:
+    """Whether its organization was missing when last checked; it may have been created while no operator ran."""
     conditions = (body.get("status") or {}).get("conditions") or ()
     return any(condition["reason"] == "OrganizationNotFound" for condition in conditions)
 

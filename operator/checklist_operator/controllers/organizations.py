@@ -1,7 +1,7 @@
-"""Organizations: public id, condition Ready, and runs that were counted but never confirmed.
+"""Organizations: public id, condition Ready, and quota reservations that were never confirmed.
 
-A dispatch is counted before the run is made. Whoever dies in between leaves an entry in `status.quota.pending`; half a
-minute later the run is looked for, and the count is confirmed or taken back.
+A dispatch is counted before its run is created. A process that dies in between leaves an entry in
+`status.quota.pending`; half a minute later the count is confirmed or released, depending on whether the run exists.
 """
 
 import logging
@@ -16,12 +16,12 @@ from checklist_crds.limits.quota import Quota
 from checklist_crds.resources.base import with_condition
 from checklist_crds.resources.kinds import NAMESPACE, ORGANIZATION, RUN
 from checklist_crds.resources.organization import OrganizationSpec, OrganizationStatus
-from checklist_crds.resources.pause import tells_pause, with_pause
+from checklist_crds.resources.pause import shows_pause, with_pause
 from checklist_crds.times import Clock
 from checklist_crds.values import merge_patch
 from checklist_operator.controllers.tenancy import Refusal, Tenancy
 from checklist_operator.runtime.json_logging import about
-from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference, tell_pause
+from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference, record_pause
 from checklist_operator.runtime.timers import Timers
 from checklist_operator.runtime.work_queue import WorkQueue
 
@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 
 class Organizations:
-    """Shown every organization."""
+    """Reconciles every Organization."""
 
     def __init__(
         self,
@@ -46,8 +46,8 @@ class Organizations:
         on_read: Callable[[JsonObject], None],
         on_bug: Callable[[str], None],
     ) -> None:
-        """`on_change` hears the name of an organization that is new, has another spec, or is gone; `on_read` is shown
-        what is read anew, before its status says so: whoever sees the status may rely on it."""
+        """`on_change` receives the name of an organization that is new, changed or deleted. `on_read` receives each
+        freshly read object before its status is written, so that clients may rely on the status."""
         self._client = client
         self._ledger = ledger
         self._tenancy = tenancy
@@ -71,13 +71,13 @@ class Organizations:
             self.queue.forget(name)
             self._on_change(name)
             return
-        # Only another spec is news: the status changes with every dispatch.
+        # Compares generations, because the status changes with every dispatch.
         if self._generations.get(name) != generation:
             self._generations[name] = generation
             self.queue.add(name)
             if type_ is not None:
                 self._on_change(name)
-        elif not tells_pause(body):
+        elif not shows_pause(body):
             self.queue.add(name)
         self._watch_quota(name, type_, body)
         pending = Quota.parse((body.get("status") or {}).get("quota")).pending
@@ -87,14 +87,14 @@ class Organizations:
             self._due.cancel(name)
 
     def _watch_quota(self, name: str, type_: str | None, body: JsonObject) -> None:
-        """Tells once a month, and again of another limit, that no more runs can be made."""
+        """Warns once per month and limit that the quota is used up."""
         limit = (body["spec"].get("plan") or {}).get("runsPerMonth")
         quota = (body.get("status") or {}).get("quota") or {}
         if limit is None or quota.get("used", 0) < limit or not quota.get("period"):
             return
-        told, self._used_up[name] = self._used_up.get(name), (quota["period"], limit)
-        if type_ is not None and told != self._used_up[name]:
-            message = f"All {limit} runs of {quota['period']} are used up; there will be more with the next month."
+        warned, self._used_up[name] = self._used_up.get(name), (quota["period"], limit)
+        if type_ is not None and warned != self._used_up[name]:
+            message = f"All {limit} runs of {quota['period']} are used up. The quota resets next month."
             self._events.warn(ObjectReference.of(ORGANIZATION, body), "QuotaExceeded", message)
 
     async def _reconcile(self, name: str) -> float | None:
@@ -104,7 +104,7 @@ class Organizations:
             spec = OrganizationSpec.model_validate(body["spec"])
             await self._write_status(name, spec, body)
             if self._tenancy.unserved(spec.namespace) is not None:
-                return None  # its runs, and so their count, are another installation's
+                return None  # another installation serves its runs and their quota
             return await self._clear_pending(name, spec, body)
         except KubeNotFound:
             return None
@@ -124,33 +124,33 @@ class Organizations:
         after = before.model_copy(update={"id": object_id("org", name), "conditions": conditions})
         patch = merge_patch.diff(before.to_kube(), after.to_kube())
         if patch:
-            # Not conditional: nobody else writes these fields, and the count beside them changes all the time.
+            # Unconditional: only this controller writes these fields, and the quota in the same status changes often.
             await self._client.patch_status(ORGANIZATION, name, patch)
-            self._tell(body, refusal)
+            self._record_events(body, refusal)
 
-    def _tell(self, body: JsonObject, refusal: Refusal | None) -> None:
+    def _record_events(self, body: JsonObject, refusal: Refusal | None) -> None:
         this = ObjectReference.of(ORGANIZATION, body)
-        if not tells_pause(body):
-            tell_pause(self._events, this, body["metadata"])
-        told = next((one for one in (body.get("status") or {}).get("conditions") or () if one["type"] == "Ready"), None)
-        was = "Ready" if told is None else told["reason"]
+        if not shows_pause(body):
+            record_pause(self._events, this, body["metadata"])
+        conditions = (body.get("status") or {}).get("conditions") or ()
+        was = next((one["reason"] for one in conditions if one["type"] == "Ready"), "Ready")
         if refusal is not None and was != refusal.reason:
             self._events.warn(this, refusal.reason, refusal.message)
         elif refusal is None and was != "Ready":
-            self._events.tell(this, "Ready", "The organization can be used.")
+            self._events.record(this, "Ready", "The organization can be used.")
 
     async def _refusal(self, spec: OrganizationSpec) -> Refusal | None:
-        """Why the organization cannot be used."""
+        """Returns why the organization cannot be used, if it cannot."""
         if spec.namespace is None:
             return None
         try:
             await self._client.get(NAMESPACE, spec.namespace)
         except KubeNotFound:
-            return Refusal("NamespaceNotFound", f"There is no namespace {spec.namespace!r}.")
+            return Refusal("NamespaceNotFound", f"Namespace {spec.namespace!r} not found.")
         return self._tenancy.unserved(spec.namespace)
 
     async def _clear_pending(self, name: str, spec: OrganizationSpec, body: JsonObject) -> float | None:
-        """Confirms or releases what has been pending for too long; seconds until the next look, if one is needed."""
+        """Confirms or releases old pending entries; returns seconds until the next check, if one is needed."""
         now = self._clock()
         pending = Quota.parse((body.get("status") or {}).get("quota")).pending
         waits_for_admission = False
@@ -164,7 +164,7 @@ class Organizations:
             elif run["spec"].get("resolved") or (run.get("status") or {}).get("resolved"):
                 self._ledger.confirm(name, run_id)
             else:
-                waits_for_admission = True  # the count is for its admission, which goes on
+                waits_for_admission = True  # the run's admission uses the count
         return self._pending_after.total_seconds() if waits_for_admission else None
 
     async def _find_run(self, run_id: str, spec: OrganizationSpec) -> JsonObject | None:

@@ -1,4 +1,4 @@
-"""What the outbox knows of one run while there is something to send: its lane, its attempts, and whose turn it is."""
+"""Per-run state of the outbox: attempts in flight, unwritten results, and the order in which attempts start."""
 
 import asyncio
 import contextlib
@@ -13,22 +13,22 @@ from checklist_crds.resources.run import Run, RunPhase
 from checklist_operator.faults import LocalFault
 
 HEAD_START_S: Final = 0.05
-"""How long an attempt has the line to itself after its start: a receiver that answers fast gets a run's events in
-order, and one that does not holds up no event by more than this."""
+"""How long the next attempt of a run waits for the end of this one: a fast receiver gets events in order, a slow one
+delays each event by at most this."""
 
 _FINAL: Final = frozenset(phase.value for phase in RunPhase if phase.is_final)
 
 
 class Turn:
-    """Whose turn it is: the attempts of one run start one after another."""
+    """Starts the attempts of one run one after another."""
 
     def __init__(self, before: "Turn | None") -> None:
         self._before = before
         self.started = asyncio.Event()
         self.ended = asyncio.Event()
 
-    async def come(self) -> None:
-        """Returns when the attempt before has started, and has ended or had its head start."""
+    async def wait(self) -> None:
+        """Returns when the previous attempt has started, and has ended or used up its head start."""
         before, self._before = self._before, None
         if before is not None:
             await before.started.wait()
@@ -43,8 +43,8 @@ class Turn:
 
 @dataclass(slots=True)
 class Lane:
-    """What is known and under way for one run. `version` is that of `body`, which may come from a write of ours;
-    `seen` is the newest version that the watch has brought."""
+    """State of one run. `version` belongs to `body`, which may come from our own write; `seen` is the newest version
+    in the watch."""
 
     body: JsonObject
     version: int
@@ -54,10 +54,10 @@ class Lane:
     first_result_at: float = 0.0
     fault: LocalFault | None = None
     faults: int = 0
-    look_up: bool = False
+    needs_recovery: bool = False
     last_turn: Turn | None = None
     free_since: datetime | None = None
-    """End of the last pause, as it was noticed: until then, nothing was late."""
+    """When the end of the last pause was noticed; events before it were not late."""
     parsed: Run | None = None
 
     def learn(self, body: JsonObject) -> None:
@@ -67,23 +67,22 @@ class Lane:
 
     @property
     def run(self) -> Run:
-        """Without answers before its end: events of steps have frozen what they tell."""
+        """The parsed run; without answers until it is final, since step events carry their own copies."""
         if self.parsed is None:
             self.parsed = Run.parse(self.body, answers=self.has_ended)
         return self.parsed
 
     @property
     def has_ended(self) -> bool:
-        """Whether the run is final."""
         return (self.body.get("status") or {}).get("phase") in _FINAL
 
     @property
     def is_idle(self) -> bool:
-        return not (self.in_flight or self.results or self.look_up) and not has_work(self.body)
+        return not (self.in_flight or self.results or self.needs_recovery) and not has_work(self.body)
 
 
 def has_work(body: JsonObject) -> bool:
-    """Something in the outbox, or a final run whose `settled` may be due."""
+    """Whether the outbox has events, or `settled` of a final run may be due."""
     status = body.get("status") or {}
     if waiting_events(status):
         return True
@@ -93,6 +92,6 @@ def has_work(body: JsonObject) -> bool:
 
 
 def awaits_retries(body: JsonObject) -> bool:
-    """A final run that is unsettled only because deliveries are being retried."""
+    """Whether a final run is unsettled only because deliveries are being retried."""
     status = body.get("status") or {}
     return status.get("phase") in _FINAL and not status.get("settled")

@@ -1,12 +1,12 @@
-"""Photos that nobody needs go: those of deleted runs, and orphans of uploads that never became part of a run.
+"""Deletes photos of deleted runs, and orphans of uploads that never became part of a run.
 
-A run that is deleted takes its photos with it at once, when that is seen; one that is archived keeps them. What is not
-seen (deleted while nobody watched) and orphans are found by a sweep through the store, which touches only what is a day
-old: younger objects may belong to an upload under way, and a mistake in the settings has a day to be noticed.
+The photos of a deleted run are deleted at once; an archived run keeps them. A sweep through the store finds orphans and
+runs that were deleted while no operator ran. It only deletes objects older than a day: younger ones may belong to an
+upload in progress, and the delay leaves time to notice wrong settings.
 
-Several runs may have had one id, in namespaces of different organizations, and folders of versions before 0.1.0 do not
-say whose they are. So before each deletion both the cluster and the archive are looked at for every run with the id:
-what any of them uses stays.
+Several runs may have had the same id, in namespaces of different organizations, and folders of versions before 0.1.0
+name no organization. Before each deletion the cluster and the archive are searched for all runs with the id, and what
+any of them uses is kept.
 """
 
 import asyncio
@@ -39,18 +39,18 @@ logger = logging.getLogger(__name__)
 
 _STORE_PAUSE_S: Final = 30.0
 _FEW_RUNS: Final = 100
-"""So many runs are read one by one; more are found by reading the lists of all runs."""
+"""Up to this number, runs are read one by one; beyond it, from lists of all runs."""
 _AT_ONCE: Final = 8
 
 _Gone = tuple[str, PhotoFolder]
-"""Where a run was, and where its photos are."""
+"""Namespace of the run, and folder of its photos."""
 
 
 @define(kw_only=True, eq=False, repr=False, slots=False)
 class PhotoCollector:
-    """Shown every unsettled run, and told of runs that retention removed.
+    """Deletes photos of deleted runs and orphans.
 
-    `namespaces`: where runs are looked for, the installation's own first.
+    `namespaces`: where runs may be, the installation's own first.
     """
 
     _client: KubeClient
@@ -69,22 +69,22 @@ class PhotoCollector:
     )
 
     def observe(self, type_: str | None, body: JsonObject) -> None:
-        # A run that was settled leaves the watch in the same way as one that was deleted.
+        # Settled runs also leave the watch as DELETED; `_reconcile` tells them apart.
         if type_ == "DELETED" and _has_photos(body):
             self.run_removed(body)
 
     def run_removed(self, body: JsonObject) -> None:
-        """The run is gone for good."""
+        """Deletes the photos of a run that is deleted and not archived."""
         namespace, run_id = key_of(body)
         self.queue.add((namespace, PhotoFolder(object_id("org", organization_of(body)), run_id)))
 
     async def sweep(self) -> int:
-        """How many objects were deleted. Raises KubeError; a store that does not answer ends the sweep quietly."""
+        """Returns the number of deleted objects. Raises KubeError; ends early when the store does not answer."""
         deleted = 0
         try:
             homes = await self._homes()
             folders = await self._store.folders()
-            # Photos of runs that are in the archive stay, whatever runs of their id the cluster has.
+            # Photos of archived runs stay, whatever runs with their id the cluster has.
             missing = await self._archived.missing({folder.run_id for folder in folders})
             unseen = {folder for folder in folders if folder.run_id in missing}
             if len(unseen) > _FEW_RUNS:
@@ -92,7 +92,7 @@ class PhotoCollector:
             for folder in sorted(unseen):
                 if self._old(await self._store.objects_of(folder)):
                     runs = await self._find(folder, homes.get(folder.organization, ()))
-                    # Looked for in the archive after the cluster: runs go from there to here, and never back.
+                    # The archive is checked after the cluster: runs move from the cluster to it, never back.
                     if await self._archived.missing([folder.run_id]):
                         deleted += await self._sweep_folder(folder, runs)
         except StoreUnavailable as error:
@@ -101,7 +101,7 @@ class PhotoCollector:
 
     async def _reconcile(self, gone: _Gone) -> float | None:
         namespace, own = gone
-        if self._archived.just_now((namespace, own.run_id)):
+        if self._archived.was_just_archived((namespace, own.run_id)):
             return None
         try:
             for folder in (own, PhotoFolder("", own.run_id)):
@@ -119,10 +119,9 @@ class PhotoCollector:
         return None
 
     async def _sweep_listed(self, unseen: set[PhotoFolder], homes: Mapping[str, tuple[str, ...]]) -> int:
-        """Sweep those of `unseen` whose runs the lists of runs show, and take them out of it.
+        """Sweeps the folders of `unseen` whose runs are listed, and removes them from it.
 
-        Lists are as old as their first page. That is no harm: what a run came to use since was put there since, and
-        is young.
+        A list is as old as its first page. Photos used since then are too young to be deleted.
         """
         deleted = 0
         ids = {folder.run_id for folder in unseen}
@@ -137,20 +136,20 @@ class PhotoCollector:
                 for start in range(0, len(own), _AT_ONCE):
                     some = own[start : start + _AT_ONCE]
                     deleted += sum(await asyncio.gather(*(self._sweep_folder(folder, [run]) for folder, run in some)))
-            # Every run of the cluster was seen: a folder that does not say whose it is belongs to all with its id.
+            # All runs of the cluster were seen: a folder without an organization belongs to all runs with its id.
             for folder in unseen & sharing.keys():
                 deleted += await self._sweep_folder(folder, sharing[folder])
             unseen -= sharing.keys()
         except KubeGone:
-            # Deleting took longer than the cluster keeps what a list continues from; the rest is read one by one.
+            # The continue token expired while objects were deleted; the rest is read one by one.
             logger.info("photos.run_lists_incomplete", extra=about(runs=len(unseen)))
         return deleted
 
     async def _sweep_folder(self, folder: PhotoFolder, runs: list[Run]) -> int:
-        """Delete what is old and not used by any of `runs`, which are all that the folder may belong to."""
+        """Deletes old objects that none of `runs` uses: all runs that the folder may belong to."""
         keys = {key for run in runs for key in keys_in_use(run.status)}
         needed = keys | {thumbnail_key(key) for key in keys}
-        # Looked at after the runs were read: an upload that was given up may have been sent again, into the same place.
+        # Listed after the runs were read: an abandoned upload may have been repeated with the same key.
         unneeded = [found for found in self._old(await self._store.objects_of(folder)) if found.key not in needed]
         return await self._delete(folder.run_id, unneeded, "orphans" if runs else "run_deleted")
 
@@ -168,21 +167,23 @@ class PhotoCollector:
         return len(objects)
 
     async def _find(self, folder: PhotoFolder, namespaces: Collection[str]) -> list[Run]:
-        """The runs that the folder may belong to. `namespaces`: where to get them one by one. Raises KubeError, also
-        when one of these may not be read: nothing is taken for gone then."""
+        """Returns the runs that the folder may belong to. `namespaces`: where to read them one by one.
+
+        Raises KubeError, also without permission to read one of them: then nothing counts as deleted.
+        """
         found: dict[str, Run] = {}
         for namespace in namespaces:
             with contextlib.suppress(KubeNotFound):
                 found[namespace] = Run.parse(await self._client.get(RUN, folder.run_id, namespace))
         if not any(_folder_of(run) == folder for run in found.values()):
-            # Rare, since it is slow: without a list of namespaces, the whole cluster is looked at.
+            # Rare, because it is slow: reads the whole cluster.
             everywhere, _ = await self._client.list_all(RUN, field_selector=f"metadata.name={folder.run_id}")
             found |= {run.namespace: run for run in map(Run.parse, everywhere)}
         return [run for run in found.values() if not folder.organization or _folder_of(run) == folder]
 
     async def _homes(self) -> dict[str, tuple[str, ...]]:
-        """Where runs of each organization may be, by its public id; under "" every namespace that one of them may be
-        in, whether this operator serves it or not."""
+        """Returns the namespaces that runs of each organization may be in, by public id, and under "" those of all
+        organizations, served by this operator or not."""
         homes: dict[str, tuple[str, ...]] = {}
         async for page in pages(self._client, ORGANIZATION):
             for body in page:
@@ -193,7 +194,7 @@ class PhotoCollector:
 
 
 def _folder_of(run: Run) -> PhotoFolder | None:
-    """Its organization's; None for a run that is not admitted."""
+    """The run's folder; None for a run that is not admitted."""
     return None if run.resolved is None else PhotoFolder(object_id("org", run.resolved.organization), run.name)
 
 

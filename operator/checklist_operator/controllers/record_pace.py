@@ -1,67 +1,67 @@
-"""How long the results of first attempts may wait to be written to their runs.
+"""Delays writes of first attempts' results, so that results of one run share a write.
 
 A write costs the Kubernetes API more than the transmission it records. While a run is being answered, and while many of
-its events are being sent, its results wait and share a write; others are written at once. What waits is known to this
-process only and is sent again after a crash (same event_id, same number), so both time and amount are bounded.
+its events are being sent, its results are batched; others are written at once. After a crash, unwritten attempts are
+sent again (same event_id, same number), so the delay and the number of waiting results are bounded.
 """
 
 from collections.abc import Callable, Hashable
 from typing import Final
 
 GATHER_S: Final = 0.1
-"""How long results wait for attempts of the same run that are still under way."""
+"""How long results wait for attempts of the same run that are in flight."""
 ACTIVE_S: Final = 2.0
-"""A run is being answered when its last two changes came within this, and the last one is no older."""
+"""A run is active when its last two changes are at most this far apart, and the last is no older than this."""
 LONGEST_S: Final = 2.0
 BACKLOG: Final = 4
-"""Attempts of one run, under way or not recorded, from which on they share a write, as after an outage."""
+"""Attempts of one run, in flight or not recorded, from which on their results are batched, as after an outage."""
 ENOUGH: Final = 16
-"""Results of one run that are worth a write."""
+"""Results of one run that are written without delay."""
 MOST_WAITING: Final = 500
-"""Results of all runs together; above it, nothing waits."""
+"""Results of all runs above which nothing is delayed."""
 _REMEMBERED: Final = 16_384
-"""Runs whose last change is known; of one that is forgotten, the next change counts as its only one."""
+"""Runs whose last change is kept; the next change of an evicted one counts as its first."""
 
 _NEVER: Final = float("-inf")
 
 
 class RecordPace:
-    """Counts what waits, by run, and remembers when runs were changed. `monotonic` gives seconds."""
+    """Counts waiting results per run and remembers changes of runs. `monotonic` returns seconds."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
         self._waiting: dict[Hashable, int] = {}
         self._total = 0
         self._changes: dict[Hashable, tuple[int, float, float]] = {}
-        """Number of the last change, when it was seen, and when the one before."""
+        """Number of the last change, its time, and the time of the one before."""
 
     def changed(self, key: Hashable, number: int) -> None:
-        """The run is at change `number`; the same number again says nothing new."""
+        """Records change `number` of the run; a repeated number is ignored."""
         known, last, before = self._changes.pop(key, (-1, _NEVER, _NEVER))
         self._changes[key] = (known, last, before) if number == known else (number, self._monotonic(), last)
         if len(self._changes) > _REMEMBERED:
             del self._changes[next(iter(self._changes))]
 
     def waits(self, key: Hashable, results: int) -> None:
-        """`results` of the run now wait to be written; 0 when they were, or when the run is gone."""
+        """Sets the number of the run's unwritten results; 0 when written, or when the run is deleted."""
         self._total += results - self._waiting.pop(key, 0)
         if results:
             self._waiting[key] = results
 
-    def patience_s(self, key: Hashable, *, under_way: int, is_final: bool, urgent: bool) -> float:
-        """Seconds that a run may wait from its first result on.
+    def delay_s(self, key: Hashable, *, in_flight: int, is_final: bool, urgent: bool) -> float:
+        """Returns how many seconds a write may be delayed, from the run's first result.
 
-        `under_way`: its attempts without a result. `is_final`: it has no more changes. `urgent`: the write says more
-        than that events arrived.
+        `in_flight`: the run's attempts without a result. `is_final`: the run has no more changes. `urgent`: a failure,
+        or shutdown.
         """
         waiting = self._waiting.get(key, 0)
-        is_backlog = under_way > 0 and under_way + waiting >= BACKLOG
+        is_backlog = in_flight > 0 and in_flight + waiting >= BACKLOG
         gathers = is_backlog or (not is_final and self.is_active(key))
         if urgent or not gathers or self._total > MOST_WAITING or waiting >= ENOUGH:
-            return GATHER_S if under_way else 0.0
+            return GATHER_S if in_flight else 0.0
         return LONGEST_S
 
     def is_active(self, key: Hashable) -> bool:
-        """Whether somebody is answering the run now."""
+        """Whether the run is being answered now."""
         _, last, before = self._changes.get(key, (-1, _NEVER, _NEVER))
         return last > _NEVER and last - before <= ACTIVE_S and self._monotonic() - last <= ACTIVE_S

@@ -1,10 +1,8 @@
-"""Retention: what is over and older than its organization wants to keep leaves the cluster: settled runs, finished
-deliveries, audit entries.
+"""Retention: deletes settled runs, finished deliveries and audit entries past their organization's retention period.
 
-Runs and deliveries go to the archive first, unless their organization says that they shall be deleted for good; where
-nothing is archived, they stay. A run takes its deliveries with it, since without the run nobody can tell whose they
-were. Deletions are conditional on what was read. Without a controller manager nothing else would collect them, so
-nothing is left to owner references.
+Runs and deliveries are archived first, unless their organization wants them deleted; without an archive they stay. A
+run's deliveries are removed with it, since they cannot be attributed without it. Deletions are conditional on the
+version that was read. Nothing relies on owner references, which need a controller manager.
 """
 
 import logging
@@ -20,9 +18,9 @@ from checklist_crds.kube.errors import KubeConflict, KubeGone, KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.limits.retention import (
     Keep,
-    deliveries_told,
+    expected_deliveries,
     is_admitted,
-    is_leaving,
+    is_terminating,
     last_finished_at,
     organization_of,
 )
@@ -45,10 +43,10 @@ _AT_ONCE: Final = 500
 
 @define(kw_only=True, eq=False, repr=False, slots=False)
 class Retention:
-    """`sweep` looks at everything that is settled.
+    """Sweeps all settled objects.
 
-    `audit_entries`: how many an organization keeps that has no cap of its own. `on_run_removed` is called with
-    runs that are gone for good, not with archived ones.
+    `audit_entries`: the cap of an organization without one of its own. `on_run_removed` is called with runs that are
+    deleted, not with archived ones.
     """
 
     _client: KubeClient
@@ -63,11 +61,11 @@ class Retention:
 
     @property
     def runs_remembered(self) -> int:
-        """Runs of settled deliveries that are not looked for again too soon."""
+        """Number of existing runs of settled deliveries that are not read again for a while."""
         return len(self._run_seen)
 
     async def sweep(self) -> int:
-        """How many objects were deleted. Raises KubeError; then the next sweep goes on."""
+        """Returns the number of deleted objects. Raises KubeError; the next sweep continues."""
         keeps = await self._keeps()
         deleted = await self._archiver.begin(keeps)
         if any(keep.runs is not None for keep in keeps.values()):
@@ -98,7 +96,7 @@ class Retention:
                 async for page in self._pages(RUN):
                     for body in page:
                         keep = keeps.get(organization_of(body))
-                        if keep is None or keep.runs is None or is_leaving(body):
+                        if keep is None or keep.runs is None or is_terminating(body):
                             continue
                         held += keep.held or is_held(body)
                         at = keep.due_at(body)
@@ -107,28 +105,28 @@ class Retention:
                         if not is_admitted(body):
                             deleted += await self._delete(RUN, body)
                             continue
-                        if keep.archive and self._archiver.takes_nothing:
+                        if keep.archive and self._archiver.is_unavailable:
                             self._archiver.leave(at)
                             continue
-                        if deliveries is None:  # most sweeps find nothing that is due, and need no list of them
+                        if deliveries is None:  # listed only when a run is due, which is rare
                             deliveries = await self._deliveries_of_runs()
-                        deleted += await self._let_go(keep, body, at, deliveries.get(key_of(body), frozenset()))
+                        deleted += await self._remove_run(keep, body, at, deliveries.get(key_of(body), frozenset()))
                 self._metrics.held_runs.set(held)
                 return deleted
             except KubeGone:
-                # The cluster keeps what a list continues from for some minutes. What is left is listed anew.
+                # The continue token has expired. List again for the rest.
                 deleted += await self._archiver.end()
                 if deleted == before:
                     raise
                 deleted += await self._archiver.begin(keeps)
 
-    async def _let_go(self, keep: Keep, run: JsonObject, at: datetime, deliveries: frozenset[str]) -> int:
+    async def _remove_run(self, keep: Keep, run: JsonObject, at: datetime, deliveries: frozenset[str]) -> int:
         if keep.archive:
-            return await self._archiver.add(keep, run, at, deliveries | deliveries_told(run))
+            return await self._archiver.add(keep, run, at, deliveries | expected_deliveries(run))
         return await self._delete_run(run)
 
     async def _deliveries_of_runs(self) -> dict[Key, frozenset[str]]:
-        """Names by run. One list of all of them: to ask for those of each run would be a list for each."""
+        """Returns names of deliveries by run, from one list instead of one per run."""
         found: dict[Key, set[str]] = {}
         async for page in self._pages(WEBHOOK_DELIVERY, settled=False):
             for body in page:
@@ -137,7 +135,7 @@ class Retention:
         return {run: frozenset(names) for run, names in found.items()}
 
     async def _delete_run(self, body: JsonObject) -> int:
-        """For good."""
+        """Deletes a run and its deliveries without archiving them."""
         namespace, name = key_of(body)
         deliveries, _ = await self._client.list_all(
             WEBHOOK_DELIVERY, namespace, field_selector=f"spec.runRef.name={name}"
@@ -154,15 +152,15 @@ class Retention:
 
     async def _sweep_deliveries(self, keeps: Mapping[str, Keep]) -> int:
         deleted, now = 0, self._clock()
-        # What would be looked for again is not remembered: most of it left with its deliveries, and never comes back.
+        # Drop entries that are due for another check: most of these runs are gone with their deliveries.
         self._run_seen = {key: at for key, at in self._run_seen.items() if now - at < _CHECK_RUN_AGAIN}
         leaving: dict[str, list[tuple[datetime, JsonObject]]] = {}
         async for page in self._pages(WEBHOOK_DELIVERY):
             for body in page:
                 keep = keeps.get(str(body["spec"]["organizationRef"]["name"]))
-                if is_leaving(body) or (keep is not None and keep.archive and self._archiver.takes_nothing):
+                if is_terminating(body) or (keep is not None and keep.archive and self._archiver.is_unavailable):
                     continue
-                at = await self._leaves_at(body, keep, now)
+                at = await self._removal_due_at(body, keep, now)
                 if at is None:
                     continue
                 if keep is None or not keep.archive:
@@ -173,17 +171,17 @@ class Retention:
                 if len(waiting) >= _AT_ONCE:
                     deleted += await self._archive_deliveries(keep, leaving.pop(keep.name))
         for name, waiting in leaving.items():
-            if now - min(at for at, _ in waiting) >= keeps[name].patience_with_deliveries:
+            if now - min(at for at, _ in waiting) >= keeps[name].delivery_batch_delay:
                 deleted += await self._archive_deliveries(keeps[name], waiting)
         return deleted
 
     async def _archive_deliveries(self, keep: Keep, leaving: list[tuple[datetime, JsonObject]]) -> int:
-        if self._archiver.takes_nothing:
+        if self._archiver.is_unavailable:
             return 0
         return await self._archiver.archive_deliveries(keep, [body for _, body in leaving])
 
-    async def _leaves_at(self, delivery: JsonObject, keep: Keep | None, now: datetime) -> datetime | None:
-        """Since when a settled delivery should be gone: it is old, or its run is gone. None: it stays."""
+    async def _removal_due_at(self, delivery: JsonObject, keep: Keep | None, now: datetime) -> datetime | None:
+        """Returns since when a settled delivery is due for removal (too old, or its run is gone); None: it stays."""
         if keep is not None and keep.held:
             return None
         finished_at = last_finished_at(delivery)
@@ -201,7 +199,7 @@ class Retention:
             return False
 
     async def _is_orphan(self, delivery: JsonObject, now: datetime) -> bool:
-        """Whether its run is gone; a run that was there is not looked for again too soon."""
+        """Whether its run is gone; an existing run is not read again for a while."""
         key = _run_of(delivery)
         seen_at = self._run_seen.get(key)
         if seen_at is not None and now - seen_at < _CHECK_RUN_AGAIN:
@@ -226,14 +224,14 @@ class Retention:
                     keep = keeps.get(str(body["spec"]["organizationRef"]["name"]))
                     if keep is not None and now - parse_timestamp(body["spec"]["at"]) >= keep:
                         deleted += await self._delete(AUDIT_ENTRY, body)
-                # Their names sort by time, so within a namespace those that follow are younger still.
+                # Names sort by time, so the rest of the namespace is younger.
                 last = bodies[-1] if bodies and namespace is not None else None
                 if last is not None and now - parse_timestamp(last["spec"]["at"]) < shortest:
                     break
         return deleted
 
     async def _sweep_surplus_audit(self, keeps: Mapping[str, Keep]) -> int:
-        """The oldest entries of organizations that have more than their cap."""
+        """Deletes the oldest entries of organizations above their cap."""
         surplus: Counter[str] = Counter()
         async for body in self._audit_metadata():
             surplus[_labelled_organization(body)] += 1

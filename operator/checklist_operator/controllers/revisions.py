@@ -1,8 +1,7 @@
-"""Collection of TemplateRevisions that nobody needs: no run refers to them, and their template is gone, or newer by so
-many versions that this one is none of those that are kept to be looked at and restored.
+"""Deletes unused TemplateRevisions: no run refers to them, and they are not among the newest versions of a template.
 
-An unused revision may be about to be used, by a dispatch that has read the template a moment ago. So one must have been
-found unused in two sweeps that lie a grace apart, and is deleted only as it was then.
+A dispatch that has just read the template may be about to use a revision. So a revision is deleted only if two sweeps,
+a grace period apart, found it unused and unchanged.
 """
 
 import logging
@@ -26,12 +25,12 @@ from checklist_operator.runtime.paging import pages
 logger = logging.getLogger(__name__)
 
 KEPT_VERSIONS: Final = 50
-"""Of a template, the current one among them; beside those that runs were made of."""
+"""Kept versions per template, including the current one, in addition to those that runs use."""
 
 
 @define(kw_only=True, eq=False, repr=False, slots=False)
 class RevisionCollector:
-    """`sweep` looks at all revisions; it reads runs only if there is something that could go."""
+    """Sweeps all revisions; reads runs only if a revision could be deleted."""
 
     _client: KubeClient
     _store: RevisionStore
@@ -46,7 +45,7 @@ class RevisionCollector:
     _unused_since: dict[tuple[Key, str], datetime] = field(factory=dict, init=False)
 
     async def sweep(self) -> int:
-        """How many were deleted. Raises KubeError; then the next sweep does it."""
+        """Returns the number of deleted revisions. Raises KubeError; the next sweep continues."""
         began = self._clock()
         unused = await self._superseded()
         if unused:
@@ -61,7 +60,7 @@ class RevisionCollector:
         return deleted
 
     async def _superseded(self) -> dict[Key, str]:
-        """Revisions, with their resource versions, of which no new run will be made and which nobody looks at."""
+        """Returns revisions that are neither current nor kept as history, with their resource versions."""
         current: dict[tuple[str, str], int] = {}
         async for page in pages(self._client, TEMPLATE, self._namespaces):
             for body in page:

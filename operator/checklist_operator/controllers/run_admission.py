@@ -1,8 +1,8 @@
-"""Admission of runs made with kubectl: what the API does before it creates a run, the operator does after.
+"""Admits runs made with kubectl, with the checks that the API makes before it creates a run.
 
-A run without `resolved` is checked cause by cause; the first that fails is told as condition Admitted=False. Quota
-comes last, so that a run that cannot be made uses none. Then the snapshot is made, and one conditional patch admits it.
-A refused run is tried again when its cause may be gone: its template or organization changed, or time has passed.
+The first failed check of a run without `resolved` is shown as condition Admitted=False. Quota is checked last, so that
+refused runs use none. Then the snapshot is created, and one conditional patch admits the run. A refused run is retried
+when its template or organization changes, and with backoff.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ from checklist_crds.runs.snapshot import Snapshot, snapshot
 from checklist_crds.times import Clock, parse_timestamp
 from checklist_crds.values import merge_patch
 from checklist_operator.archive.archived_runs import ArchivedRuns
-from checklist_operator.attempts.pauses import Held, Pauses
+from checklist_operator.attempts.pauses import Paused, Pauses
 from checklist_operator.attempts.signing_secrets import SigningSecrets
 from checklist_operator.controllers.labels import labelled
 from checklist_operator.controllers.templates import problems_text
@@ -49,16 +49,16 @@ from checklist_operator.runtime.work_queue import Backoff, WorkQueue
 
 logger = logging.getLogger(__name__)
 
-_AGAIN: Final = Backoff(first=30.0, longest=600.0)
+_BACKOFF: Final = Backoff(first=30.0, longest=600.0)
 _FINAL: Final = frozenset(phase.value for phase in RunPhase if phase.is_final)
 _NO_STEPS: Final = Definition(name="-", sections=[])
 
 NameOf = Callable[[str, str], str | None]
-"""The name of the template with a public id in a namespace, where it is another than the id itself."""
+"""Returns the name of the template with a public id in a namespace, if it differs from the id."""
 
 
 class Refused(Exception):
-    """The run is not admitted, for now. `organization` is the one that it would belong to, where that is known."""
+    """The run is not admitted for now. `organization` is the one it would belong to, if known."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
@@ -68,7 +68,7 @@ class Refused(Exception):
 
 @dataclass(slots=True)
 class _Held:
-    """A refused run: how often it was tried, and the names of what it may be waiting for."""
+    """A refused run: number of tries, and names of the objects it may be waiting for."""
 
     tries: int = 0
     names: frozenset[str] = frozenset()
@@ -77,7 +77,7 @@ class _Held:
 
 @define(kw_only=True, eq=False, repr=False, slots=False)
 class RunAdmission:
-    """Shown every unsettled run; acts on those that nobody has admitted."""
+    """Admits unsettled runs that are not admitted yet."""
 
     _client: KubeClient
     _tenancy: Tenancy
@@ -113,12 +113,12 @@ class RunAdmission:
         elif key not in self._refused:
             self.queue.add(key)
 
-    def look_at(self, key: Key) -> None:
-        """Something about this run may have changed."""
+    def enqueue(self, key: Key) -> None:
+        """Checks the run again."""
         self.queue.add(key)
 
     def cause_changed(self, *names: str) -> None:
-        """A template (its name and its public id) or an organization changed: what it held up may be admitted now."""
+        """Retries runs that wait for a template (by name and public id) or an organization."""
         for name in names:
             for key in self._waiting_for.get(name, ()):
                 self.queue.add(key)
@@ -157,7 +157,7 @@ class RunAdmission:
         return None
 
     async def _admit(self, run: Run, body: JsonObject) -> None:
-        """Everything from the first check to the patch. Raises Refused and KubeError."""
+        """Checks and admits the run. Raises Refused and KubeError."""
         template = await self._template(run)
         meta = TemplateMeta.of(template)
         try:
@@ -180,11 +180,11 @@ class RunAdmission:
             raise
         self._ledger.confirm(meta.organization, run.name)
         self._metrics.admissions.labels("Admitted").inc()
-        told = f"Version {meta.version} of template {meta.name!r} was taken."
-        self._events.tell(_reference(run), "Admitted", told)
+        message = f"The run uses version {meta.version} of template {meta.name!r}."
+        self._events.record(_reference(run), "Admitted", message)
         logger.info("run.admitted", extra=about(run_id=run.name, template_id=meta.id, version=meta.version))
 
-    # -- causes, in the order in which they are told ---------------------------------------------------------------
+    # -- checks, in order ------------------------------------------------------------------------------------------
 
     async def _template(self, run: Run) -> JsonObject:
         wanted = run.spec.template_ref.name if run.spec.template_ref else run.spec.template_id or ""
@@ -197,7 +197,7 @@ class RunAdmission:
             meta = TemplateMeta.of(template)
             if run.spec.template_ref or wanted in (meta.name, meta.id):
                 return template
-        raise Refused("TemplateNotFound", f"There is no template {wanted!r} in this namespace.")
+        raise Refused("TemplateNotFound", f"Template {wanted!r} not found in this namespace.")
 
     async def _check_tenancy(self, run: Run, template: TemplateMeta) -> None:
         named = run.spec.organization_ref.name if run.spec.organization_ref else template.organization
@@ -208,22 +208,22 @@ class RunAdmission:
             raise Refused("TemplateNotFound", f"Organization {named!r} has no template {template.name!r}.")
 
     async def _check_id(self, body: JsonObject) -> None:
-        """One id, one run, in the whole cluster and the archive: links, photos and webhooks name runs by it."""
+        """Run ids are unique in the cluster and the archive: links, photos and webhooks refer to runs by id."""
         namespace, run_id = key_of(body)
         others, _ = await self._client.list_all(RUN, field_selector=f"metadata.name={run_id}")
-        taken = any(key_of(other) != (namespace, run_id) and _comes_before(other, body) for other in others)
+        taken = any(key_of(other) != (namespace, run_id) and _owns_id(other, body) for other in others)
         try:
             if taken or not await self._archived.missing([run_id]):
-                raise Refused("RunIdTaken", "The name is taken: another run has it, or had it. Choose another one.")
+                raise Refused("RunIdTaken", "Another run has or had this name. Choose another name.")
         except StoreUnavailable as error:
             raise Refused(
-                "ArchiveUnavailable", f"Whether the archive has a run of this name is not known: {error}."
+                "ArchiveUnavailable", f"The archive could not be searched for a run of this name: {error}."
             ) from None
 
     async def _check_pause(self, body: JsonObject, organization: str) -> None:
         try:
             await self._pauses.check(body, organization)
-        except Held as held:
+        except Paused as held:
             raise Refused(held.reason, held.message) from None
 
     def _snapshot(self, template: JsonObject) -> Snapshot:
@@ -249,9 +249,9 @@ class RunAdmission:
     async def _reserve(self, run: Run, organization: str) -> None:
         reservation = await self._ledger.reserve(organization, run.name)
         if reservation.verdict is Verdict.OVER_QUOTA:
-            raise Refused("QuotaExceeded", f"The plan's {reservation.limit} runs of this month are used up.")
+            raise Refused("QuotaExceeded", f"All {reservation.limit} runs of this month are used up.")
 
-    # -- what is written ------------------------------------------------------------------------------------------
+    # -- writes ---------------------------------------------------------------------------------------------------
 
     async def _write_admission(self, run: Run, taken: Snapshot, version: str, *, bound: bool) -> None:
         resolved = taken.resolved.model_copy(update={"bound": bound or None})
@@ -265,7 +265,7 @@ class RunAdmission:
                     "Admitted",
                     True,
                     "Admitted",
-                    f"Version {resolved.template_version} of the template was taken.",
+                    f"The run uses version {resolved.template_version} of the template.",
                     now=self._clock(),
                     generation=run.generation,
                 ),
@@ -274,7 +274,7 @@ class RunAdmission:
         await self._write(run, admitted, version)
 
     async def _refuse(self, key: Key, run: Run, refused: Refused) -> float:
-        """Tells why, and returns the seconds until the next try."""
+        """Records the reason; returns the seconds until the next try."""
         refusal = refused.refusal
         tries = self._hold(key, run, refused)
         conditions = with_condition(
@@ -294,12 +294,13 @@ class RunAdmission:
             if refusal.reason != PAUSED:
                 self._events.warn(_reference(run), refusal.reason, refusal.message)
             logger.info("run.not_admitted", extra=about(run_id=run.name, reason=refusal.reason, detail=refusal.message))
-        return _AGAIN.after(tries)
+        return _BACKOFF.after(tries)
 
     async def _refuse_unreadable(self, key: Key, body: JsonObject, error: ValidationError) -> None:
-        """The API server takes more for a date and time than there are. The spec never changes: told once, for good.
+        """Refuses a run whose spec cannot be parsed, such as a date beyond the range of datetime. The spec is
+        immutable, so there is no retry.
 
-        For some of these the API server refuses every later write, ours too; then the Event alone tells.
+        For some of these, the API server rejects every later write; then only the Event shows the reason.
         """
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, ("spec", *first["loc"])))
@@ -320,7 +321,7 @@ class RunAdmission:
         self._refused[key] = _Held()
 
     def _hold(self, key: Key, run: Run, refused: Refused) -> int:
-        """Remembers what the run may be waiting for; how often it was tried."""
+        """Remembers what the run may be waiting for; returns the number of tries."""
         tries = self._refused[key].tries if key in self._refused else 0
         self._forget(key)
         spec = run.spec
@@ -337,7 +338,7 @@ class RunAdmission:
         return held.tries
 
     def _forget(self, key: Key) -> None:
-        """The run is refused no longer."""
+        """Drops the state of a run that is no longer refused."""
         held = self._refused.pop(key, None)
         for name in held.names if held else ():
             self._waiting_for[name].discard(key)
@@ -345,7 +346,7 @@ class RunAdmission:
                 del self._waiting_for[name]
 
     def _closed(self, run: Run, status: RunStatus) -> RunStatus:
-        """Its time is up before it ever began: it expires without an event, since it was never dispatched."""
+        """Expires a run that was never admitted; it sends no event, since it was never dispatched."""
         spec = run.spec.model_copy(update={"webhook": None})
         never_sent = Run(
             name=run.name,
@@ -360,7 +361,7 @@ class RunAdmission:
         return decide(never_sent, _NO_STEPS, Expire(), self._clock()).after
 
     async def _write(self, run: Run, status: RunStatus, version: str | None = None) -> bool:
-        """Whether there was something to write; conditional on `version`, or on the one that was read."""
+        """Patches changes, conditional on `version` or the version that was read; returns whether there were any."""
         patch = merge_patch.diff(run.status.to_kube(), status.to_kube())
         if patch:
             condition = version or run.resource_version
@@ -368,8 +369,8 @@ class RunAdmission:
         return bool(patch)
 
 
-def _comes_before(other: JsonObject, body: JsonObject) -> bool:
-    """Whether the id belongs to `other`: it is admitted, or it was made earlier."""
+def _owns_id(other: JsonObject, body: JsonObject) -> bool:
+    """Whether the id belongs to `other`: it is admitted, or older."""
     if other["spec"].get("resolved") or (other.get("status") or {}).get("resolved"):
         return True
     ages = [(one["metadata"]["creationTimestamp"], one["metadata"]["namespace"]) for one in (other, body)]

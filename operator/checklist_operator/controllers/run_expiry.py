@@ -1,7 +1,7 @@
-"""Expiry: at `expires_at` an open run becomes Expired, exactly once, with its event (contract section 5).
+"""Expires open runs at `expires_at`, exactly once, with their event (contract section 5).
 
-Readers and writers compare the time themselves, so nothing depends on this being punctual; it is anyway, to the second,
-and what came due while no operator ran is made up for at start.
+Readers and writers compare the time themselves, so nothing depends on punctuality. Runs that came due while no operator
+ran are expired at start.
 """
 
 import logging
@@ -27,12 +27,12 @@ from checklist_operator.runtime.work_queue import WorkQueue
 logger = logging.getLogger(__name__)
 
 _NO_STEPS: Final = Definition(name="-", sections=[])
-"""Time alone decides on expiry, so no snapshot is read: a run expires even if its revision was deleted by hand."""
+"""Expiry depends on time alone, so it needs no snapshot: a run expires even without its revision."""
 _FINAL: Final = frozenset(phase.value for phase in RunPhase if phase.is_final)
 
 
 class RunExpiry:
-    """Shown every unsettled run; keeps nothing but its due time."""
+    """Expires unsettled runs; keeps only their due times."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class RunExpiry:
         on_bug: Callable[[str], None],
         workers: int = 16,
     ) -> None:
-        """`on_unadmitted` takes over runs that come due before they were admitted."""
+        """`on_unadmitted` receives runs that come due before they are admitted."""
         self._client = client
         self._events = events
         self._clock = clock
@@ -66,7 +66,7 @@ class RunExpiry:
         if spec.get("expiresInHours") is not None:
             created_at = readable_timestamp(spec.get("createdAt") or body["metadata"]["creationTimestamp"])
             expires_at = created_at and later(created_at, timedelta(hours=spec["expiresInHours"]))
-        if expires_at is not None:  # or none, or no time: the run's admission says so
+        if expires_at is not None:  # admission refuses an invalid one
             self._due.set(key, expires_at)
 
     async def _reconcile(self, key: Key) -> float | None:
@@ -89,8 +89,8 @@ class RunExpiry:
             if run.expires_at is not None:
                 self._metrics.expiry_lag.observe(max(0.0, (self._clock() - run.expires_at).total_seconds()))
             this = ObjectReference(RUN, run.namespace, run.name, run.uid)
-            self._events.tell(this, "Expired", "Its time was up before it was submitted.")
+            self._events.record(this, "Expired", "The run expired before it was submitted.")
             logger.info("run.expired", extra=about(run_id=key[1]))
         elif not after.phase.is_final and run.expires_at is not None:
-            self._due.set(key, run.expires_at)  # the clock was set back since this came due
+            self._due.set(key, run.expires_at)  # the clock was set back
         return None

@@ -1,9 +1,9 @@
-"""When first attempts are made: events in a run's outbox are sent from memory and then taken out of it.
+"""Makes first attempts: sends the events in the outboxes of runs, then removes them.
 
-For each run with something to send there is a lane. It starts attempts in the order of events, gathers what came of
-them, and writes that to the run in one go: a delivered event leaves the outbox; a failed one first becomes a
-WebhookDelivery, which retries it. If the process dies in between, the event is still in the outbox and is sent again
-with the same event_id and number: a duplicate, never a loss. How an attempt is made: see `attempts.pipeline`.
+Each run with events has a lane. It starts attempts in the order of events, collects their results and writes them to
+the run together: a delivered event leaves the outbox; for a failed one, a WebhookDelivery is created first, which
+retries it. If the process dies in between, the event is sent again with the same event_id and number: a duplicate,
+never a loss. For one attempt, see `attempts.pipeline`.
 """
 
 import asyncio
@@ -20,8 +20,8 @@ from checklist_crds.resources.kinds import RUN
 from checklist_crds.resources.run import Run, RunStatus
 from checklist_crds.times import Clock, parse_timestamp
 from checklist_operator.attempts.attempt import Attempt
-from checklist_operator.attempts.pauses import Held
-from checklist_operator.attempts.recover import records_left
+from checklist_operator.attempts.pauses import Paused
+from checklist_operator.attempts.recover import find_records
 from checklist_operator.attempts.run_status import change_run_status, with_delivering, with_records
 from checklist_operator.attempts.wiring import AttemptParts
 from checklist_operator.controllers.outbox_lane import Lane, Turn, awaits_retries, has_work
@@ -37,7 +37,7 @@ _FAULT_BACKOFF: Final = Backoff(first=2.0, longest=60.0)
 
 
 class RunOutbox:
-    """Shown every unsettled run; acts on those with events in their outbox."""
+    """Sends the events of unsettled runs."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class RunOutbox:
             lane.learn(body)
         status = body.get("status") or {}
         self._pace.changed(key, status.get("seq", 0))
-        lane.look_up |= type_ is None and not lane.in_flight and not lane.results
+        lane.needs_recovery |= type_ is None and not lane.in_flight and not lane.results
         if lane.is_idle:
             self._drop_if_caught_up(key, lane)
         else:
@@ -90,11 +90,11 @@ class RunOutbox:
 
     @property
     def unrecorded(self) -> dict[str, int]:
-        """The attempts whose runs do not know of them yet, but those in the pipeline: event id and number."""
+        """Numbers by event id of finished attempts not yet written to their runs, without those in the pipeline."""
         return {event_id: 1 for lane in self._lanes.values() for event_id in lane.results}
 
     def oldest_waiting_s(self) -> float:
-        """Age in seconds of the oldest event whose first attempt has not ended, but for paused ones; 0 for none."""
+        """Seconds since the oldest event whose first attempt has not ended, without paused ones; 0 for none."""
         waiting = (
             entry["ts"]
             for key, lane in self._lanes.items()
@@ -111,14 +111,14 @@ class RunOutbox:
             self.queue.add(key)
 
     def stop(self) -> None:
-        """Nothing is started any more, and what waited to be written is written."""
+        """Starts no more attempts, and writes waiting results."""
         self._stopping = True
         for key, lane in self._lanes.items():
             if lane.results:
                 self.queue.add(key)
 
     async def close(self) -> None:
-        """Cancels everything. What was in flight will be sent again by the next leader."""
+        """Cancels everything. The next leader repeats attempts in flight."""
         self._stopping = True
         await self.queue.close()
         tasks = [task for lane in self._lanes.values() for task in lane.in_flight.values()]
@@ -126,14 +126,14 @@ class RunOutbox:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    # -- one look at a run ----------------------------------------------------------------------------------------
+    # -- reconciling a run ----------------------------------------------------------------------------------------
 
     async def _reconcile(self, key: Key) -> float | None:
         lane = self._lanes.get(key)
         if lane is None:
             return None
         self._transmitter.bind_trace_context(lane.body)
-        if lane.results and self._patience_s(key, lane) <= 0:
+        if lane.results and self._remaining_delay_s(key, lane) <= 0:
             await self._write_results(key, lane)
         try:
             await self._start_attempts(key, lane)
@@ -142,31 +142,31 @@ class RunOutbox:
         if lane.fault is not None and not lane.in_flight:
             return await self._postpone(key, lane)
         if not lane.in_flight and not lane.results and not lane.run.status.outbox and has_work(lane.body):
-            await self._write_results(key, lane)  # final, and only `settled` is missing
+            await self._write_results(key, lane)  # final: only `settled` is missing
         self._drop_if_caught_up(key, lane)
         if lane.results:
-            return max(0.01, self._patience_s(key, lane))
+            return max(0.01, self._remaining_delay_s(key, lane))
         return self._waits_for_records_s(lane) or None
 
     def _waits_for_records_s(self, lane: Lane) -> float:
-        """How long nothing of this run is sent, as the leader before us is writing down what it has sent of it."""
+        """Returns how long to wait for the previous leader, which is still recording attempts of this run."""
         outbox = waiting_events(lane.body.get("status") or {})
         return self._preparation.first_attempts_wait_s(entry["eventId"] for entry in outbox)
 
-    def _patience_s(self, key: Key, lane: Lane) -> float:
-        """How much longer the lane's results may wait to be written."""
+    def _remaining_delay_s(self, key: Key, lane: Lane) -> float:
+        """Returns the remaining time that the lane's results may wait to be written."""
         urgent = self._stopping or any(record.phase is not DeliveryPhase.DELIVERED for record in lane.results.values())
-        patience = self._pace.patience_s(key, under_way=len(lane.in_flight), is_final=lane.has_ended, urgent=urgent)
-        return lane.first_result_at + patience - asyncio.get_running_loop().time()
+        delay = self._pace.delay_s(key, in_flight=len(lane.in_flight), is_final=lane.has_ended, urgent=urgent)
+        return lane.first_result_at + delay - asyncio.get_running_loop().time()
 
     async def _start_attempts(self, key: Key, lane: Lane) -> None:
-        """Starts what is in the outbox and not yet under way, in order. Raises LocalFault and KubeError."""
+        """Starts attempts for outbox events that have none, in order. Raises LocalFault and KubeError."""
         if self._stopping:
             return
         if self._waits_for_records_s(lane) > 0:
             return
-        if lane.look_up:
-            await self._look_up(key, lane)
+        if lane.needs_recovery:
+            await self._recover(key, lane)
         run = lane.run
         entries = [
             entry
@@ -188,19 +188,20 @@ class RunOutbox:
             task = asyncio.create_task(making, name=f"first attempt {attempt.event_id}")
             lane.in_flight[attempt.event_id] = task
 
-    async def _look_up(self, key: Key, lane: Lane) -> None:
-        """After a start. The run is read again, because a list may show it as it was before our last write."""
+    async def _recover(self, key: Key, lane: Lane) -> None:
+        """Finds results recorded before a restart. Reads the run again, because a list may be older than our last
+        write."""
         try:
             lane.learn(await self._client.get(RUN, key[1], key[0]))
         except KubeNotFound:
             self._forget(key)
             return
-        async for record in records_left(self._deliveries, lane.run, besides=lane.in_flight):
+        async for record in find_records(self._deliveries, lane.run, excluding=lane.in_flight):
             if record is not None:
                 self._keep_result(key, lane, record)
             if self._stopping:
-                return  # the next leader looks, too
-        lane.look_up = False
+                return  # the next leader does the same
+        lane.needs_recovery = False
         if lane.results:
             await self._write_results(key, lane)
 
@@ -217,7 +218,7 @@ class RunOutbox:
         except Exception:
             logger.exception("attempt.bug", extra=about(run_id=key[1], event_id=event_id))
             self._on_bug("run_outbox")
-            lane.fault = LocalFault("InternalError", "the operator failed; its log says why")
+            lane.fault = LocalFault("InternalError", "internal error; see the operator's log")
         finally:
             turn.end()
             del lane.in_flight[event_id]
@@ -232,7 +233,7 @@ class RunOutbox:
             wanted = not self._stopping and lane.fault is None and self._lanes.get(key) is lane
             return attempt if wanted else None
 
-        await turn.come()
+        await turn.wait()
         sent = await self._pipeline.make(
             attempt.url, attempt.organization, prepared, first=True, starts=turn.started.set
         )
@@ -240,7 +241,7 @@ class RunOutbox:
         if sent is None:
             return None
         if not sent.outcome.ok and self._lanes.get(key) is not lane:
-            self._pipeline.abandon(sent)  # the run was deleted meanwhile, and nothing is retried without it
+            self._pipeline.abandon(sent)  # the run was deleted, so there are no retries
             return None
         recorded = await self._pipeline.record(sent)
         return recorded.record if recorded is not None else None
@@ -253,7 +254,7 @@ class RunOutbox:
         if self._lanes.get(key) is lane:
             self._pace.waits(key, len(lane.results))
 
-    # -- writing --------------------------------------------------------------------------------------------------
+    # -- writes ---------------------------------------------------------------------------------------------------
 
     async def _write_results(self, key: Key, lane: Lane) -> None:
         records = dict(lane.results)
@@ -274,12 +275,12 @@ class RunOutbox:
         lane.first_result_at = asyncio.get_running_loop().time()
 
     async def _postpone(self, key: Key, lane: Lane) -> float:
-        """Shows the fault on the run, and returns the seconds until the next try."""
+        """Shows the fault on the run; returns the seconds until the next try."""
         fault, lane.fault = lane.fault, None
         lane.faults += 1
         pause = _FAULT_BACKOFF.after(lane.faults)
         if fault is not None:
-            if isinstance(fault, Held):
+            if isinstance(fault, Paused):
                 self._held.add(key)
             first = lane.faults == 1
             body = await self._recorder.postpone_run(key, lane.body, fault, again_in_s=pause, first=first)
@@ -296,6 +297,6 @@ class RunOutbox:
         self.queue.forget(key)
 
     def _drop_if_caught_up(self, key: Key, lane: Lane) -> None:
-        """A lane stays until the watch has brought our own last write: an older state must not send anything again."""
+        """Keeps a lane until the watch shows our own last write, so that an older state sends nothing again."""
         if lane.is_idle and lane.seen >= lane.version and self._lanes.get(key) is lane:
             del self._lanes[key]

@@ -1,4 +1,4 @@
-"""The condition Paused of runs: that somebody has paused one with the annotation, and that it goes on again."""
+"""Sets the condition Paused of runs from their pause annotation."""
 
 from collections.abc import Callable
 
@@ -6,16 +6,16 @@ from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.resources.kinds import RUN
-from checklist_crds.resources.pause import tells_pause, with_pause
+from checklist_crds.resources.pause import shows_pause, with_pause
 from checklist_crds.resources.run import Run, RunStatus
 from checklist_crds.times import Clock
 from checklist_operator.attempts.run_status import change_run_status
-from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference, tell_pause
+from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference, record_pause
 from checklist_operator.runtime.work_queue import WorkQueue
 
 
 class RunPauses:
-    """Shown every unsettled run."""
+    """Reconciles the condition Paused of unsettled runs."""
 
     def __init__(
         self,
@@ -26,7 +26,7 @@ class RunPauses:
         on_read: Callable[[JsonObject], None],
         on_bug: Callable[[str], None],
     ) -> None:
-        """`on_read` is shown what is read anew, before its status says so: whoever sees the status may rely on it."""
+        """`on_read` receives each freshly read run before its status is written, so that clients may rely on it."""
         self._client = client
         self._on_read = on_read
         self._events = events
@@ -36,14 +36,14 @@ class RunPauses:
     def observe(self, type_: str | None, body: JsonObject) -> None:
         if type_ == "DELETED":
             self.queue.forget(key_of(body))
-        elif not tells_pause(body):
+        elif not shows_pause(body):
             self.queue.add(key_of(body))
 
     async def _reconcile(self, key: Key) -> float | None:
         try:
             body = await self._client.get(RUN, key[1], key[0])
             self._on_read(body)
-            if tells_pause(body):
+            if shows_pause(body):
                 return None
             metadata = body["metadata"]
 
@@ -54,5 +54,5 @@ class RunPauses:
             await change_run_status(self._client, *key, change, known=body)
         except KubeNotFound:
             return None
-        tell_pause(self._events, ObjectReference.of(RUN, body), metadata)
+        record_pause(self._events, ObjectReference.of(RUN, body), metadata)
         return None

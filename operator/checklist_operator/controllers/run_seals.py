@@ -1,8 +1,8 @@
-"""Runs whose admission would not be believed for long: what their spec says of it is kept in their status.
+"""Copies the admission of runs from spec to status when their seal will not stay valid.
 
-That concerns runs that a version without seals has made, those that a version without expiring seals has restored, and
-those whose seal is under a key that no longer signs: when that key is taken away, nothing would prove any more that the
-API had admitted them. The status is the service's alone.
+That is: runs made by versions without seals, runs restored by versions without expiring seals, and runs sealed with a
+key that no longer signs: once that key is removed, nothing else proves that the API admitted them. Only the service
+writes the status.
 """
 
 import logging
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 class RunSealKeeper:
-    """Shown every unsettled run, after `RunSeals.check`."""
+    """Handles unsettled runs that passed `RunSeals.check`."""
 
     def __init__(self, client: KubeClient, seals: RunSeals, tenancy: Tenancy, *, on_bug: Callable[[str], None]) -> None:
         self._client = client

@@ -1,9 +1,8 @@
-"""Room for templates within the caps of their organization: the operator's half of it.
+"""Checks templates against the caps of their organization.
 
-The API reserves room before it writes a template, and says in an annotation for how many bytes it counts. Whoever may
-write the template may write that annotation, too. So a template that nobody has judged yet is believed to have room
-only while its organization is within its caps with it, and one that ceases to count, or counts for less than it has,
-is admitted once more.
+The API reserves room before it writes a template, and records the counted bytes in an annotation, which anyone with
+write access to the template can change. So a new template with the annotation is accepted only if its organization is
+within its caps, and a template whose annotation is removed or too small is admitted again.
 """
 
 from typing import Final
@@ -23,23 +22,23 @@ _VALID: Final = "Valid"
 
 
 class TemplateAdmission:
-    """`admit` templates; `is_due` says of one that it has to be admitted again."""
+    """Admits templates and detects changed annotations."""
 
     def __init__(self, client: KubeClient, limits: LimitLedger) -> None:
         self._client = client
         self._limits = limits
         self._admitted: dict[Key, int] = {}
-        """The bytes for which each template was admitted since this process began."""
+        """Bytes for which each template was admitted since the process started."""
 
     def is_due(self, key: Key, body: JsonObject) -> bool:
-        """Whether somebody else than the service has changed for how much it counts."""
+        """Whether the counted size was lowered by anyone but the service."""
         return key in self._admitted and counted_size(body["metadata"]) < self._admitted[key]
 
     def forget(self, key: Key) -> None:
         self._admitted.pop(key, None)
 
     async def admit(self, key: Key, body: JsonObject) -> JsonObject:
-        """The object, with the size for which it counts. Raises LimitReached and KubeError."""
+        """Returns the object with its counted size. Raises LimitReached and KubeError."""
         organization = TemplateMeta.of(body).organization
         if not organization:
             return body
@@ -58,26 +57,26 @@ class TemplateAdmission:
                 await self._count(key, body, None)
             raise
         except KubeNotFound:
-            return body  # gone, or of an organization that is not there, or whose objects do not live here
+            return body  # deleted, or its organization is missing or lives in another namespace
         self._admitted[key] = size
         return body
 
     async def _verify(self, key: Key, body: JsonObject, organization: str, size: int) -> None:
-        """That a template that says it counts has room. Raises LimitReached."""
+        """Checks that a template with the annotation has room. Raises LimitReached."""
         known = self._admitted.get(key)
         is_new = known is None and not any(one["type"] == _VALID for one in _conditions(body))
         if is_new or (known is not None and size > known):
             await self._limits.verify(organization, Counted.TEMPLATE)
 
     async def _count(self, key: Key, body: JsonObject, size: int | None) -> JsonObject:
-        """None: no longer at all."""
+        """Writes the counted size; None removes it."""
         patch = {"metadata": {"annotations": {SIZE_ANNOTATION: None if size is None else str(size)}}}
         version = body["metadata"]["resourceVersion"]
         return await self._client.patch(TEMPLATE, key[1], patch, key[0], resource_version=version)
 
 
 def _was_judged_before_caps(body: JsonObject) -> bool:
-    """Whether an earlier release has judged the template as it is, and nobody has refused it since."""
+    """Whether an earlier release validated this generation, and the template was not refused since."""
     generation = body["metadata"]["generation"]
     judged = {one["type"] for one in _conditions(body) if one.get("observedGeneration") == generation}
     return _VALID in judged and ADMITTED not in {one["type"] for one in _conditions(body)}

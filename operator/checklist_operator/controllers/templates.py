@@ -1,10 +1,9 @@
-"""Templates: the condition Valid (what CEL cannot say, and whether their organization is there and served), the public
-id, version and number of steps; and each version that is seen is kept as a TemplateRevision.
+"""Templates: condition Valid, public id, version, number of steps, and a TemplateRevision of each version.
 
-A template made or enlarged with kubectl is admitted first, as the API does it before it writes: within the caps of the
-organization, room is reserved and the size for which it counts is written to an annotation. Over a cap, the condition
-Admitted is False, no run is made of it, its version is not kept, and it is tried again later. Templates that an earlier
-release has judged count without being checked.
+Valid covers what CEL cannot check, and whether the organization exists and is served. A template made or enlarged with
+kubectl is admitted first, like in the API: room is reserved within the organization's caps, and the counted size is
+written to an annotation. Over a cap, Admitted is False, the template cannot be dispatched, its version is not kept, and
+it is retried later. Templates that an earlier release validated count without a check.
 """
 
 import logging
@@ -20,7 +19,7 @@ from checklist_crds.kube.limit_ledger import LimitLedger
 from checklist_crds.limits.caps import LimitName, limit_reached
 from checklist_crds.resources.base import ConditionStatus, StatusCondition, with_condition
 from checklist_crds.resources.kinds import TEMPLATE, TEMPLATE_REVISION
-from checklist_crds.resources.pause import is_paused, tells_pause, with_pause
+from checklist_crds.resources.pause import is_paused, shows_pause, with_pause
 from checklist_crds.resources.template import ADMITTED, TemplateMeta, TemplateStatus, definition_of
 from checklist_crds.runs.snapshot import revision_of
 from checklist_crds.templates.validation import definition_problems
@@ -30,21 +29,20 @@ from checklist_operator.controllers.labels import labelled, lacks_label
 from checklist_operator.controllers.template_admission import TemplateAdmission
 from checklist_operator.controllers.tenancy import Refusal, Tenancy
 from checklist_operator.runtime.json_logging import about
-from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference, tell_pause
+from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference, record_pause
 from checklist_operator.runtime.work_queue import WorkQueue
 
 logger = logging.getLogger(__name__)
 
 _MESSAGE_ROOM: Final = 1900
-_AGAIN_S: Final = 30.0
+_RETRY_S: Final = 30.0
 
 TemplateChanged = Callable[[Key, str], None]
-"""Called with the key and the public id of a template that is new, has another version, goes on or is paused, or is
-gone."""
+"""Called with key and public id of a template that is new, deleted, paused or resumed, or has a new version."""
 
 
 class Templates:
-    """Shown every template; knows which name a public id stands for."""
+    """Reconciles every template and maps public ids to names."""
 
     def __init__(
         self,
@@ -67,7 +65,7 @@ class Templates:
         self._known: dict[Key, tuple[str, int, bool]] = {}
         self._names: dict[tuple[str, str], str] = {}
         self._refused: dict[Key, str] = {}
-        """Templates that are over a cap, with the names of their organizations."""
+        """Templates over a cap, with the names of their organizations."""
         self._of_organization: defaultdict[str, set[Key]] = defaultdict(set)
         self.queue: WorkQueue[Key] = WorkQueue("templates", self._reconcile, workers=4, on_bug=on_bug)
 
@@ -91,23 +89,23 @@ class Templates:
         if known != now:
             self._known[key] = now
             self._on_change(key, meta.id)
-        # Each is judged once after a start, even if it bears a verdict: the rules may be newer than that.
+        # Every template is validated once after a start: the rules may be newer than its condition.
         if known is None or _is_outdated(body) or self._admission.is_due(key, body):
             self.queue.add(key)
 
     def room_changed(self, organization: str) -> None:
-        """The caps of an organization are others, or something that counted is gone."""
+        """Retries refused templates after a cap changed or counted objects were deleted."""
         for key, owner in self._refused.items():
             if owner == organization:
                 self.queue.add(key)
 
     def organization_changed(self, name: str) -> None:
-        """What its templates can be used for may have changed with it."""
+        """Validates the organization's templates again."""
         for key in self._of_organization.get(name, ()):
             self.queue.add(key)
 
     def name_of(self, namespace: str, template_id: str) -> str | None:
-        """metadata.name of the template with this public id, as far as the watch has shown."""
+        """Returns metadata.name of the template with this public id, if the watch has shown it."""
         return self._names.get((namespace, template_id))
 
     async def _reconcile(self, key: Key) -> float | None:
@@ -121,7 +119,7 @@ class Templates:
             except LimitReached as error:
                 self._refused[key] = TemplateMeta.of(body).organization
                 await self._write_status(key, body, refusal, over=error)
-                return _AGAIN_S
+                return _RETRY_S
             self._refused.pop(key, None)
             await self._write_status(key, body, refusal)
         except KubeNotFound:
@@ -131,10 +129,10 @@ class Templates:
         return None
 
     async def _keep_version(self, key: Key, body: JsonObject) -> None:
-        """The version as a revision, before anybody replaces it: who uses kubectl keeps none themselves.
+        """Keeps the version as a revision, since kubectl keeps none.
 
-        To be done before the verdict is written, which says that it was. (Two changes within a moment may be seen as
-        one; the API keeps what it replaces itself.)
+        Call it before writing `status.version`. Two quick changes may be seen as one; the API itself keeps the
+        versions that it replaces.
         """
         meta = TemplateMeta.of(body)
         if not meta.organization or (body.get("status") or {}).get("version") == meta.version:
@@ -151,13 +149,13 @@ class Templates:
             )
 
     async def _require_room_for_version(self, meta: TemplateMeta) -> None:
-        """Raises LimitReached when the template has as many revisions as it may have."""
+        """Raises LimitReached when the template has the maximum number of revisions."""
         kept, selector = 0, f"spec.templateId={meta.id}"
         pages = self._client.pages(TEMPLATE_REVISION, meta.namespace, field_selector=selector, metadata_only=True)
         async for page, _ in pages:
             kept += len(page)
         limit = (await self._limits.limits_of(meta.organization)).versions
-        # The current version is one of them, and no earlier one.
+        # The count includes the current version, the limit does not.
         if kept > limit:
             raise limit_reached(LimitName.VERSIONS, limit=limit, used=kept)
 
@@ -173,7 +171,7 @@ class Templates:
         after = before.model_copy(
             update={
                 "id": meta.id,
-                # Of a refused version nothing is kept; it is told from one that was by this field.
+                # Shows whether the version was kept: a refused one is not.
                 "version": meta.version if over is None else before.version,
                 "step_count": _count_steps(definition),
                 "conditions": with_condition(
@@ -183,7 +181,7 @@ class Templates:
                     "Valid",
                     refusal is None,
                     "Valid" if refusal is None else refusal.reason,
-                    "Runs can be made of this template." if refusal is None else refusal.message,
+                    "The template can be dispatched." if refusal is None else refusal.message,
                     now=self._clock(),
                     generation=body["metadata"]["generation"],
                 ),
@@ -193,7 +191,7 @@ class Templates:
         if patch:
             version = body["metadata"]["resourceVersion"]
             await self._client.patch_status(TEMPLATE, key[1], patch, key[0], resource_version=version)
-            self._tell(body, before, after)
+            self._record_events(body, before, after)
             logger.info(
                 "template.judged", extra=about(template_id=meta.id, version=meta.version, problems=len(problems))
             )
@@ -201,7 +199,7 @@ class Templates:
     def _with_admission(
         self, conditions: list[StatusCondition], body: JsonObject, over: LimitReached | None
     ) -> list[StatusCondition]:
-        """With the condition Admitted, where the template is refused or was refused before."""
+        """Sets the condition Admitted if the template is refused or was refused before."""
         if over is None and not any(one.type == ADMITTED for one in conditions):
             return conditions
         return with_condition(
@@ -214,21 +212,21 @@ class Templates:
             generation=body["metadata"]["generation"],
         )
 
-    def _tell(self, body: JsonObject, before: TemplateStatus, after: TemplateStatus) -> None:
-        """People: what has become of it, but for a new one that is as it should be."""
+    def _record_events(self, body: JsonObject, before: TemplateStatus, after: TemplateStatus) -> None:
+        """Records an Event for each changed condition, except for a new template that is valid."""
         this, was, verdict = ObjectReference.of(TEMPLATE, body), _verdict(before), _verdict(after)
         refused = _verdict(after, ADMITTED)
         if refused is not None and refused[0] is ConditionStatus.FALSE and refused != _verdict(before, ADMITTED):
             self._events.warn(this, "LimitReached", refused[1])
-        if not tells_pause(body):
-            tell_pause(self._events, this, body["metadata"])
+        if not shows_pause(body):
+            record_pause(self._events, this, body["metadata"])
         if verdict is None or verdict == was:
             return
         status, reason, message = verdict
         if status is ConditionStatus.FALSE:
             self._events.warn(this, reason, message)
         elif was is not None:
-            self._events.tell(this, reason, message)
+            self._events.record(this, reason, message)
 
 
 def _verdict(status: TemplateStatus, condition: str = "Valid") -> tuple[ConditionStatus, str, str] | None:
@@ -236,7 +234,7 @@ def _verdict(status: TemplateStatus, condition: str = "Valid") -> tuple[Conditio
 
 
 def problems_text(problems: list[Problem]) -> str:
-    """All problems with their paths in one text, as many as a condition has room for."""
+    """Joins the problems and their paths, as many as fit into a condition."""
     text = ""
     for number, problem in enumerate(problems):
         line = f"{problem.path}: {problem.message}" if problem.path else problem.message
@@ -254,8 +252,8 @@ def _is_outdated(body: JsonObject) -> bool:
         for condition in status.get("conditions") or ()
     )
     meta = TemplateMeta.of(body)
-    told = judged and tells_pause(body)
-    return not told or status.get("version") != meta.version or lacks_label(body, meta.organization)
+    is_current = judged and shows_pause(body)
+    return not is_current or status.get("version") != meta.version or lacks_label(body, meta.organization)
 
 
 def _count_steps(definition: Mapping[str, Any]) -> int:

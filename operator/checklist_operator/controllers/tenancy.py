@@ -1,7 +1,7 @@
-"""Which organization an object belongs to, and whether it may (architecture section 2, "Tenancy").
+"""Which organization an object belongs to (architecture section 2, "Tenancy").
 
-A namespaced object belongs to the organization it names only if it lives in that organization's namespace, or in the
-installation's. Otherwise whoever may write to any namespace could act for any organization.
+A namespaced object belongs to the organization it names only if it is in that organization's namespace or in the
+installation's. Otherwise write access to any namespace would suffice to act for any organization.
 """
 
 from collections.abc import Sequence
@@ -15,32 +15,32 @@ from checklist_crds.resources.organization import OrganizationSpec
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why an object cannot be what it wants to be: one CamelCase word, and a sentence."""
+    """Why an object is refused: a CamelCase reason and a sentence."""
 
     reason: str
     message: str
 
 
 class Tenancy:
-    """Asks the cluster itself, never a cache: a verdict may open a door."""
+    """Reads the cluster, never a cache, because the answer may grant access."""
 
     def __init__(self, client: KubeClient, installation_namespace: str, watched: Sequence[str] = ()) -> None:
-        """`watched`: the namespaces that this installation serves; none is all of them."""
+        """`watched`: the namespaces that this installation serves; empty for all."""
         self._client = client
         self._installation_namespace = installation_namespace
         self._watched = frozenset(watched)
 
     async def refusal(self, organization: str, namespace: str) -> Refusal | None:
-        """None when objects in `namespace` may belong to `organization`. Raises KubeError."""
+        """Returns None when objects in `namespace` may belong to `organization`. Raises KubeError."""
         return self._judged(organization, namespace, await self._places_of(organization))
 
     async def template_refusal(self, organization: str, namespace: str) -> Refusal | None:
-        """As `refusal`; and runs of a template are made in the organization's own namespace, which must be served."""
+        """As `refusal`, and the organization's own namespace, where runs are created, must be served."""
         namespaces = await self._places_of(organization)
         return self._judged(organization, namespace, namespaces) or self.unserved(namespaces[0])
 
     async def _places_of(self, organization: str) -> tuple[str, ...]:
-        """As `namespaces_of`; nowhere for an object that names no organization."""
+        """As `namespaces_of`; empty for an object without an organization."""
         return await self.namespaces_of(organization) if organization else ()
 
     @staticmethod
@@ -48,15 +48,13 @@ class Tenancy:
         if not organization:
             return Refusal("OrganizationNotFound", "The object names no organization.")
         if not namespaces:
-            return Refusal("OrganizationNotFound", f"There is no organization {organization!r}.")
+            return Refusal("OrganizationNotFound", f"Organization {organization!r} not found.")
         if namespace in namespaces:
             return None
-        return Refusal(
-            "OrganizationNotFound", f"The objects of organization {organization!r} do not live in this namespace."
-        )
+        return Refusal("OrganizationNotFound", f"Organization {organization!r} does not use this namespace.")
 
     def unserved(self, namespace: str | None) -> Refusal | None:
-        """Why nothing happens in a namespace of an organization (None: the installation's own), if that is so."""
+        """Returns a refusal if no operator serves `namespace` of an organization (None: the installation's own)."""
         if namespace in (None, self._installation_namespace) or not self._watched or namespace in self._watched:
             return None
         return Refusal(
@@ -66,7 +64,7 @@ class Tenancy:
         )
 
     async def namespaces_of(self, organization: str) -> tuple[str, ...]:
-        """Where objects of `organization` may live, its own namespace first; nowhere when there is none of this name.
+        """Returns the namespaces for objects of `organization`, its own first; empty if it does not exist.
 
         Raises KubeError.
         """

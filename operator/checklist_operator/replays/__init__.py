@@ -1,1 +1,1 @@
-"""Replays: requests for one delivery, and DeliveryReplays that ask for many. The attempts are made by `attempts`."""
+"""Replays: requests for one delivery, and DeliveryReplays for many. `attempts` sends them."""

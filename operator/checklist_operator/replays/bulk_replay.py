@@ -1,4 +1,4 @@
-"""A DeliveryReplay as the operator reads it, and writes its status."""
+"""Reads DeliveryReplays and writes their status."""
 
 import contextlib
 import logging
@@ -22,12 +22,12 @@ from checklist_operator.runtime.kube_events import EventRecorder, ObjectReferenc
 logger = logging.getLogger(__name__)
 
 COMPLETE: Final = "Complete"
-"""The condition to wait for: `kubectl wait --for=condition=Complete`."""
+"""The condition of `kubectl wait --for=condition=Complete`."""
 
 
 @dataclass(frozen=True, slots=True)
 class BulkReplay:
-    """A DeliveryReplay as it was read."""
+    """A DeliveryReplay, as read."""
 
     name: str
     namespace: str
@@ -59,8 +59,7 @@ class BulkReplay:
 class BulkReplayStatus:
     """Writes the status of DeliveryReplays.
 
-    Methods raise KubeConflict when somebody else wrote in between, KubeNotFound
-    when it was deleted, and other KubeErrors.
+    Methods raise KubeConflict after a concurrent write, KubeNotFound when it was deleted, and other KubeErrors.
     """
 
     def __init__(self, client: KubeClient, events: EventRecorder, clock: Clock) -> None:
@@ -69,7 +68,7 @@ class BulkReplayStatus:
         self._clock = clock
 
     async def show(self, replay: BulkReplay, tally: Tally, *, total: int | None = None) -> BulkReplay:
-        """Writes how far it got."""
+        """Writes the progress."""
         status = replay.status.model_copy(
             update={
                 "total": replay.status.total if total is None else total,
@@ -83,7 +82,7 @@ class BulkReplayStatus:
         return await self.write(replay, status)
 
     async def end(self, replay: BulkReplay, phase: ReplayPhase, reason: str, message: str) -> None:
-        """Writes how it ended, also as an Event and to the log."""
+        """Writes the result, also as an Event and to the log."""
         now = self._clock()
         conditions = with_condition(
             replay.status.conditions,
@@ -100,14 +99,13 @@ class BulkReplayStatus:
         if phase is ReplayPhase.REFUSED:
             self._events.warn(reference, reason, message)
         else:
-            self._events.tell(reference, reason, message)
+            self._events.record(reference, reason, message)
         logger.info("bulk_replay.ended", extra=about(replay=replay.name, phase=phase.value, reason=reason))
 
     async def refuse_unreadable(self, body: JsonObject, error: ValidationError) -> None:
-        """Refuses a DeliveryReplay whose spec cannot be read, as a condition and an Event.
+        """Refuses a DeliveryReplay whose spec cannot be parsed, such as a date beyond the range of datetime.
 
-        The API server takes more for a date and time than there are, and refuses every later write of some of these,
-        this one included; then only the Event says so.
+        For some of these, the API server rejects every later write; then only the Event shows the reason.
         """
         (namespace, name), now = key_of(body), self._clock()
         first = error.errors(include_url=False)[0]
@@ -120,7 +118,7 @@ class BulkReplayStatus:
         self._events.warn(ObjectReference.of(DELIVERY_REPLAY, body), "Invalid", message)
 
     async def write(self, replay: BulkReplay, status: DeliveryReplayStatus) -> BulkReplay:
-        """Raises KubeConflict when somebody else wrote in between, KubeNotFound when it was deleted."""
+        """Raises KubeConflict after a concurrent write, KubeNotFound when it was deleted."""
         patch = merge_patch.diff(replay.status.to_kube(), status.to_kube())
         if not patch:
             return replace(replay, status=status)

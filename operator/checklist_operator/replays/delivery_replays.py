@@ -1,9 +1,9 @@
-"""Bulk replay: a DeliveryReplay is worked off, with its progress in its status, until everything was dealt with.
+"""Bulk replay: processes DeliveryReplays and shows their progress in their status.
 
-Each delivery is asked for as if by hand, and goes the way of every attempt: so permits pace it, and first attempts
-have their reserved room. Hosts take turns and have a few requests under way each, and organizations a few replays, so
-that one whose receivers do not answer holds up no other. What this process knows is derived from the cluster; a crash,
-or a Kubernetes API that does not answer, only means that it is derived once more.
+Each delivery is requested as if by hand and goes through the normal pipeline: permits pace it, and first attempts keep
+their reserved slots. Hosts take turns with a few requests in progress each, and organizations with a few replays, so
+that unresponsive receivers delay no one else. All state is derived from the cluster, and derived again after a crash or
+an outage of the Kubernetes API.
 """
 
 import asyncio
@@ -40,13 +40,13 @@ from checklist_operator.runtime.work_queue import WorkQueue
 
 logger = logging.getLogger(__name__)
 
-_TELL_EVERY_S: Final = 1.0
-_LOOK_AGAIN_S: Final = 15.0
+_SHOW_EVERY_S: Final = 1.0
+_POLL_S: Final = 15.0
 _SEARCHES_AT_ONCE: Final = 8
 
 
 class DeliveryReplays:
-    """Shown every unsettled DeliveryReplay."""
+    """Processes unsettled DeliveryReplays."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class DeliveryReplays:
         on_bug: Callable[[str], None],
         workers: int = 1024,
     ) -> None:
-        """`workers`: how many are worked off at the same time, of all organizations; they mostly wait."""
+        """`workers`: how many are processed concurrently, of all organizations; they mostly wait."""
         self._client = client
         self._requests = requests
         self._objects = objects
@@ -88,15 +88,15 @@ class DeliveryReplays:
             self.queue.add(key)
 
     def delivery_settled(self, key: Key) -> None:
-        """A delivery has nothing left to send, or is gone: whoever waits for it may look."""
+        """Wakes replays that wait for a delivery, which is settled or deleted."""
         for event in self._awaited.get(key, ()):
             event.set()
 
     async def sweep(self) -> int:
-        """Removes those that ended long enough ago; how many. Raises KubeError."""
+        """Deletes those that ended long enough ago; returns their number. Raises KubeError."""
         removed = 0
         async for page in pages(self._client, DELIVERY_REPLAY, self._namespaces, field_selector="status.settled=true"):
-            for body in page:  # one that was refused may have a spec that cannot be read
+            for body in page:  # a refused one may have an unreadable spec
                 ended_at = DeliveryReplayStatus.model_validate(body["status"]).finished_at
                 keep = timedelta(seconds=body["spec"].get("ttlSecondsAfterFinished", KEPT_FOR_S))
                 if ended_at is not None and self._clock() - ended_at >= keep:
@@ -126,20 +126,20 @@ class DeliveryReplays:
             if not replay.status.settled:
                 owner = (replay.spec.organization_ref.name, bool(replay.spec.filter.event_ids))
                 if not self._room.take(owner, key):
-                    return None  # whoever leaves a place calls it
-                await self._work_off(replay)
+                    return None  # enqueued when a place becomes free
+                await self._process(replay)
         except KubeNotFound:
             pass
         except KubeConflict:
-            return 0.1  # another leader, or somebody's label
+            return 0.1  # another leader, or a changed label
         finally:
-            successor = self._room.give_back(key)
+            successor = self._room.release(key)
             if successor is not None:
                 self.queue.add(successor)
         self._known.discard(key)
         return None
 
-    async def _work_off(self, replay: BulkReplay) -> None:
+    async def _process(self, replay: BulkReplay) -> None:
         organization = replay.spec.organization_ref.name
         refusal = await self._tenancy.refusal(organization, replay.namespace)
         if refusal is not None:
@@ -171,7 +171,7 @@ class DeliveryReplays:
         await self._status.end(ended, ReplayPhase.COMPLETED, "Finished", message)
 
     def _request(self, replay: BulkReplay) -> ReplayRequest:
-        """As each delivery is asked for, before a crash and after it."""
+        """Returns the request made for each delivery, the same before and after a crash."""
         by = replay.spec.requested_by or f"DeliveryReplay {replay.name}"
         requested_at = replay.status.started_at or self._clock()
         return ReplayRequest(
@@ -179,33 +179,33 @@ class DeliveryReplays:
         )
 
     async def _places(self, organization: str) -> list[str]:
-        """The namespaces of the organization that this operator works in."""
+        """Returns the namespaces of the organization that this operator serves."""
         namespaces = await self._tenancy.namespaces_of(organization)
         return [namespace for namespace in namespaces if not self._namespaces or namespace in self._namespaces]
 
     async def _replay_all(self, replay: BulkReplay, found: Found, choice: Choice) -> BulkReplay | None:
-        """Deals with all targets; None when the DeliveryReplay was deleted. Raises KubeError; nothing is lost then."""
+        """Processes all targets; None when the DeliveryReplay was deleted. Raises KubeError; progress is kept."""
         turns, under_way = Turns(found.targets), UnderWay(self._under_way, choice.organization)
         loop = asyncio.get_running_loop()
-        told_at = loop.time()
+        shown_at = loop.time()
         try:
             while under_way.tasks or turns.left:
                 if replay.key not in self._known:
                     return None
-                for aside in under_way.stepped_aside():
-                    turns.give_back(aside)
+                for aside in under_way.take_held_up():
+                    turns.release(aside)
                 while under_way.has_room and (target := turns.take()) is not None:
                     under_way.start(target, self._replay_one(target, choice.request, under_way.held_up))
                 ended, _ = await asyncio.wait(
-                    under_way.tasks, timeout=_TELL_EVERY_S, return_when=asyncio.FIRST_COMPLETED
+                    under_way.tasks, timeout=_SHOW_EVERY_S, return_when=asyncio.FIRST_COMPLETED
                 )
                 for task in ended:
                     if (done := under_way.end(task)) is not None:
-                        turns.give_back(done)
+                        turns.release(done)
                     found.tally.count(task.result())
-                if loop.time() - told_at >= _TELL_EVERY_S:
+                if loop.time() - shown_at >= _SHOW_EVERY_S:
                     replay = await self._status.show(replay, found.tally)
-                    told_at = loop.time()
+                    shown_at = loop.time()
         finally:
             await under_way.cancel()
         return await self._status.show(replay, found.tally)
@@ -213,7 +213,7 @@ class DeliveryReplays:
     async def _replay_one(
         self, target: Target, request: ReplayRequest, held_up: Callable[[Target], None]
     ) -> LastReplay | ReplayRefusal:
-        """Asks for one replay and waits for its end. What settles a delivery wakes this; it looks by itself, too."""
+        """Requests one replay and waits for its end: woken by `delivery_settled`, and by polling."""
         namespace = target.namespace
         key, changed = (namespace, target.event_id), asyncio.Event()
         self._awaited.setdefault(key, set()).add(changed)
@@ -230,7 +230,7 @@ class DeliveryReplays:
                 if is_held_up(status):
                     held_up(target)
                 try:
-                    async with asyncio.timeout(_LOOK_AGAIN_S):
+                    async with asyncio.timeout(_POLL_S):
                         await changed.wait()
                 except TimeoutError:
                     pass

@@ -1,12 +1,11 @@
-"""Requests for a replay of one delivery: each is judged, and recorded in the delivery by one conditional write.
+"""Requests for a replay of one delivery: decides on each, and records it in the delivery by one conditional write.
 
-An accepted request goes into the delivery's status, which makes the delivery unsettled; `controllers.deliveries` then
-sends it. People ask by an annotation with a timestamp, which is cleared afterwards; a refusal of theirs shows as a
-condition and as an Event. A DeliveryReplay asks by calling `request`. The timestamp tells which requests are known
-already, so a crash at any point loses nothing.
+An accepted request makes the delivery unsettled; `controllers.deliveries` then sends it. People request a replay by an
+annotation with a timestamp, which is cleared afterwards; its refusal shows as a condition and an Event. A
+DeliveryReplay calls `request`. The timestamp identifies known requests, so a crash at any point loses nothing.
 
-An event that was delivered at its first attempt has no WebhookDelivery. If its run is final and tells of itself, one is
-made, with the annotation of the request it is made for, and then gets the history that the run has.
+An event that was delivered at its first attempt has no WebhookDelivery. If it can be derived from its final run, a
+delivery is created with the request's annotation, and then gets its history from the run.
 """
 
 import asyncio
@@ -32,7 +31,7 @@ from checklist_operator.attempts.replay_progress import (
     Known,
     Refuse,
     accepted,
-    is_half_made,
+    is_incomplete,
     is_requested,
     judge,
     refused,
@@ -47,18 +46,18 @@ from checklist_operator.runtime.work_queue import WorkQueue
 
 logger = logging.getLogger(__name__)
 
-_SOON_S: Final = 0.05
+_CONFLICT_RETRY_S: Final = 0.05
 _CLEARED: Final = {"metadata": {"annotations": {REPLAY_ANNOTATION: None, REPLAY_BY_ANNOTATION: None}}}
 
 Judged = tuple[JsonObject, ReplayRefusal | None]
-"""The delivery as it is after a request, and why that was refused; None when it was accepted, now or before."""
+"""The updated delivery, and why the request was refused; None when it was accepted, now or before."""
 
 
 @define(kw_only=True, eq=False, repr=False, slots=False)
 class ReplayRequests:
-    """Shown deliveries, settled or not, whole or as metadata alone; acts on those with the annotation.
+    """Observes deliveries, settled or not, whole or metadata only; handles those with the annotation.
 
-    `on_accepted` is called with a delivery that has something to send now.
+    `on_accepted` is called with a delivery that is due now.
     """
 
     _client: KubeClient
@@ -79,14 +78,14 @@ class ReplayRequests:
     )
 
     def observe(self, type_: str | None, body: JsonObject) -> None:
-        # DELETED, from one of the two watches, may only mean that it is up to the other one now: nothing is forgotten.
+        # DELETED from one of the two watches may only mean that the other one now shows the object.
         if type_ != "DELETED" and is_requested(body):
             self.queue.add(key_of(body))
 
     async def request(self, key: Key, request: ReplayRequest, *, from_run: str | None = None) -> ReplayRefusal | None:
-        """Asks for a replay; None when it was accepted, now or before. Raises KubeError.
+        """Requests a replay; None when it was accepted, now or before. Raises KubeError.
 
-        `from_run`: the run of an event that may have no WebhookDelivery, which is made then.
+        `from_run`: the run of an event that may have no WebhookDelivery, which is then created.
         """
         while True:
             try:
@@ -96,18 +95,18 @@ class ReplayRequests:
                 if record is None:
                     body = await self._objects.get_body(*key)
                 else:
-                    body = await self._found_or_made(key, *record, request)
+                    body = await self._get_or_create(key, *record, request)
                 body, refusal = await self._judge(body, request, record=None if record is None else record[1])
                 if is_requested(body):
-                    self.queue.add(key)  # which clears the annotation
+                    self.queue.add(key)  # clears the annotation
                 return refusal
             except KubeNotFound:
                 return ReplayRefusal.RUN_DELETED
             except KubeConflict:
-                await asyncio.sleep(_SOON_S)
+                await asyncio.sleep(_CONFLICT_RETRY_S)
 
     async def _reconcile(self, key: Key) -> float | None:
-        """The annotation is cleared last: until then, the request is found again after a crash."""
+        """Clears the annotation last: until then, the request is found again after a crash."""
         try:
             body = await self._client.get(WEBHOOK_DELIVERY, key[1], key[0])
             if not is_requested(body):
@@ -120,17 +119,17 @@ class ReplayRequests:
         except KubeNotFound:
             return None
         except KubeConflict:
-            return _SOON_S  # somebody wrote in between, perhaps the next request
+            return _CONFLICT_RETRY_S  # a concurrent write, perhaps the next request
         return None
 
     async def _judge(
         self, body: JsonObject, request: ReplayRequest | None, *, record: DeliveryRecord | None = None
     ) -> Judged:
-        """Accepts a request, if it may be, by one write. None stands for a request that cannot be read; `record` is
-        what the run has of the event, where that is known."""
+        """Accepts a valid request by one write. None stands for a request that cannot be parsed; `record` is the run's
+        record of the event, if known."""
         delivery, now = Delivery.parse(body), self._clock()
         status = delivery.status
-        if request is not None and is_half_made(body, status):
+        if request is not None and is_incomplete(body, status):
             known = record or await self._recorded(delivery)
             if isinstance(known, ReplayRefusal):
                 return body, known
@@ -162,10 +161,10 @@ class ReplayRequests:
         logger.info("replay.refused", extra=about(event_id=delivery.name, reason=refusal.value))
         return body
 
-    # -- deliveries that are made from what a run says ------------------------------------------------------------
+    # -- deliveries created from runs -----------------------------------------------------------------------------
 
     async def _recorded(self, delivery: Delivery) -> DeliveryRecord | ReplayRefusal:
-        """What the run has on record of a delivery that was made for a replay and lacks its history."""
+        """Returns the run's record for a delivery that was created for a replay and lacks its history."""
         try:
             run = Run.parse(await self._client.get(RUN, delivery.spec.run_ref.name, delivery.namespace), answers=False)
         except KubeNotFound:
@@ -181,9 +180,9 @@ class ReplayRequests:
             return ReplayRefusal.PAYLOAD_NOT_KEPT
         return refusal_of_record(run, record) or (run, record)
 
-    async def _found_or_made(self, key: Key, run: Run, record: DeliveryRecord, request: ReplayRequest) -> JsonObject:
+    async def _get_or_create(self, key: Key, run: Run, record: DeliveryRecord, request: ReplayRequest) -> JsonObject:
         body = delivery_from_run(run, record, allow_insecure=self._allow_insecure)
-        # With the annotation, so that whoever finds it half-made knows what it was made for.
+        # With the annotation, so that after a crash the incomplete delivery shows its purpose.
         body["metadata"]["annotations"] = {REPLAY_ANNOTATION: format_timestamp(request.requested_at)} | (
             {REPLAY_BY_ANNOTATION: request.requested_by} if request.requested_by else {}
         )

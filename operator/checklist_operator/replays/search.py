@@ -1,4 +1,4 @@
-"""Finds in the cluster what a DeliveryReplay has chosen: page by page, so that nothing is held but names."""
+"""Finds the targets of a DeliveryReplay in the cluster, page by page, keeping only names."""
 
 import asyncio
 import logging
@@ -16,7 +16,7 @@ from checklist_crds.resources.delivery_records import DeliveryPhase
 from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY
 from checklist_crds.resources.run import Run
 from checklist_crds.runs.replay_rules import ReplayRefusal
-from checklist_operator.attempts.replay_progress import is_half_made
+from checklist_operator.attempts.replay_progress import is_incomplete
 from checklist_operator.attempts.run_deliveries import time_of
 from checklist_operator.replays.selection import Choice, Tally, Target, Verdict
 from checklist_operator.runtime.json_logging import about
@@ -28,7 +28,7 @@ _AT_A_TIME: Final = 20
 
 @dataclass(slots=True)
 class Found:
-    """What is left to be sent, oldest event first, and what was dealt with before."""
+    """Targets that are left, oldest event first, and the tally of the others."""
 
     targets: list[Target] = field(default_factory=list)
     tally: Tally = field(default_factory=Tally)
@@ -41,7 +41,7 @@ class Found:
 
 
 async def search(client: KubeClient, namespaces: Iterable[str], choice: Choice, *, is_new: bool) -> Found:
-    """Everything that `choice` chooses in `namespaces`. `is_new`: no request has been made yet. Raises KubeError."""
+    """Returns what `choice` selects in `namespaces`. `is_new`: no request has been made yet. Raises KubeError."""
     choice = replace(choice, is_new=is_new)
     found, seen = Found(), set[str]()
     for namespace in namespaces:
@@ -53,8 +53,8 @@ async def search(client: KubeClient, namespaces: Iterable[str], choice: Choice, 
                 _warn_unreadable(body)
                 continue
             seen.add(spec.event_id)
-            found.add(namespace, choice.of_delivery(spec, status, half_made=is_half_made(body, status)))
-        if choice.asks_the_runs:
+            found.add(namespace, choice.of_delivery(spec, status, incomplete=is_incomplete(body, status)))
+        if choice.includes_records:
             async for run in _runs(client, namespace, choice):
                 _add_from_run(found, seen, namespace, run, choice)
     for _ in set(choice.filter.event_ids) - seen:
@@ -64,7 +64,7 @@ async def search(client: KubeClient, namespaces: Iterable[str], choice: Choice, 
 
 
 def _add_from_run(found: Found, seen: set[str], namespace: str, run: Run, choice: Choice) -> None:
-    """The events of a run that have no delivery: told at once, or still to be told."""
+    """Adds the run's events that have no delivery, unless they are in `seen`."""
     for record in run.status.deliveries:
         if record.event_id not in seen:
             seen.add(record.event_id)
@@ -87,12 +87,12 @@ async def _deliveries(client: KubeClient, namespace: str, choice: Choice) -> Asy
         field_selector=",".join(selectors) or None,
         label_selector=f"{ORGANIZATION_LABEL}={choice.organization}",
     )
-    async for body in _in_small_steps(pages):
+    async for body in _yielding(pages):
         yield body
 
 
 async def _runs(client: KubeClient, namespace: str, choice: Choice) -> AsyncIterator[Run]:
-    """Runs of the organization that may have something to say."""
+    """Yields runs of the organization that may have matching events."""
     if choice.filter.run_ref is not None:
         try:
             run = Run.parse(await client.get(RUN, choice.filter.run_ref.name, namespace))
@@ -102,7 +102,7 @@ async def _runs(client: KubeClient, namespace: str, choice: Choice) -> AsyncIter
             yield run
         return
     pages = client.pages(RUN, namespace, label_selector=f"{ORGANIZATION_LABEL}={choice.organization}")
-    async for body in _in_small_steps(pages):
+    async for body in _yielding(pages):
         status = body.get("status") or {}
         if not (status.get("records") or status.get("deliveries")):
             continue
@@ -114,8 +114,8 @@ async def _runs(client: KubeClient, namespace: str, choice: Choice) -> AsyncIter
         yield run
 
 
-async def _in_small_steps(pages: AsyncIterator[tuple[list[JsonObject], str]]) -> AsyncIterator[JsonObject]:
-    """One object at a time; what is due meanwhile does not wait until a whole page is read."""
+async def _yielding(pages: AsyncIterator[tuple[list[JsonObject], str]]) -> AsyncIterator[JsonObject]:
+    """Yields objects one by one, and lets other tasks run in between."""
     async for items, _ in pages:
         for number, body in enumerate(items):
             if number % _AT_A_TIME == 0:
@@ -124,5 +124,5 @@ async def _in_small_steps(pages: AsyncIterator[tuple[list[JsonObject], str]]) ->
 
 
 def _warn_unreadable(body: JsonObject) -> None:
-    """One object that cannot be read must not keep the others from being replayed."""
+    """Logs an object that cannot be parsed, and which is skipped."""
     logger.warning("bulk_replay.object_not_understood", extra=about(name=body["metadata"]["name"]))

@@ -1,8 +1,8 @@
-"""Which deliveries a DeliveryReplay chooses, and what became of those it chose before: pure functions.
+"""Which deliveries a DeliveryReplay selects, and the results of those it selected before: pure functions.
 
-Nothing is kept about a bulk replay but the moment at which it started. That moment is the timestamp of each of its
-requests, which bear its name, too; so every delivery says by itself whether this replay has dealt with it. After a
-crash the same questions give the same counts and exactly those deliveries that are left.
+The only state of a bulk replay is its start time. It is the timestamp of all its requests, which also contain its name,
+so each delivery shows whether this replay has processed it. After a crash, the same queries give the same counts and
+exactly the remaining deliveries.
 """
 
 from collections import Counter
@@ -27,7 +27,7 @@ from checklist_operator.transport.fairness import host_of
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A delivery that is to be sent again; `from_run`: it has no WebhookDelivery yet, or an empty one."""
+    """A delivery to be sent again; `from_run`: it has no WebhookDelivery yet, or an empty one."""
 
     event_id: str
     run_id: str
@@ -38,12 +38,12 @@ class Target:
 
 
 Verdict = Target | LastReplay | ReplayRefusal | None
-"""To be sent, dealt with already, not possible, or not chosen."""
+"""To be sent, already processed, not possible, or not selected."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """What became of the deliveries that were dealt with."""
+    """Results of processed deliveries."""
 
     delivered: int = 0
     failed: int = 0
@@ -75,15 +75,14 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A filter in the hands of a replay."""
+    """The filter of a DeliveryReplay, with its request."""
 
     filter: ReplayFilter
     organization: str
     request: ReplayRequest
-    """As it is made for each delivery; its timestamp is the start of the replay."""
+    """The request made for each delivery; its timestamp is the start of the replay."""
     is_new: bool = False
-    """No request has been made yet: whatever has ended did so before the start, also if a clock that has been set back
-    since then says otherwise."""
+    """No request has been made yet: all ended attempts ended before the start, even if the clock was set back."""
 
     @property
     def started_at(self) -> datetime:
@@ -91,7 +90,7 @@ class Choice:
 
     @property
     def is_explicit(self) -> bool:
-        """The caller named the events; each of them then gets an answer, be it a refusal."""
+        """The caller listed the events; each then gets a result, possibly a refusal."""
         return bool(self.filter.event_ids)
 
     @property
@@ -103,41 +102,41 @@ class Choice:
         return frozenset({DeliveryPhase.FAILED})
 
     @property
-    def asks_the_runs(self) -> bool:
-        """Whether events without a WebhookDelivery can be meant: they were delivered at their first attempt."""
+    def includes_records(self) -> bool:
+        """Whether it may select events without a WebhookDelivery, which were delivered at their first attempt."""
         return self.is_explicit or DeliveryPhase.DELIVERED in self.phases
 
     def of_delivery(
-        self, spec: WebhookDeliverySpec, status: WebhookDeliveryStatus, *, half_made: bool = False
+        self, spec: WebhookDeliverySpec, status: WebhookDeliveryStatus, *, incomplete: bool = False
     ) -> Verdict:
-        """What the replay is to do with a WebhookDelivery. `half_made`: whoever made it, for a replay, died over it."""
+        """Returns the verdict on a WebhookDelivery. `incomplete`: its creation for a replay was interrupted."""
         last = status.last_replay
         if last is not None and is_same(last, self.request):
             return last
         host = host_of(spec.url)
         target = Target(spec.event_id, spec.run_ref.name, host, spec.ts)
         if status.replay is not None and is_same(status.replay, self.request):
-            return target  # requested by this replay before a crash
-        if spec.organization_ref.name != self.organization or not self._means(
+            return target  # requested before a crash
+        if spec.organization_ref.name != self.organization or not self._matches(
             spec.run_ref.name, spec.event_id, spec.event, host
         ):
             return None
-        if half_made and self.asks_the_runs:
+        if incomplete and self.includes_records:
             return replace(target, from_run=True)
         if not status.phase.is_final:
             return refusal_of(status) if self.is_explicit else None
-        if last is not None and last.attempted_at is not None and self._is_since(last.attempted_at):
-            return None  # by somebody else
+        if last is not None and last.attempted_at is not None and self._is_after_start(last.attempted_at):
+            return None  # replayed by another request
         outcome = status.attempts[-1].outcome if status.attempts else None
         if not self._is_in(status.phase, outcome, status.finished_at):
             return None
         return refusal_of(status) or target
 
     def of_record(self, run: Run, record: DeliveryRecord, ts: datetime) -> Verdict:
-        """The same for an event that has none."""
+        """Returns the verdict on an event without a WebhookDelivery."""
         webhook = run.spec.webhook
         host = host_of(webhook.url) if webhook is not None else ""
-        if not self._means(run.name, record.event_id, record.event, host):
+        if not self._matches(run.name, record.event_id, record.event, host):
             return None
         if not record.phase.is_final:
             return ReplayRefusal.RETRY_PENDING if self.is_explicit else None
@@ -145,11 +144,11 @@ class Choice:
             return None
         return refusal_of_record(run, record) or Target(record.event_id, run.name, host, ts, from_run=True)
 
-    def _is_since(self, moment: datetime) -> bool:
-        """Whether something that is on record now came when the replay had started."""
+    def _is_after_start(self, moment: datetime) -> bool:
+        """Whether a recorded attempt ended after the replay's start."""
         return not self.is_new and moment >= self.started_at
 
-    def _means(self, run_id: str, event_id: str, event: EventName, host: str) -> bool:
+    def _matches(self, run_id: str, event_id: str, event: EventName, host: str) -> bool:
         wanted = self.filter
         return (
             (wanted.run_ref is None or wanted.run_ref.name == run_id)
@@ -165,7 +164,7 @@ class Choice:
         if finished_at is None:
             return wanted.finished_after is None and wanted.finished_before is None
         return (
-            (finished_at == self.started_at or not self._is_since(finished_at))
+            (finished_at == self.started_at or not self._is_after_start(finished_at))
             and (wanted.finished_after is None or finished_at >= wanted.finished_after)
             and (wanted.finished_before is None or finished_at < wanted.finished_before)
         )

@@ -1,7 +1,7 @@
-"""A watch of settled deliveries for the one thing that can still happen to them: somebody asks for a replay.
+"""Watches settled deliveries for requested replays.
 
-There may be a hundred thousand of them, so they are neither listed into memory nor received as a whole: the watch
-begins now, brings metadata alone, and what was asked for before it began is found by one slow pass over all pages.
+There may be a hundred thousand of them, so they are neither listed into memory nor received whole: the watch starts at
+the current version with metadata only, and one slow pass over all pages finds earlier requests.
 """
 
 import asyncio
@@ -28,16 +28,16 @@ Observe = Callable[[str | None, JsonObject], None]
 
 @define(kw_only=True, eq=False, repr=False, slots=False)
 class SettledDeliveries:
-    """Shows `observe` the metadata of settled deliveries that were changed, and once that of all others."""
+    """Passes the metadata of changed settled deliveries to `observe`, and once that of all others."""
 
     _client: KubeClient
     _observe: Observe
     _namespaces: tuple[str, ...]
-    """None means all."""
+    """Empty for all."""
     _page_pause_s: float = _PAGE_PAUSE_S
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Runs until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             for namespace in self._namespaces or (None,):
                 tasks.create_task(self._follow(namespace))
@@ -46,16 +46,16 @@ class SettledDeliveries:
         failures = 0
         while True:
             try:
-                await self._look_and_watch(namespace)
+                await self._list_and_watch(namespace)
             except KubeGone:
-                failures = 0  # what was missed is found by the next pass
+                failures = 0  # the next pass finds what was missed
             except KubeError as error:
                 failures += 1
                 logger.warning("watch.failed", extra=about(of="settled deliveries", reason=error.message))
                 await asyncio.sleep(_BACKOFF.after(failures))
 
-    async def _look_and_watch(self, namespace: str | None) -> None:
-        """One pass over what is there, and meanwhile and from then on the watch; until KubeError."""
+    async def _list_and_watch(self, namespace: str | None) -> None:
+        """Lists all objects once while watching, then goes on watching; returns only with KubeError."""
         pages = self._client.pages(
             WEBHOOK_DELIVERY,
             namespace,
@@ -75,7 +75,7 @@ class SettledDeliveries:
             await asyncio.gather(watching, return_exceptions=True)
 
     async def _watch(self, namespace: str | None, version: str) -> None:
-        """Goes on where it was when the stream breaks, as long as the server still knows that place."""
+        """Resumes a broken stream as long as the server still knows its version."""
         failures = 0
         while True:
             try:
@@ -88,7 +88,7 @@ class SettledDeliveries:
                 ):
                     failures = 0
                     version = event.object["metadata"]["resourceVersion"]
-                    # One that leaves the selection is no longer settled, and comes by the other watch.
+                    # One that is no longer settled leaves the selection and is shown by the other watch.
                     if event.type in ("ADDED", "MODIFIED"):
                         self._observe(event.type, event.object)
             except KubeGone:

@@ -1,7 +1,7 @@
-"""Whose turn it is in bulk replays, so that a receiver that does not answer, or an organization, holds up no other.
+"""Fair order of bulk replays, so that an unresponsive receiver, or one organization, delays no other.
 
-`Places`: which DeliveryReplays are worked off at a time, a few of each organization. `Turns`: the targets of one of
-them, host after host. `UnderWay`: what one has asked for and waits for, within bounds of its organization.
+`Places`: which DeliveryReplays are processed at a time, a few per organization. `Turns`: the targets of one of them,
+host after host. `UnderWay`: its requests in progress, within the limits of its organization.
 """
 
 import asyncio
@@ -15,23 +15,22 @@ from checklist_crds.runs.replay_rules import ReplayRefusal
 from checklist_operator.replays.selection import Target
 
 Owner = tuple[str, bool]
-"""An organization, and whether the replay names its events."""
+"""An organization, and whether the replay lists its events."""
 
 NAMED_AT_ONCE: Final = 8
 CHOSEN_AT_ONCE: Final = 4
-"""DeliveryReplays of one owner that are worked off at a time; its others wait in line. By a filter they are fewer,
-since each of those holds the names of all that it has chosen."""
+"""DeliveryReplays of one owner processed at a time; the others queue. Those with a filter are fewer, since each holds
+the names of all its targets."""
 PER_HOST: Final = 8
-"""Requests that are under way to one host: half of the permits that a host has."""
+"""Requests in progress to one host: half of the host's permits."""
 AT_ONCE: Final = 128
-"""Requests that are under way for one organization, by all of its DeliveryReplays together; each of them may have one
-in any case. Of one DeliveryReplay to one host: `PER_HOST`."""
+"""Requests in progress for one organization, by all of its DeliveryReplays; each may always have one."""
 HELD_UP: Final = 128
-"""As many of a DeliveryReplay, held up by a fault of our own, are waited for beside the others, and not instead."""
+"""Requests of a DeliveryReplay held up by local faults that do not count against its limits."""
 
 
 class Places:
-    """Places for DeliveryReplays by their key, and the line before them."""
+    """Slots for DeliveryReplays by key, and the queue for them."""
 
     def __init__(self, *, named: int = NAMED_AT_ONCE, chosen: int = CHOSEN_AT_ONCE) -> None:
         self._most = {True: named, False: chosen}
@@ -40,7 +39,7 @@ class Places:
         self._lines: dict[Owner, deque[Key]] = {}
 
     def take(self, owner: Owner, key: Key) -> bool:
-        """Whether the replay has a place, now or already; if not it stands in line."""
+        """Returns whether the replay has a slot, now or already; else it is queued."""
         if key in self._owners:
             return True
         _, names_its_events = owner
@@ -53,9 +52,9 @@ class Places:
             line.append(key)
         return False
 
-    def give_back(self, key: Key) -> Key | None:
-        """The replay needs its place no longer, if it has one; whose it is now. That one may be gone meanwhile, so it
-        has to give it back, too."""
+    def release(self, key: Key) -> Key | None:
+        """Releases the replay's slot, if it has one; returns the replay that gets it. That one may be deleted by then,
+        so it must give the slot back too."""
         owner = self._owners.pop(key, None)
         if owner is None:
             return None
@@ -73,7 +72,7 @@ class Places:
 
 
 class Turns:
-    """Targets in turns, each host with a few of them under way."""
+    """Targets in turns, with a limit of requests per host."""
 
     def __init__(self, targets: Iterable[Target]) -> None:
         self._lines: OrderedDict[str, deque[Target]] = OrderedDict()
@@ -86,7 +85,7 @@ class Turns:
         return bool(self._lines)
 
     def take(self) -> Target | None:
-        """The next target of the next host that has room; None when none has."""
+        """Returns the next target of the next host with room; None without one."""
         for host, line in self._lines.items():
             if self._under_way.get(host, 0) < PER_HOST:
                 self._under_way[host] = self._under_way.get(host, 0) + 1
@@ -98,15 +97,15 @@ class Turns:
                 return target
         return None
 
-    def give_back(self, target: Target) -> None:
-        """The target was dealt with."""
+    def release(self, target: Target) -> None:
+        """Marks the target as processed."""
         self._under_way[target.host] -= 1
         if not self._under_way[target.host]:
             del self._under_way[target.host]
 
 
 class UnderWay:
-    """What one DeliveryReplay has asked for and waits for. `of_organizations` counts that of all of them together."""
+    """Requests in progress of one DeliveryReplay. `of_organizations` counts those of all together."""
 
     def __init__(self, of_organizations: Counter[str], organization: str) -> None:
         self.tasks: dict[asyncio.Task[LastReplay | ReplayRefusal], Target] = {}
@@ -117,7 +116,7 @@ class UnderWay:
 
     @property
     def has_room(self) -> bool:
-        """One that waits for none has room in any case, so that no replay stands still because of another one."""
+        """A replay without requests always has room, so that no replay starves."""
         return len(self.tasks) == len(self._aside) or self._of_organizations[self._organization] < AT_ONCE
 
     def start(self, target: Target, work: Coroutine[None, None, LastReplay | ReplayRefusal]) -> None:
@@ -125,19 +124,19 @@ class UnderWay:
         self._of_organizations[self._organization] += 1
 
     def held_up(self, target: Target) -> None:
-        """The target waits for something that may take long. It is no reason for others to wait, too."""
+        """Excludes a target that may wait for long from the limits."""
         if target not in self._aside and len(self._aside) < HELD_UP:
             self._aside.add(target)
             self._newly_aside.append(target)
             self._leave()
 
-    def stepped_aside(self) -> list[Target]:
-        """Those that did so since the last call: their turns are free."""
+    def take_held_up(self) -> list[Target]:
+        """Returns the targets excluded since the last call: their turns are free."""
         newly, self._newly_aside = self._newly_aside, []
         return newly
 
     def end(self, task: asyncio.Task[LastReplay | ReplayRefusal]) -> Target | None:
-        """The target of a task that has ended, when its turn is free by that."""
+        """Returns the target of an ended task, if that frees its turn."""
         target = self.tasks.pop(task)
         if target in self._aside:
             self._aside.discard(target)
@@ -146,7 +145,6 @@ class UnderWay:
         return target
 
     async def cancel(self) -> None:
-        """Nothing of it is waited for any longer."""
         tasks = list(self.tasks)
         for task in tasks:
             task.cancel()

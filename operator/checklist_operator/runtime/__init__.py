@@ -1,4 +1,4 @@
-"""What carries the controllers: Kopf, leader election, timers, work queues, caches, log, metrics, health.
+"""Infrastructure of the controllers: Kopf, leader election, timers, work queues, caches, log, metrics, health.
 
-Nothing in here knows about deliveries.
+It is independent of deliveries.
 """

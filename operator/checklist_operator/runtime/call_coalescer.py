@@ -1,4 +1,4 @@
-"""Coalesces calls: values that arrive while a call is under way share the next one."""
+"""Coalesces calls: values that arrive during a call share the next one."""
 
 import asyncio
 import contextvars
@@ -11,11 +11,11 @@ R = TypeVar("R")
 
 
 class CallCoalescer(Generic[K, V, R]):
-    """One call at a time for each key. A caller never gets the result of a call that began before its own."""
+    """Makes one call at a time for each key. A caller never gets the result of a call that began before its own."""
 
     def __init__(self, call: Callable[[K, Sequence[V]], Awaitable[R]], *, at_once: int = 1) -> None:
-        """`call(key, values)` returns or raises for all who gave these values. `at_once`: calls of different keys; a
-        call that waits for its place takes the values that arrive meanwhile.
+        """`call(key, values)` returns or raises for all callers with these values. `at_once`: concurrent calls of
+        different keys; a call that waits for a slot also takes the values that arrive meanwhile.
         """
         self._call = call
         self._room = asyncio.Semaphore(at_once)
@@ -23,9 +23,9 @@ class CallCoalescer(Generic[K, V, R]):
         self._next: dict[K, tuple[list[V], asyncio.Task[R]]] = {}
 
     async def add(self, key: K, value: V) -> R:
-        """Raises what the call raises. Being cancelled while one waits leaves the call to the others."""
+        """Raises what the call raises. Cancelling one caller does not cancel the call for the others."""
         if key not in self._next:
-            # It is for many: its log lines must not belong to what the first of them is about.
+            # An empty context: the call's log lines must not carry the log context of its first caller.
             alone = contextvars.Context()
             task = asyncio.create_task(self._begin(key, self._running.get(key)), name=f"batch {key}", context=alone)
             task.add_done_callback(_retrieve)
@@ -35,7 +35,7 @@ class CallCoalescer(Generic[K, V, R]):
         return await asyncio.shield(task)
 
     async def close(self) -> None:
-        """Cancels everything, and those who wait for it."""
+        """Cancels all calls and their callers."""
         tasks = [*self._running.values(), *(task for _, task in self._next.values())]
         for task in tasks:
             task.cancel()
@@ -55,6 +55,6 @@ class CallCoalescer(Generic[K, V, R]):
 
 
 def _retrieve(task: asyncio.Task[R]) -> None:
-    """Marks the error as seen: the callers have it, and none may be left."""
+    """Marks the error as retrieved; every caller may have been cancelled."""
     if not task.cancelled():
         task.exception()

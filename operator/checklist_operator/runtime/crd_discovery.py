@@ -1,4 +1,4 @@
-"""Whether the custom resources are installed: Kopf looks once for the kinds to watch, so it must not look too early."""
+"""Waits until the custom resources are installed, because Kopf discovers the kinds to watch only once."""
 
 import asyncio
 import json
@@ -14,17 +14,17 @@ logger = logging.getLogger(__name__)
 
 
 async def wait_for_crds(client: KubeClient) -> None:
-    """Returns when discovery shows all kinds that are watched."""
-    told = False
+    """Returns when discovery shows all watched kinds."""
+    logged = False
     while not await _has_crds(client):
-        if not told:
+        if not logged:
             logger.warning("crds.missing", extra=about(reason="not all of them are installed"))
-            told = True
+            logged = True
         await asyncio.sleep(1.0)
 
 
 async def _has_crds(client: KubeClient) -> bool:
-    """In both of the lists that Kopf reads, since one may lag behind the other."""
+    """Checks both discovery lists that Kopf reads, since one may lag behind the other."""
     try:
         groups = await _discover(client, "/apis", "groups")
         kinds = await _discover(client, f"/apis/{API_VERSION}", "resources")

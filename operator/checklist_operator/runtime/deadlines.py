@@ -1,10 +1,9 @@
 """Deadlines of a clean shutdown.
 
-A standby must work three seconds after the leader was asked to end, so a receiver that has not answered after one is
-not waited for: it gets the event once more, from the next leader, whatever it answers later. Nor is anything sent
-when its answer could hardly come in that time: what was about to be is left to the next leader. But what has been
-answered must be recorded, or it would be sent again for nothing; that takes longer under load, and the next leader
-works meanwhile (`handover`).
+A standby must take over three seconds after the leader is asked to end. So the leader stops sending when an answer
+could hardly arrive in time, and waits one second for answers; the next leader sends unanswered events again. Answered
+attempts must be recorded, or they would be repeated; under load that takes longer, and the next leader already works
+meanwhile (`handover`).
 """
 
 import asyncio
@@ -17,11 +16,11 @@ FOR_RECORDS_S: Final = 10.0
 
 
 class ShutdownDeadlines:
-    """Counts from its creation on."""
+    """Counts from its creation."""
 
     def __init__(self, *, stop_sending: Callable[[], None], discard_responses: Callable[[], None]) -> None:
-        """`stop_sending` is called when nothing is to be sent any more, `discard_responses` when receivers are no
-        longer waited for, so that records come to an end."""
+        """`stop_sending` is called when no attempt may start any more, `discard_responses` when receivers are no longer
+        waited for."""
         loop = asyncio.get_running_loop()
         self._began_at = loop.time()
         self._calls = (
@@ -30,19 +29,19 @@ class ShutdownDeadlines:
         )
 
     def allows_responses(self) -> bool:
-        """Whether to go on waiting for receivers."""
+        """Whether to wait longer for receivers."""
         return self._waited_s() < FOR_ANSWERS_S
 
     def allows_records(self) -> bool:
-        """Whether to go on waiting until the cluster has the outcomes."""
+        """Whether to wait longer until outcomes are recorded in the cluster."""
         return self.seconds_for_records() > 0
 
     def seconds_for_records(self) -> float:
-        """How long outcomes may still be written; negative when that is over."""
+        """Remaining time to record outcomes; negative when it is over."""
         return FOR_RECORDS_S - self._waited_s()
 
     def cancel(self) -> None:
-        """Everything has ended before its deadline."""
+        """Cancels the deadlines after everything has ended."""
         for call in self._calls:
             call.cancel()
 

@@ -1,13 +1,12 @@
-"""Kopf inside this process, watched over and started again when it ends.
+"""Runs Kopf inside this process and restarts it when it ends.
 
-It does end: an error in a watch other than 410 Gone, such as etcd's change of leader, or half a line when a connection
-breaks, is fatal to it. `kopf.operator()` would then cancel every task of the loop that it does not know, deliveries
-under way included. So its two halves are used as its documentation offers them: `kopf.spawn_tasks()`, and in place of
-`kopf.run_tasks()` an end that touches Kopf's own tasks only. All of these, though: when one watch dies, those of the
-other kinds are left alive, and would go on beside the ones of the next start.
+An error in a watch other than 410 Gone (etcd elects a leader, a connection breaks in the middle of a line) ends Kopf.
+`kopf.operator()` would then cancel every other task of the loop, deliveries in flight included. So its two documented
+halves are used: `kopf.spawn_tasks()`, and instead of `kopf.run_tasks()` a shutdown that cancels Kopf's own tasks only.
+It cancels all of them: when one watch fails, Kopf leaves the others running, next to those of the next start.
 
-(A thread of its own would protect us too, but then the two fight for the interpreter: under load each system call of
-ours waited 3 ms to get it back.)
+(Kopf in its own thread would also protect us, but both threads compete for the GIL: under load each of our system calls
+waited 3 ms for it.)
 """
 
 import asyncio
@@ -19,7 +18,7 @@ from typing import Any, Final
 
 import kopf
 
-from checklist_operator.runtime.generators import GeneratorsOf
+from checklist_operator.runtime.generators import GeneratorTracker
 from checklist_operator.runtime.handlers import Observe, kopf_registry, kopf_settings
 from checklist_operator.runtime.json_logging import about
 
@@ -34,7 +33,7 @@ _WATCH: Final = "guard"  # the coroutine around each watch
 
 
 class EmbeddedKopf:
-    """`run` keeps one Kopf operator alive; what its watches bring goes to `observe`."""
+    """Keeps one Kopf operator running; its watch events go to `observe`."""
 
     def __init__(
         self,
@@ -44,7 +43,7 @@ class EmbeddedKopf:
         on_start: Callable[[], None],
         on_restart: Callable[[], None],
     ) -> None:
-        """`on_start` is called right after each start of Kopf, which takes the process's signals for itself."""
+        """`on_start` is called right after each start of Kopf, which installs its own signal handlers."""
         self._observe = observe
         self._namespaces = namespaces
         self._on_start = on_start
@@ -57,7 +56,7 @@ class EmbeddedKopf:
         return self._ready.is_set()
 
     async def run(self) -> None:
-        """Until cancelled. After each new start Kopf lists everything anew."""
+        """Runs until cancelled. Kopf lists all objects again after each restart."""
         pause = _FIRST_PAUSE_S
         clock = asyncio.get_running_loop().time
         while True:
@@ -73,8 +72,8 @@ class EmbeddedKopf:
             await asyncio.sleep(pause)
 
     async def _live_once(self) -> None:
-        """From a start of Kopf until one of its root tasks ends; raises what that one raised."""
-        with GeneratorsOf(_KOPF) as streams:
+        """Runs Kopf until one of its root tasks ends; raises that task's error."""
+        with GeneratorTracker(_KOPF) as streams:
             tasks = await kopf.spawn_tasks(
                 registry=kopf_registry(self._observe),
                 settings=kopf_settings(),
@@ -95,8 +94,7 @@ class EmbeddedKopf:
 
 
 async def _end(root_tasks: Collection[asyncio.Task[Any]]) -> None:
-    """Cancels from the outside to the inside, since each task ends in an orderly way what it has made: the root tasks,
-    the watches that they left behind, and whatever is left then."""
+    """Cancels the root tasks, then the watches that they left, then the rest: each task cleans up what it started."""
     hanging = await _cancel(root_tasks)
     hanging |= await _cancel([task for task in _tasks_of_kopf() - hanging if _function(task) == _WATCH])
     hanging |= await _cancel(_tasks_of_kopf() - hanging)
@@ -106,14 +104,14 @@ async def _end(root_tasks: Collection[asyncio.Task[Any]]) -> None:
 
 
 async def _cancel(tasks: Collection[asyncio.Task[Any]]) -> set[asyncio.Task[Any]]:
-    """Those that have not ended in time."""
+    """Returns the tasks that have not ended in time."""
     for task in tasks:
         task.cancel()
     return (await asyncio.wait(tasks, timeout=_END_WITHIN_S))[1] if tasks else set()
 
 
 def _tasks_of_kopf() -> set[asyncio.Task[Any]]:
-    """The tasks that run Kopf's code. What its handlers set in motion runs our own."""
+    """Returns the tasks that run Kopf's code; tasks started by our handlers run ours."""
     return {task for task in asyncio.all_tasks() if Path(_code(task).co_filename).is_relative_to(_KOPF)}
 
 

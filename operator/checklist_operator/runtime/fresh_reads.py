@@ -1,7 +1,7 @@
-"""Reads that the API server answers from its memory, without asking etcd, at a third of the cost.
+"""Reads that the API server answers from its watch cache instead of etcd, at a third of the cost.
 
-They may be older than what etcd has, but not older than the beginning of this term, so that nothing is overlooked that
-a leader before us has written, and not older than our own writes (Kubernetes API concepts, "Resource versions").
+A result may be older than etcd's state, but not older than the start of this term, so it includes the previous leader's
+writes, nor than our own writes (Kubernetes API concepts, "Resource versions").
 """
 
 from checklist_crds.kube.client import JsonObject, KubeClient
@@ -11,7 +11,7 @@ from checklist_operator.runtime.call_coalescer import CallCoalescer
 
 
 class FreshReads:
-    """One for each term. `note` what was written, or read from etcd."""
+    """Cached reads of one term. Pass every written object, and every one read from etcd, to `note`."""
 
     def __init__(self, client: KubeClient) -> None:
         self._client = client
@@ -22,20 +22,19 @@ class FreshReads:
         )
 
     async def get(self, kind: Kind, name: str, namespace: str) -> JsonObject:
-        """Raises KubeError as the client does."""
         if kind not in self._begun:
             await self._beginnings.add(kind, namespace)
         return await self._client.get(kind, name, namespace, not_older_than=str(self._at_least[kind]))
 
     def note(self, kind: Kind, body: JsonObject) -> None:
-        """Nothing older than this version of an object of `kind` is to be read from now on."""
+        """Later reads of `kind` are at least as new as this object."""
         self._at_least[kind] = max(self._at_least.get(kind, 0), version_of(body))
 
     async def close(self) -> None:
         await self._beginnings.close()
 
     async def _begin(self, kind: Kind, namespace: str) -> None:
-        """The version that etcd is at now, which a list tells."""
+        """Lists one object to learn etcd's current version."""
         if kind in self._begun:
             return
         async for _, version in self._client.pages(kind, namespace, page=1):

@@ -1,9 +1,8 @@
-"""Asynchronous generators that their users abandon, closed in the order in which Python does not close them.
+"""Closes abandoned asynchronous generators from the outside to the inside.
 
-A generator whose consumer is cancelled between two items is left where it stood. The event loop closes those that are
-left at its end, all at once; the one that stands inside of another may go first, and the outer one then fails on it
-("generator didn't stop after athrow()", https://github.com/python-trio/trio/issues/2081). From the outside to the
-inside it works, and that is the order in which they were first asked for an item.
+A generator whose consumer is cancelled between two items stays suspended. The event loop closes such generators at its
+end, all at once; if an inner one is closed first, the outer one fails ("generator didn't stop after athrow()",
+https://github.com/python-trio/trio/issues/2081). From the outside to the inside is the order in which they first ran.
 """
 
 import logging
@@ -18,11 +17,11 @@ from typing import Any, Final, Self
 logger = logging.getLogger(__name__)
 
 
-class GeneratorsOf:
-    """Notes, while it is entered, the generators of one package that begin in this thread; `close` them afterwards."""
+class GeneratorTracker:
+    """Context manager that records the generators of one package started in this thread; call `close` afterwards."""
 
     def __init__(self, package: Path) -> None:
-        # Compared as text: this is asked of each asynchronous context of the process, several times for each delivery.
+        # A string, for speed: this is compared for each asynchronous context, several times per delivery.
         self._folder: Final = f"{package}{os.sep}"
         self._begun: list[weakref.ref[AsyncGeneratorType[Any, Any]]] = []
 
@@ -47,7 +46,7 @@ class GeneratorsOf:
         return generator.ag_code.co_filename.startswith(self._folder)
 
     async def close(self) -> None:
-        """Those that are left and that nobody runs, the outer ones first."""
+        """Closes suspended generators, outer ones first."""
         for generator in [reference() for reference in self._begun]:
             if generator is None or generator.ag_running:
                 continue

@@ -1,7 +1,7 @@
 """Kopf's handlers: enqueue watch events for the controllers.
 
-Only `on.event` is used. Everything else of Kopf (on.create, timers, daemons, finalizers) keeps its state in the objects
-and would write to each of them; here nothing is ever written by Kopf.
+Only `on.event` is used. Kopf's other handlers (on.create, timers, daemons, finalizers) keep their state in the objects
+and would write to each of them; here Kopf writes nothing.
 """
 
 import asyncio
@@ -26,19 +26,17 @@ from checklist_operator.runtime.watch_lines import WatchResponse
 
 WATCHED: Final = (ORGANIZATION, TEMPLATE, MEMBER, API_KEY, RUN, WEBHOOK_DELIVERY, DELIVERY_REPLAY)
 SELECTED: Final = dict.fromkeys((RUN, WEBHOOK_DELIVERY, DELIVERY_REPLAY), "status.settled!=true")
-"""What is settled needs nobody any more. An object that becomes settled leaves the selection as DELETED, in its
-previous state."""
+"""Settled objects are not watched. An object that becomes settled is reported as DELETED, in its previous state."""
 
 Observe = Callable[[Kind, str | None, JsonObject], None]
-"""Called with the kind, the type of the event (None while the watch lists what is there, else ADDED, MODIFIED or
-DELETED) and the object."""
+"""Called with the kind, the event type (None in the initial list, else ADDED, MODIFIED or DELETED) and the object."""
 
 _AGAIN_AFTER_S: Final = 1.0
 _RECONNECT_S: Final = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 
 
 class _Forever:
-    """Pauses between tries that never run out: an outage of the API server is no reason to end."""
+    """Endless backoff: an outage of the API server must not end Kopf."""
 
     def __iter__(self) -> Any:
         yield from _RECONNECT_S
@@ -47,7 +45,7 @@ class _Forever:
 
 
 class _NoDiffBase(kopf.DiffBaseStorage):
-    """No "last handled configuration": `on.event` needs none, and building one copies every object."""
+    """Stores no "last handled configuration": `on.event` needs none, and building one copies every object."""
 
     def build(self, **_: Any) -> Any:
         return {}
@@ -60,7 +58,7 @@ class _NoDiffBase(kopf.DiffBaseStorage):
 
 
 class _NoProgress(kopf.ProgressStorage):
-    """No progress of handlers in annotations or status."""
+    """Stores no progress of handlers in annotations or status."""
 
     def fetch(self, **_: Any) -> None:
         return None
@@ -79,7 +77,7 @@ class _NoProgress(kopf.ProgressStorage):
 
 
 def kopf_settings() -> kopf.OperatorSettings:
-    """Kopf as a mere watcher: no writes, no waiting, no discovery, no end."""
+    """Configures Kopf to watch only: no writes, no batching delay, no rediscovery, no exit."""
     settings = kopf.OperatorSettings()
     settings.persistence.diffbase_storage = _NoDiffBase()
     settings.persistence.progress_storage = _NoProgress()
@@ -93,17 +91,17 @@ def kopf_settings() -> kopf.OperatorSettings:
     settings.networking.connect_timeout = 5.0
     settings.networking.request_timeout = 15.0
     settings.networking.error_backoffs = _Forever()
-    # An object's worker that waits for more events costs memory; after the initial list there is one for each object.
+    # An idle worker costs memory, and after the initial list there is one for each object.
     settings.queueing.idle_timeout = 0.05
     settings.queueing.exit_timeout = 0.2
-    settings.execution.default_backoff = 2.0  # for a login that fails
+    settings.execution.default_backoff = 2.0  # for failed logins
     for kind, selector in SELECTED.items():
         settings.watching.field_selectors[kind.group, kind.version, kind.plural] = selector
     return settings
 
 
 def kopf_registry(observe: Observe) -> kopf.OperatorRegistry:
-    """The handlers: a login, and one `on.event` for each kind."""
+    """Registers a login handler, and an `on.event` handler for each kind."""
     registry = kopf.OperatorRegistry()
     kinds: Mapping[str, Kind] = {kind.plural: kind for kind in WATCHED}
 
@@ -117,9 +115,9 @@ def kopf_registry(observe: Observe) -> kopf.OperatorRegistry:
 
 
 def _login() -> Callable[..., Awaitable[kopf.AiohttpSession]]:
-    """Credentials as the rest of the operator has them: kubeconfig (tokens, client certificates) or service account.
+    """Loads the operator's credentials: kubeconfig (tokens, client certificates) or service account.
 
-    They are loaded anew at each login, because Kopf asks again when they have ceased to work.
+    They are loaded again at each login, because Kopf asks for new ones when they stop working.
     """
     last = float("-inf")
 
@@ -127,7 +125,7 @@ def _login() -> Callable[..., Awaitable[kopf.AiohttpSession]]:
         nonlocal last
         clock = asyncio.get_running_loop().time
         if clock() - last < _AGAIN_AFTER_S:
-            await asyncio.sleep(_AGAIN_AFTER_S)  # else credentials that are simply wrong would be tried in a tight loop
+            await asyncio.sleep(_AGAIN_AFTER_S)  # no tight loop with wrong credentials
         last = clock()
         connection = await KubeConnection.load()
         session = aiohttp.ClientSession(

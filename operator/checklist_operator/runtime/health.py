@@ -1,7 +1,7 @@
-"""/healthz, /readyz and /metrics of the operator process.
+"""Serves /healthz, /readyz and /metrics of the operator process.
 
-Alive means that the event loop answers. Ready means that the process does what it is there for: it leads and its
-watches run, or it stands by and sees the lease.
+Healthy means that the event loop answers. Ready means that the process leads and its watches run, or that it is a
+standby and can read the lease.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from checklist_operator.runtime.metrics import CONTENT_TYPE, Metrics
 
 
 class HealthServer:
-    """Serves until `stop`. `readiness` gives a word for /readyz, its checks, and notes."""
+    """Serves until `stop`. `readiness` returns the status word for /readyz, its checks, and notes."""
 
     def __init__(
         self, host: str, port: int, metrics: Metrics, readiness: Callable[[], tuple[str, list[Check], list[str]]]
@@ -25,7 +25,7 @@ class HealthServer:
         self._runner: web.AppRunner | None = None
 
     async def start(self) -> None:
-        """Raises OSError when the port is taken. Port 0 means: no server."""
+        """Raises OSError when the port is taken. Port 0 disables the server."""
         if not self._port:
             return
         application = web.Application()

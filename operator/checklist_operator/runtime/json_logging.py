@@ -1,4 +1,4 @@
-"""The log of the operator: JSON lines as of both programs (`platform.log_lines`), and what is an error in them."""
+"""Configures the operator's log: JSON lines as in both programs (`platform.log_lines`), and severities."""
 
 import logging
 import sys
@@ -8,16 +8,16 @@ from checklist_crds.platform.log_lines import JsonLines, about
 __all__ = ["JsonLines", "about", "configure_logging"]
 
 
-def _retries_are_no_errors(record: logging.LogRecord) -> bool:
-    """Kopf calls a request that it will send again an error; nobody needs to be woken for that."""
+def _downgrade_retries(record: logging.LogRecord) -> bool:
+    """Downgrades errors of requests that Kopf will retry."""
     if record.name.startswith("kopf.") and "will retry" in str(record.msg):
         record.levelno, record.levelname = logging.WARNING, "WARNING"
     return True
 
 
-def _late_bytes_are_no_errors(record: logging.LogRecord) -> bool:
-    """uvloop calls it fatal when something arrives over TLS for a connection that we have just closed, as watches do at
-    an end (https://github.com/MagicStack/uvloop/issues/506). Nothing is lost by it."""
+def _downgrade_late_bytes(record: logging.LogRecord) -> bool:
+    """Downgrades uvloop's error for TLS data on a connection that was just closed, as happens when watches end
+    (https://github.com/MagicStack/uvloop/issues/506). Nothing is lost."""
     error = record.exc_info[1] if record.exc_info else None
     if record.name == "asyncio" and isinstance(error, RuntimeError) and str(error).endswith("the handler is closed"):
         record.levelno, record.levelname = logging.INFO, "INFO"
@@ -25,16 +25,15 @@ def _late_bytes_are_no_errors(record: logging.LogRecord) -> bool:
 
 
 def configure_logging(level: str) -> None:
-    """Everything to standard error. Kopf speaks up only when something is wrong: its own narration would be a line for
-    every event of every object."""
+    """Logs to standard error. Kopf logs only warnings and errors: otherwise a line for every event of every object."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
-    handler.addFilter(_retries_are_no_errors)
-    handler.addFilter(_late_bytes_are_no_errors)
+    handler.addFilter(_downgrade_retries)
+    handler.addFilter(_downgrade_late_bytes)
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
     logging.getLogger("kopf").setLevel(max(logging.WARNING, root.level))
-    logging.getLogger("kopf._core.reactor.running").setLevel(logging.ERROR)  # it misses the signals, which are ours
+    logging.getLogger("kopf._core.reactor.running").setLevel(logging.ERROR)  # warns that it cannot set signal handlers
     logging.getLogger("aiohttp.access").setLevel(logging.WARNING)
     logging.captureWarnings(True)

@@ -1,9 +1,8 @@
-"""Kubernetes Events: what `kubectl describe` and `kubectl events` tell of deliveries that need a person's attention.
+"""Records Kubernetes Events about objects that may need attention, for `kubectl describe` and `kubectl events`.
 
-They are told beside the work and never hold it up: what is to be told waits in a short line and is written at a bounded
-rate, because a dead endpoint may fail thousands of deliveries in a minute, and Events live in the same etcd as
-everything else. The same thing about the same object is one Event, whose count goes up. An Event that cannot be written
-is lost; what happened stands in the object's status in any case.
+Events never delay other work: they wait in a short queue and are written at a limited rate, because a dead endpoint may
+fail thousands of deliveries in a minute, and Events share etcd with everything else. A repeated Event raises the count
+of the first one. An Event that cannot be written is dropped; the object's status shows the same.
 """
 
 import asyncio
@@ -28,8 +27,8 @@ MOST_WAITING: Final = 500
 BURST: Final = 50
 PER_S: Final = 5.0
 _LONGEST_MESSAGE: Final = 1000
-_OF_THE_CLUSTER: Final = "default"
-"""Where Events about objects without a namespace are, as the API server asks for."""
+_CLUSTER_NAMESPACE: Final = "default"
+"""Namespace for Events about cluster-scoped objects, as the API server requires."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,35 +47,35 @@ class ObjectReference:
 
 
 @dataclass(slots=True)
-class _Told:
+class _Pending:
     type: str
     message: str
     count: int = 1
 
 
 class EventRecorder:
-    """`warn` and `tell` only put things down; `run` writes them."""
+    """`warn` and `record` enqueue Events; `run` writes them."""
 
     def __init__(
         self, client: KubeClient, *, instance: str, clock: Clock, burst: int = BURST, per_s: float = PER_S
     ) -> None:
-        """`instance`: which operator tells it. At most `burst` writes at once and `per_s` in the long run."""
+        """`instance`: the reporting operator. Writes at most `burst` Events at once and `per_s` per second."""
         self._client = client
         self._instance = instance
         self._clock = clock
         self._pause_s = 1.0 / per_s
         self._burst = burst
-        self._waiting: OrderedDict[tuple[ObjectReference, str], _Told] = OrderedDict()
+        self._waiting: OrderedDict[tuple[ObjectReference, str], _Pending] = OrderedDict()
         self._something = asyncio.Event()
         self._forbidden = False
         self.dropped = 0
 
     def warn(self, about_: ObjectReference, reason: str, message: str) -> None:
-        """Something that a person may want to do something about. `reason` is one CamelCase word."""
+        """Enqueues a Warning. `reason` is one CamelCase word."""
         self._put("Warning", about_, reason, message)
 
-    def tell(self, about_: ObjectReference, reason: str, message: str) -> None:
-        """Something that went as it should."""
+    def record(self, about_: ObjectReference, reason: str, message: str) -> None:
+        """Enqueues a Normal Event."""
         self._put("Normal", about_, reason, message)
 
     @property
@@ -94,11 +93,11 @@ class EventRecorder:
             if self.dropped == 1 or self.dropped % 1000 == 0:
                 logger.warning("kube_events.dropped", extra=about(dropped=self.dropped))
             return
-        self._waiting[key] = _Told(type_, message)
+        self._waiting[key] = _Pending(type_, message)
         self._something.set()
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Writes Events until cancelled."""
         clock = asyncio.get_running_loop().time
         credit, since = float(self._burst), clock()
         while True:
@@ -109,21 +108,21 @@ class EventRecorder:
                 await asyncio.sleep((1.0 - credit) * self._pause_s)
                 continue
             credit -= 1.0
-            (reference, reason), told = self._waiting.popitem(last=False)
+            (reference, reason), pending = self._waiting.popitem(last=False)
             if not self._waiting:
                 self._something.clear()
-            await self._write(reference, reason, told)
+            await self._write(reference, reason, pending)
 
-    async def _write(self, reference: ObjectReference, reason: str, told: _Told) -> None:
-        namespace = reference.namespace or _OF_THE_CLUSTER
+    async def _write(self, reference: ObjectReference, reason: str, pending: _Pending) -> None:
+        namespace = reference.namespace or _CLUSTER_NAMESPACE
         try:
-            body = self._event(reference, reason, told)
+            body = self._event(reference, reason, pending)
             try:
                 await self._client.create(EVENT, body, namespace)
             except KubeAlreadyExists:
                 known = await self._client.get(EVENT, body["metadata"]["name"], namespace)
                 again = {name: body[name] for name in ("type", "message", "lastTimestamp", "reportingInstance")}
-                again["count"] = int(known.get("count") or 1) + told.count
+                again["count"] = int(known.get("count") or 1) + pending.count
                 await self._client.patch(EVENT, body["metadata"]["name"], again, namespace)
         except KubeForbidden as error:
             if not self._forbidden:
@@ -132,9 +131,9 @@ class EventRecorder:
         except KubeError as error:
             logger.debug("kube_events.refused", extra=about(reason=error.message))
 
-    def _event(self, reference: ObjectReference, reason: str, told: _Told) -> dict[str, Any]:
+    def _event(self, reference: ObjectReference, reason: str, pending: _Pending) -> dict[str, Any]:
         now = self._clock().strftime("%Y-%m-%dT%H:%M:%SZ")
-        namespace = reference.namespace or _OF_THE_CLUSTER
+        namespace = reference.namespace or _CLUSTER_NAMESPACE
         digest = hashlib.sha256(f"{reference.uid}/{reason}".encode()).hexdigest()[:16]
         return {
             "apiVersion": "v1",
@@ -150,21 +149,21 @@ class EventRecorder:
                 "name": reference.name,
                 "uid": reference.uid,
             },
-            "type": told.type,
+            "type": pending.type,
             "reason": reason,
-            "message": told.message[:_LONGEST_MESSAGE],
+            "message": pending.message[:_LONGEST_MESSAGE],
             "firstTimestamp": now,
             "lastTimestamp": now,
-            "count": told.count,
+            "count": pending.count,
             "source": {"component": COMPONENT},
             "reportingComponent": COMPONENT,
             "reportingInstance": self._instance[:128],
         }
 
 
-def tell_pause(events: EventRecorder, about_: ObjectReference, metadata: Mapping[str, Any]) -> None:
-    """That the object with this metadata was paused, or goes on."""
+def record_pause(events: EventRecorder, about_: ObjectReference, metadata: Mapping[str, Any]) -> None:
+    """Records that the object with this metadata was paused or resumed."""
     if is_paused(metadata):
-        events.tell(about_, PAUSED, "It is left alone until the annotation is taken away.")
+        events.record(about_, PAUSED, "Paused until the annotation is removed.")
     else:
-        events.tell(about_, RESUMED, "It is worked on again.")
+        events.record(about_, RESUMED, "Resumed.")

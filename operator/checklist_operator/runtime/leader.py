@@ -1,9 +1,10 @@
-"""Who works: the one process that holds the Lease. The election is the official client's; around it is what it lacks.
+"""Leader election: the process that holds the Lease works. Wraps the election of the official client.
 
-It knows only ApiException, so our lock turns everything that can go wrong into one. It measures with the wall clock,
-which somebody may set: a standby whose clock jumps ahead would take the lease from a leader that is well, and a leader
-would give up. So both are measured here, on a clock that nobody sets: how long ago the last renewal was begun, and how
-long a lease of somebody else has not been renewed. It never gives a lease back, so `release` does.
+- The election only understands ApiException, so the lock converts all errors.
+- It measures with the wall clock, which may be set: a standby whose clock jumps ahead would take the lease from a
+  healthy leader, and a leader would stop. Here the age of the last renewal, and how long another's lease has not been
+  renewed, are measured with a monotonic clock.
+- It never releases a lease; `release` does.
 """
 
 import asyncio
@@ -41,20 +42,20 @@ logger = logging.getLogger(__name__)
 
 LEASE_NAME: Final = "checklist-dispatch-operator"
 _ANSWER_WITHIN_S: Final = 2.0
-_LOOK_EVERY_S: Final = 0.2
-_STANDBY_LOOKS_EVERY_S: Final = 0.25
-"""Oftener than a leader renews: looking is a mere read, and a lease that was given back shall not lie about."""
+_POLL_S: Final = 0.2
+_STANDBY_POLL_S: Final = 0.25
+"""More often than a leader renews: it is a mere read, and a released lease must be found quickly."""
 
 
 def steady_seconds() -> float:
-    """Seconds on a clock that nobody sets and that goes on while the machine sleeps."""
+    """Seconds of a monotonic clock that also runs while the machine sleeps."""
     clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
     return time.clock_gettime(clock)
 
 
 @dataclass(frozen=True, slots=True)
 class LeaseTimes:
-    """Seconds of the leader election: how long a lease holds, when its holder gives up, how often it is renewed."""
+    """Seconds: how long a lease is valid, when its holder stops without a renewal, and the renewal interval."""
 
     duration: int = 15
     renew_deadline: int = 10
@@ -62,7 +63,7 @@ class LeaseTimes:
 
 
 class LeaseLock(BaseLock):
-    """The Lease as the election wants it. `renewed_at` is when the last successful renewal was begun."""
+    """Lock of the election. `renewed_at` is when the last successful renewal was started."""
 
     def __init__(
         self, client: KubeClient, name: str, namespace: str, identity: str, *, clock: Clock, steady: Callable[[], float]
@@ -83,8 +84,8 @@ class LeaseLock(BaseLock):
         self.taken_over = False
 
     def handover(self) -> Handover:
-        """What the leader before us has left, to be asked once, when the lease is ours. The note stays on the lease as
-        long as it holds: whoever follows us in that time needs it, too."""
+        """Returns the previous leader's handover. Call it once, after acquiring the lease. The annotation stays on the
+        lease while it is valid, because the next holder in that time needs it too."""
         annotations = self._lease["metadata"].get("annotations") or {}
         handover = after(self._ran_out_for_s, read_note(annotations.get(HANDOVER_ANNOTATION)))
         self._forgets_handover_at = self._steady() + holds_for_s(handover)
@@ -96,41 +97,41 @@ class LeaseLock(BaseLock):
         except KubeNotFound as error:
             return False, _api_exception(error)
         except KubeError as error:
-            self._tell(False)
+            self._log_reachability(False)
             return False, _api_exception(error)
-        self._tell(True)
+        self._log_reachability(True)
         spec = self._lease.get("spec") or {}
         holder = spec.get("holderIdentity") or None
         ours = holder == self.identity and spec.get("renewTime") in self._written
         if self.renewed_at is not None and holder is not None and not ours:
-            # Somebody has it since: another one, or a process with our name that was started to replace us.
+            # Another process took it, or one with the same name that was started to replace this one.
             self.taken_over = True
             return False, _api_exception(KubeError("another process holds the lease"))
         duration = spec.get("leaseDurationSeconds")
         if holder is None or (holder != self.identity and self._has_run_out(holder, spec, duration)):
-            # What was noted before the lease began to run out is as much older.
+            # The age of the annotation includes the time in which the lease ran out.
             self._ran_out_for_s = 0.0 if holder is None else float(duration or 0)
-            return True, LeaderElectionRecord(None, None, None, None)  # free, the election understands
+            return True, LeaderElectionRecord(None, None, None, None)  # means free to the election
         return True, LeaderElectionRecord(holder, str(duration), spec.get("acquireTime"), self._reading(holder, spec))
 
     def _has_run_out(self, holder: str, spec: JsonObject, duration: Any) -> bool:
-        """Whether the holder has let its lease run out, as far as we have watched it."""
+        """Whether the holder has not renewed its lease in time, as far as we have watched it."""
         seen = holder, spec.get("renewTime")
         if seen != self._seen:
             self._seen, self._seen_at = seen, self._steady()
         return self._steady() - self._seen_at >= float(duration or 0)
 
     def _reading(self, holder: str, spec: JsonObject) -> str:
-        """The time of renewal; of somebody else's lease one that is never the same, because the election would measure
-        for how long it has been, and with the wrong clock."""
+        """Returns the renewal time; for another's lease a value that always changes, so that the election does not
+        measure its age with the wall clock."""
         if holder == self.identity:
             return str(spec.get("renewTime"))
         self._readings += 1
         return f"reading {self._readings}"
 
     async def confirm(self) -> None:
-        """Returns when the cluster says that the lease is ours now. Raises KubeConflict when it says anything else, and
-        other KubeErrors when it says nothing."""
+        """Returns when the cluster confirms that the lease is ours. Raises KubeConflict when it is not, and other
+        KubeErrors without an answer."""
         try:
             lease = await self._within(self._client.get(LEASE, self.name, self.namespace))
         except KubeNotFound:
@@ -153,7 +154,7 @@ class LeaseLock(BaseLock):
         return await self._write(self._client.replace, LEASE, body)
 
     async def release(self, handover: Handover) -> None:
-        """Gives the lease back if we hold it. Never raises: at worst it runs out by itself."""
+        """Releases the lease if we hold it. Never raises: at worst the lease expires."""
         if self.renewed_at is None or self.taken_over:
             return
         with contextlib.suppress(KubeError):
@@ -188,7 +189,7 @@ class LeaseLock(BaseLock):
             raise KubeUnavailable("the Kubernetes API takes too long") from None
 
     def _spec(self, record: Any) -> JsonObject:
-        """The election's own times are local ones without a zone; acquireTime is kept where it came from the lease."""
+        """Replaces the election's local times without a zone; keeps acquireTime if it came from the lease."""
         spec = dict(self._lease.get("spec") or {})
         now = self._now()
         kept = str(record.acquire_time or "")
@@ -205,7 +206,7 @@ class LeaseLock(BaseLock):
     def _now(self) -> str:
         return self._clock().strftime("%Y-%m-%dT%H:%M:%S.%f") + "Z"
 
-    def _tell(self, answers: bool) -> None:
+    def _log_reachability(self, answers: bool) -> None:
         if answers != self._answers:
             self._answers = answers
             logger.log(
@@ -215,17 +216,17 @@ class LeaseLock(BaseLock):
 
 
 class Lead(Protocol):
-    """What those who work need to know of the lease."""
+    """What other components need to know about the lease."""
 
     def is_certain(self) -> bool:
-        """Whether it is ours at this very moment, by what we have heard and how long ago."""
+        """Whether the lease is ours now, judged by the last renewal and its age."""
 
     async def confirm(self) -> None:
-        """Asks the cluster. Raises KubeConflict unless it is ours, and other KubeErrors when there is no answer."""
+        """Asks the cluster. Raises KubeConflict unless the lease is ours, and other KubeErrors without an answer."""
 
 
 class Leadership:
-    """One candidacy: `acquire`, then work while `hold` has not returned, then `release`."""
+    """One candidacy: `acquire`, work until `hold` returns, `release`."""
 
     def __init__(
         self,
@@ -238,7 +239,7 @@ class Leadership:
         name: str = LEASE_NAME,
         steady: Callable[[], float] = steady_seconds,
     ) -> None:
-        logging.getLogger("kubernetes.aio.leaderelection").setLevel(logging.CRITICAL)  # one line for each failed try
+        logging.getLogger("kubernetes.aio.leaderelection").setLevel(logging.CRITICAL)  # logs each failed try
         self._lock = LeaseLock(client, name, namespace, identity, clock=clock, steady=steady)
         self._steady = steady
         self._deadline_s = times.renew_deadline
@@ -254,33 +255,33 @@ class Leadership:
         self._election = LeaderElection(config)
 
     async def acquire(self) -> Handover:
-        """Returns when the lease is ours, with what the leader before us has left; waits as long as it takes."""
+        """Waits until the lease is ours; returns the previous leader's handover."""
         while True:
             if await self._election.try_acquire_or_renew():
                 break
-            await asyncio.sleep(min(_STANDBY_LOOKS_EVERY_S, self._retry_period_s))
+            await asyncio.sleep(min(_STANDBY_POLL_S, self._retry_period_s))
         logger.info("lease.acquired", extra=about(identity=self._lock.identity, lease=self._lock.name))
         return self._lock.handover()
 
     async def hold(self) -> None:
-        """Renews the lease; returns when it can no longer be counted on, before anybody else can have it."""
+        """Renews the lease; returns when it may be lost, before any other process can acquire it."""
         renewing = asyncio.create_task(self._renew(), name="lease renewal")
         try:
             while not renewing.done() and self.is_certain():
-                await asyncio.wait([renewing], timeout=_LOOK_EVERY_S)
+                await asyncio.wait([renewing], timeout=_POLL_S)
         finally:
             renewing.cancel()
             await asyncio.gather(renewing, return_exceptions=True)
         logger.warning("lease.lost", extra=about(identity=self._lock.identity, taken_over=self._lock.taken_over))
 
     async def _renew(self) -> None:
-        """Until cancelled. When to give up is for `hold` to say."""
+        """Runs until cancelled; `hold` decides when to stop."""
         while True:
             await self._election.try_acquire_or_renew()
             await asyncio.sleep(self._retry_period_s)
 
     async def release(self, handover: Handover = NO_HANDOVER) -> None:
-        """Lets a standby take over at once."""
+        """Releases the lease, so that a standby takes over at once."""
         await self._lock.release(handover)
 
     async def confirm(self) -> None:
@@ -296,7 +297,7 @@ async def _nothing() -> None:
 
 
 def _api_exception(error: KubeError) -> ApiException:
-    """What the election understands: only a clean 404 means that there is no lease yet."""
+    """Converts an error: only a 404 means to the election that there is no lease yet."""
     status = error.status or 0
     exception = ApiException(status=status, reason=error.message)
     exception.body = json.dumps({"code": status})

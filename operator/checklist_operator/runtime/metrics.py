@@ -1,4 +1,4 @@
-"""What the operator tells about itself on /metrics (Prometheus)."""
+"""Metrics of the operator on /metrics (Prometheus)."""
 
 from collections.abc import Callable
 from functools import partial
@@ -13,8 +13,6 @@ _SECONDS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
 
 
 class Metrics:
-    """All instruments, in a registry of their own."""
-
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         counter, gauge = partial(Counter, registry=self.registry), partial(Gauge, registry=self.registry)
@@ -22,11 +20,11 @@ class Metrics:
         self.attempts = counter(
             "checklists_delivery_attempts", "Attempts by outcome class and number.", ["outcome", "attempt"]
         )
-        self.deliveries = counter("checklists_deliveries", "Events that were delivered or given up.", ["result"])
+        self.deliveries = counter("checklists_deliveries", "Events that were delivered or finally failed.", ["result"])
         self.replays = counter("checklists_delivery_replays", "Replays that ended or were refused.", ["result"])
         self.attempt_seconds = histogram("checklists_delivery_attempt_seconds", "How long attempts took.", ["outcome"])
         for result in ("delivered", "failed"):
-            self.deliveries.labels(result)  # from 0 on: a series that begins with 1 has never risen
+            self.deliveries.labels(result)  # start at 0: rate() misses the first increase of a series that starts at 1
         self._outbox_lag = histogram(
             "checklists_outbox_lag_seconds",
             "From an event, or the end of its pause, to the start of its first attempt.",
@@ -34,53 +32,45 @@ class Metrics:
         )
         for receiver in ("prompt", "slow"):
             self._outbox_lag.labels(receiver)
-        self.retry_lag = histogram(
-            "checklists_retry_lag_seconds", "From the time at which a retry was due to its start."
-        )
-        self.own_faults = counter(
-            "checklists_own_faults", "Transmissions that could not be made for a reason of our own.", ["reason"]
-        )
+        self.retry_lag = histogram("checklists_retry_lag_seconds", "From the due time of a retry to its start.")
+        self.own_faults = counter("checklists_own_faults", "Transmissions that a local fault prevented.", ["reason"])
         self.expiry_lag = histogram(
-            "checklists_expiry_lag_seconds", "From the time at which a run expired to the write that says so."
+            "checklists_expiry_lag_seconds", "From the expiry of a run to the write of its phase."
         )
         self.expiries = counter("checklists_run_expiries", "Runs whose expiry was written.")
         self.admissions = counter("checklists_run_admissions", "Runs made with kubectl, by verdict.", ["verdict"])
         self.removals = counter("checklists_removed_objects", "Objects removed by sweeps.", ["kind"])
-        self.archived_runs = counter("checklists_runs_archived", "Runs that went from the cluster into the archive.")
-        self.archived_parts = counter("checklists_archived_parts", "Parts that were written to the archive.")
-        self.archived_bytes = counter(
-            "checklists_archived_bytes", "Bytes that were written to the archive, compressed."
-        )
+        self.archived_runs = counter("checklists_runs_archived", "Runs moved from the cluster to the archive.")
+        self.archived_parts = counter("checklists_archived_parts", "Parts written to the archive.")
+        self.archived_bytes = counter("checklists_archived_bytes", "Compressed bytes written to the archive.")
         self.archive_failures = counter(
-            "checklists_archive_failures", "What kept runs from being archived: store, damaged, unreadable.", ["reason"]
+            "checklists_archive_failures", "Archiving failures: store, damaged, unreadable.", ["reason"]
         )
         for reason in ("store", "damaged", "unreadable"):
             self.archive_failures.labels(reason)
         self.archive_available = gauge(
             "checklists_archive_available",
-            "0 while the archive's store does not answer, as the last sweep found it; else 1.",
+            "0 if the archive's store did not answer in the last sweep, else 1.",
         )
-        self.archive_available.set(1)  # also of a standby, which never sweeps
+        self.archive_available.set(1)  # a standby never sweeps
         self.archive_enabled = gauge(
             "checklists_archive_enabled",
-            "1 where runs past their retention go to the archive, 0 where they stay in the cluster.",
+            "1 if runs past their retention are archived, 0 if they stay in the cluster.",
         )
         self.archive_backlog = gauge(
             "checklists_archive_backlog_runs", "Runs past their retention that the last sweep did not archive."
         )
         self.archive_backlog_age = gauge(
             "checklists_archive_backlog_seconds",
-            "How long the oldest of them has been past its retention; 0: there is none.",
+            "Time since the oldest of them was due; 0 without one.",
         )
-        self.held_runs = gauge(
-            "checklists_held_runs", "Settled runs that a legal hold keeps, as the last sweep found them."
-        )
-        self.events = counter("checklists_watch_events", "Objects that the watches brought.", ["kind"])
-        self.kopf_restarts = counter("checklists_kopf_restarts", "How often Kopf ended and was started again.")
-        self.bugs = counter("checklists_unexpected_errors", "Errors that nobody foresaw.", ["where"])
+        self.held_runs = gauge("checklists_held_runs", "Settled runs kept by a legal hold, in the last sweep.")
+        self.events = counter("checklists_watch_events", "Objects received from watches.", ["kind"])
+        self.kopf_restarts = counter("checklists_kopf_restarts", "Restarts of Kopf.")
+        self.bugs = counter("checklists_unexpected_errors", "Unexpected errors.", ["where"])
         self._stale_settings = gauge(
             "checklists_setting_stale",
-            "1 while the file of a setting cannot be used, so that its value from before stays in use.",
+            "1 while the file of a setting is unusable and its previous value stays in use.",
             ["setting"],
         )
         self.leader = gauge("checklists_leader", "1 while this process holds the lease.")
@@ -89,11 +79,11 @@ class Metrics:
         self.registry.register(_Sizes(self._sizes, self._ages))
 
     def first_attempt_started(self, lag_s: float, *, held_up: bool) -> None:
-        """`held_up`: its receiver takes long, so that waiting for a place says nothing about this service."""
+        """`held_up`: the attempt waited because of its receiver, so its lag is not this service's."""
         self._outbox_lag.labels("slow" if held_up else "prompt").observe(max(0.0, lag_s))
 
     def setting_is_stale(self, name: str, stale: bool) -> None:
-        """Whether the file of that setting cannot be used."""
+        """Shows whether the file of the setting cannot be used."""
         self._stale_settings.labels(name).set(stale)
 
     def watch_size(self, name: str, size: Callable[[], int]) -> None:
@@ -105,7 +95,7 @@ class Metrics:
         self._ages[name] = age
 
     def forget_watched(self) -> None:
-        """Sizes and ages are of a term; those of one that is over would stand still, or grow for ever."""
+        """Removes the sizes and ages of a term that is over; their values would be wrong."""
         self._sizes.clear()
         self._ages.clear()
         self.archive_available.set(1)
@@ -118,18 +108,18 @@ class Metrics:
 
 
 class _Sizes(Collector):
-    """Sizes and ages are read when somebody asks, so that they cost nothing otherwise."""
+    """Reads sizes and ages only when metrics are scraped."""
 
     def __init__(self, sizes: dict[str, Callable[[], int]], ages: dict[str, Callable[[], float]]) -> None:
         self._sizes = sizes
         self._ages = ages
 
     def collect(self) -> list[Metric]:
-        pending = GaugeMetricFamily("checklists_pending", "What waits now.", labels=["of"])
+        pending = GaugeMetricFamily("checklists_pending", "Number of waiting items.", labels=["of"])
         for name, size in self._sizes.items():
             pending.add_metric([name], size())
         oldest = GaugeMetricFamily(
-            "checklists_oldest_waiting_seconds", "How long the oldest of what waits has waited.", labels=["of"]
+            "checklists_oldest_waiting_seconds", "Age of the oldest waiting item.", labels=["of"]
         )
         for name, age in self._ages.items():
             oldest.add_metric([name], age())

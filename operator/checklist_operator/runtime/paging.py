@@ -1,4 +1,4 @@
-"""Lists of any length in several namespaces: sweeps look at everything, but never hold everything."""
+"""Pages through lists in several namespaces, so that sweeps never hold all objects in memory."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -16,7 +16,7 @@ async def pages(
     field_selector: str | None = None,
     label_selector: str | None = None,
 ) -> AsyncIterator[list[JsonObject]]:
-    """The objects of `kind` in `namespaces` (none: everywhere), a page at a time.
+    """Yields the objects of `kind` in `namespaces` (empty for all), a page at a time.
 
     Raises KubeError; KubeGone when a list took so long that its version is no longer kept.
     """
@@ -28,11 +28,10 @@ async def pages(
 
 
 async def resync(client: KubeClient, observe: Observe, namespaces: tuple[str, ...]) -> None:
-    """One pass of the safety net under the watches: everything unsettled is listed and shown to the controllers again.
-    Raises KubeError.
+    """Lists all unsettled objects and passes them to the controllers again. Raises KubeError.
 
-    A watch can lose something: Kopf, when a connection breaks in the middle of an initial list, goes on from the
-    version of some object and never sees the rest. Controllers are level-triggered: seeing an object again is no harm.
+    A watch can miss objects: when a connection breaks during an initial list, Kopf continues from the version of some
+    object and never sees the rest. Controllers are level-triggered, so seeing an object twice is harmless.
     """
     for kind in WATCHED:
         where = namespaces if kind.namespaced else ()

@@ -1,9 +1,9 @@
-"""Delay queue for expiry, retries and retention: one heap for everything that waits for a time.
+"""Delay queue for expiry, retries and retention: one heap of due times.
 
-Due times are wall-clock times, because that is what users were promised and what the cluster stores. So the loop looks
-at the wall clock at least once a second: a clock that was set, or a machine that slept, makes nothing late by more.
+Due times are wall-clock times, as promised to users and stored in the cluster. So the loop reads the wall clock at
+least once a second: a changed clock, or a machine that slept, delays nothing by more.
 
-Memory matters here, since every live run with an expiry has an entry: an entry is one tuple and one dictionary slot.
+Every live run with an expiry has an entry, so entries are small: one tuple and one dictionary slot.
 """
 
 import asyncio
@@ -16,14 +16,14 @@ from typing import Any, Final, Generic, TypeVar
 
 from checklist_crds.times import Clock
 
-LOOK_EVERY_S: Final = 1.0
+POLL_S: Final = 1.0
 _SLACK: Final = 1000
 
 K = TypeVar("K")
 
 
 class Topic(Generic[K]):
-    """The due times of one concern: at most one for each key."""
+    """Due times of one kind of work: at most one per key."""
 
     def __init__(self, timers: "Timers", wake: Callable[[K], None]) -> None:
         self._timers = timers
@@ -31,7 +31,7 @@ class Topic(Generic[K]):
         self._due: dict[K, float] = {}
 
     def set(self, key: K, due: datetime) -> None:
-        """`wake(key)` is called once, when the clock has reached `due`; this replaces an earlier time of the key."""
+        """Calls `wake(key)` once the clock reaches `due`; replaces an earlier due time of the key."""
         moment = due.timestamp()
         before = self._due.get(key)
         if before != moment:
@@ -45,7 +45,7 @@ class Topic(Generic[K]):
             self._timers.abandon()
 
     def fire(self, key: K, moment: float) -> bool:
-        """Whether (key, moment) was still wanted; then it is woken."""
+        """Wakes the key if (key, moment) is still current; returns whether it was."""
         if self._due.get(key) != moment:
             return False
         del self._due[key]
@@ -60,7 +60,7 @@ class Topic(Generic[K]):
 
 
 class Timers:
-    """All topics on one heap, and the loop that fires them."""
+    """All topics on one heap, and the loop that wakes their keys."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -70,7 +70,7 @@ class Timers:
         self._earlier = asyncio.Event()
 
     def topic(self, wake: Callable[[K], None]) -> Topic[K]:
-        """A new concern. `wake` must neither block nor raise."""
+        """Adds a topic. `wake` must neither block nor raise."""
         return Topic(self, wake)
 
     def __len__(self) -> int:
@@ -82,7 +82,7 @@ class Timers:
         heapq.heappush(self._heap, (moment, next(self._numbers), topic, key))
 
     def abandon(self) -> None:
-        """An entry is no longer wanted. It stays in the heap until it comes up, or until such are the majority."""
+        """Counts a stale entry. It stays in the heap until it is due, or until stale entries are the majority."""
         self._abandoned += 1
         if self._abandoned > len(self._heap) // 2 + _SLACK:
             self._heap = [entry for entry in self._heap if entry[2].wants(entry[3], entry[0])]
@@ -90,7 +90,7 @@ class Timers:
             self._abandoned = 0
 
     def fire_due(self) -> int:
-        """Wakes everything whose time has come by the clock; returns how many."""
+        """Wakes all due keys; returns their number."""
         now = self._clock().timestamp()
         fired = 0
         while self._heap and self._heap[0][0] <= now:
@@ -102,11 +102,11 @@ class Timers:
         return fired
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Runs until cancelled."""
         while True:
             self._earlier.clear()
             self.fire_due()
-            wait = LOOK_EVERY_S
+            wait = POLL_S
             if self._heap:
                 wait = min(wait, max(0.0, self._heap[0][0] - self._clock().timestamp()) + 0.001)
             with contextlib.suppress(TimeoutError):

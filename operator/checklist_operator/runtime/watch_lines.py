@@ -1,8 +1,8 @@
-"""Lines of Kopf's watches that Kopf can read.
+"""Removes too deeply nested values from lines of Kopf's watches.
 
-Kopf parses each line with Python's own parser, which raises RecursionError for about a thousand levels of nesting. That
-ends Kopf with all of its watches, and again at each new start, while the Kubernetes API takes ten thousand levels in a
-field of any shape. So what is nested too deep is taken out of a line before Kopf has it.
+Kopf parses each line with Python's own parser, which raises RecursionError at about a thousand levels of nesting and
+ends Kopf with all its watches, again after each restart. The Kubernetes API accepts ten thousand levels in a free-form
+field.
 """
 
 import json
@@ -11,10 +11,10 @@ from typing import Any, Final
 
 import aiohttp
 
-from checklist_crds.values.json_text import without_the_deepest
+from checklist_crds.values.json_text import without_deep_values
 
 _PARSED_BY_ANYTHING: Final = 500
-"""Brackets. A line with fewer is not nested too deep for Python, wherever it is parsed."""
+"""Number of brackets below which Python parses a line at any stack depth."""
 
 
 class WatchResponse(aiohttp.ClientResponse):
@@ -36,7 +36,7 @@ class _Lines:
         return getattr(self._reader, name)
 
     async def iter_chunked(self, size: int) -> AsyncIterator[bytes]:
-        """Whole lines, but for a last one without an end."""
+        """Yields whole lines; the last one may be incomplete."""
         rest = b""
         async for chunk in self._reader.iter_chunked(size):
             *lines, rest = (rest + chunk).split(b"\n")
@@ -50,9 +50,9 @@ def _readable(line: bytes) -> bytes:
     if line.count(b"[") + line.count(b"{") < _PARSED_BY_ANYTHING:
         return line
     try:
-        json.loads(line)  # deeper in the stack than Kopf, which therefore can what this can
+        json.loads(line)  # deeper in the stack than Kopf, which therefore parses what this parses
     except RecursionError:
-        return without_the_deepest(line)
+        return without_deep_values(line)
     except ValueError:
-        pass  # half a line: Kopf says so
+        pass  # an incomplete line, which Kopf reports
     return line

@@ -1,8 +1,8 @@
-"""Keyed, de-duplicating work queue: each key once, however often it is added, and never twice at the same time.
+"""Keyed, de-duplicating work queue: a key waits at most once and is never processed concurrently.
 
-Level-triggered, as controllers of Kubernetes are: a key says "look at this object", not what happened to it. Work that
-fails because the cluster does not answer is tried again with growing pauses. An unexpected error is a bug: it is logged
-with its traceback, counted, and the key is tried again too, so that one bad moment loses nothing.
+Level-triggered like Kubernetes controllers: a key says "reconcile this object", not what happened to it. Work that
+fails because the cluster does not answer is retried with backoff. Any other error is a bug: it is logged with its
+traceback and counted, and the key is retried too.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ K = TypeVar("K", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """Pauses in seconds: `first`, twice that, ... up to `longest`, each shortened at random by up to a half."""
+    """Delays in seconds: `first`, doubled up to `longest`, each shortened by a random part of at most a half."""
 
     first: float = 0.1
     longest: float = 10.0
@@ -38,7 +38,7 @@ AFTER_A_BUG = Backoff(first=5.0, longest=300.0)
 
 
 class WorkQueue(Generic[K]):
-    """`reconcile(key)` looks at the object and does what is to be done; it may return seconds until the next look."""
+    """Calls `reconcile(key)`, which may return the seconds until the next call."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class WorkQueue(Generic[K]):
         self._closed = False
 
     def __len__(self) -> int:
-        """Keys that wait or are being looked at; not those that are to be looked at later."""
+        """Number of keys that wait or are being processed, without delayed ones."""
         return len(self._waiting) + len(self._active)
 
     @property
@@ -71,7 +71,7 @@ class WorkQueue(Generic[K]):
         return not (self._waiting or self._active)
 
     def add(self, key: K) -> None:
-        """Look at `key` as soon as a worker is free; once more if it is being looked at now."""
+        """Enqueues `key`; once more if it is being processed now."""
         if self._closed:
             return
         if key in self._active:
@@ -83,7 +83,7 @@ class WorkQueue(Generic[K]):
             self._start_ready()
 
     def add_later(self, key: K, delay_s: float) -> None:
-        """Look at `key` after `delay_s`, or earlier if something else asks for it."""
+        """Enqueues `key` after `delay_s`, unless it is added earlier."""
         if self._closed or key in self._waiting:
             return
         due = asyncio.get_running_loop().time() + delay_s
@@ -95,13 +95,13 @@ class WorkQueue(Generic[K]):
         self._later[key] = asyncio.get_running_loop().call_at(due, self._now, key)
 
     def forget(self, key: K) -> None:
-        """The object is gone: no more looks that were planned, and its failures are forgotten."""
+        """Drops the delays and failures of a deleted object."""
         self._cancel_later(key)
         self._failures.pop(key, None)
         self._again.discard(key)
 
     async def close(self) -> None:
-        """Cancels what is under way and takes nothing new."""
+        """Cancels running work and accepts no more."""
         self._closed = True
         for handle in self._later.values():
             handle.cancel()
@@ -129,9 +129,9 @@ class WorkQueue(Generic[K]):
             self._active[key] = asyncio.create_task(self._process(key), name=f"{self.name} {key}")
 
     async def _process(self, key: K) -> None:
-        in_context()  # nothing of whatever named the key
+        in_context()  # clears the log context of the caller that added the key
         pause: float | None = None
-        self._again.discard(key)  # whatever was named until now is seen by this look
+        self._again.discard(key)  # this call sees all changes up to now
         try:
             pause = await self._reconcile(key)
             self._failures.pop(key, None)

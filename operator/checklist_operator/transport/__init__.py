@@ -1,5 +1,5 @@
-"""The transport of webhooks: with which signature, to which address, how fast. No Kubernetes in here.
+"""Transport of webhooks, independent of Kubernetes.
 
-`signing` proves who sends, `addresses` says where a socket may go, `sender` makes one transmission and returns an
-`outcome`, and `fairness` decides who may transmit now.
+`signing` signs requests, `addresses` decides where a socket may connect, `sender` makes one transmission and returns an
+`outcome`, and `fairness` decides which transmission may start.
 """

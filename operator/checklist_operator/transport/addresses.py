@@ -1,8 +1,8 @@
-"""Which addresses a delivery may be dialled to (delivery profile, "Addresses").
+"""Which addresses a delivery may connect to (delivery profile, "Addresses").
 
-A guard against server-side request forgery: checked on the address of the socket that is about to connect, after name
-resolution and at every new connection, so neither a rebinding name nor an odd notation gets around it. The table is our
-own, since `ipaddress.is_global` lets through NAT64, IPv4-compatible loopback and multicast, and changes with Python.
+Protects against server-side request forgery: the address is checked when its socket is created, after name resolution
+and at every new connection, so neither DNS rebinding nor an unusual notation evades it. The table is our own:
+`ipaddress.is_global` accepts NAT64, IPv4-compatible loopback and multicast, and changes with Python.
 """
 
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ DENIED_IPV4: Final = tuple(
         "10.0.0.0/8",  # private
         "100.64.0.0/10",  # carrier-grade NAT, and the pods of some clouds
         "127.0.0.0/8",  # loopback
-        "168.63.129.16/32",  # public by its looks; in Azure the host's own service, beside the metadata one
+        "168.63.129.16/32",  # the host's own service in Azure, although a public address
         "169.254.0.0/16",  # link-local, the metadata services of clouds
         "172.16.0.0/12",  # private
         "192.0.0.0/24",  # IETF protocol assignments
@@ -37,8 +37,7 @@ DENIED_IPV4: Final = tuple(
         "240.0.0.0/4",  # reserved, broadcast
     )
 )
-# Global unicast is the only part of IPv6 that is handed out, so the rest (loopback, NAT64, ULA, link-local, site-local,
-# multicast, IPv4-compatible) needs no list of its own.
+# Global unicast is the only public part of IPv6, so the rest (loopback, NAT64, ULA, link-local) needs no list.
 ALLOWED_IPV6: Final = IPv6Network("2000::/3")
 DENIED_IPV6: Final = tuple(
     IPv6Network(text)
@@ -52,36 +51,36 @@ DENIED_IPV6: Final = tuple(
 
 
 NAT64: Final = IPv6Network("64:ff9b::/96")
-"""The well-known prefix of RFC 6052: the last 32 bits are the IPv4 address that is reached."""
+"""The well-known prefix of RFC 6052: the last 32 bits are the IPv4 destination."""
 
 NEVER_INTERNAL: Final = tuple(
     ip_network(text)
     for text in (
         *("0.0.0.0/8", "127.0.0.0/8", "::/127"),  # this machine
         *("169.254.0.0/16", "fe80::/10"),  # link-local, the metadata services of clouds
-        *("100.100.100.200/32", "168.63.129.16/32", "fd00:ec2::254/128"),  # further ones
+        *("100.100.100.200/32", "168.63.129.16/32", "fd00:ec2::254/128"),  # more metadata services
         *("224.0.0.0/3", "ff00::/8"),  # multicast, reserved
-        "64:ff9b::/96",  # whatever lies behind NAT64
+        "64:ff9b::/96",  # anything behind NAT64
     )
 )
-"""Where no receiver inside a network is."""
+"""Not even for receivers inside a network."""
 _NONE: Final = InternalHosts()
 
 
 class BlockedAddress(OSError):
-    """The address must not be dialled. An OSError, so that a connector goes on to the next address of a name."""
+    """The address must not be used. An OSError, so that a connector tries the next address of a name."""
 
 
 @dataclass(frozen=True, slots=True)
 class AddressPolicy:
-    """The built-in table plus the operator's own ranges.
+    """The built-in table and the ranges of the installation.
 
     `denied` adds to the table (pod, service and node ranges, the API server); `allowed` are exceptions from the table
-    and from `denied`; `allow_insecure` (development) allows everything but `denied`. An exception for NAT64 opens the
-    way through the translator and not what lies behind it: the IPv4 address inside is judged like any other.
+    and from `denied`; `allow_insecure` (development) allows everything but `denied`. An exception for NAT64 allows the
+    translator only: the embedded IPv4 address is checked like any other.
 
-    Receivers at the hosts `internal` may be at any address, those in `denied` too, but those in `never` (the API
-    server) and what no receiver is (NEVER_INTERNAL).
+    Receivers at `internal` hosts may have any address, also in `denied`, except those in `never` (the API server) and
+    in NEVER_INTERNAL.
     """
 
     denied: tuple[Network, ...] = ()
@@ -96,13 +95,13 @@ class AddressPolicy:
 
     @classmethod
     def parse(cls, *, denied: str = "", allowed: str = "", allow_insecure: bool = False) -> Self:
-        """Reads comma-separated addresses and ranges, for example `"10.0.0.0/8, fd00::/8"`. Raises ValueError."""
+        """Parses comma-separated addresses and ranges, for example `"10.0.0.0/8, fd00::/8"`. Raises ValueError."""
         return cls(_networks(denied), _networks(allowed), allow_insecure)
 
     def permits(self, address: str | Address, *, internal: bool = False) -> bool:
-        """Whether this numeric address may be dialled. A zone (`%eth0`) is ignored; what is no address is denied.
+        """Whether this numeric address may be used. Ignores a zone (`%eth0`); denies an invalid address.
 
-        `internal`: for a receiver at one of the hosts `internal`.
+        `internal`: for a receiver at one of the `internal` hosts.
         """
         numeric = _numeric(address)
         if numeric is None:
@@ -116,18 +115,18 @@ class AddressPolicy:
         return self.allow_insecure or _is_public(numeric)
 
     def guards_own_machine(self, address: str | Address) -> bool:
-        """Whether `address` must not be dialled either if it turns out to be one of this very machine (or pod)."""
+        """Whether `address` is also denied if it belongs to this machine or pod."""
         numeric = _numeric(address)
         return not self.allow_insecure and (numeric is None or not _in_any(numeric, self.allowed))
 
     def check(self, address: str | Address) -> None:
-        """Raises BlockedAddress, with no word on the address, unless it may be dialled."""
+        """Raises BlockedAddress, whose text omits the address, if it is denied."""
         if not self.permits(address):
             raise BlockedAddress("the address is not allowed")
 
 
 def _numeric(address: str | Address) -> Address | None:
-    """Without zone, and an IPv4-mapped address as the IPv4 address inside; None for what is no address."""
+    """Removes a zone and unwraps an IPv4-mapped address; None for an invalid one."""
     try:
         numeric = ip_address(address.partition("%")[0]) if isinstance(address, str) else address
     except ValueError:
@@ -147,7 +146,7 @@ def _in_any(address: Address, networks: Iterable[Network]) -> bool:
 
 
 def _networks(text: str) -> tuple[Network, ...]:
-    """Ranges written as IPv4-mapped are unwrapped like the addresses that are compared with them."""
+    """Parses ranges; IPv4-mapped ones are unwrapped like addresses."""
     networks: list[Network] = []
     for part in filter(None, (part.strip() for part in text.split(","))):
         network = ip_network(part)

@@ -1,7 +1,7 @@
-"""How a delivery gets its connection: addresses are judged as they are dialled, answers are bounded.
+"""Connections of deliveries: checks each address as it is dialled, and limits responses.
 
-The pieces here are put into aiohttp's connector by the sender. What happened on the way is noted in a `Progress`, one
-per attempt, because aiohttp's errors alone do not tell a blocked address from a refused one.
+The sender installs these parts in aiohttp's connector. Each attempt has a `Progress`, because aiohttp's errors do not
+distinguish a blocked address from a refused one.
 """
 
 import asyncio
@@ -23,30 +23,30 @@ from aiohttp.streams import StreamReader
 
 from checklist_operator.transport.addresses import AddressPolicy, BlockedAddress
 
-OWN_ERRNOS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS})
-"""Errors of the operating system that say that we, not the receiver, are out of something."""
+LOCAL_ERRNOS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS})
+"""Errors of the operating system that mean that this process has run out of a resource."""
 
 MAX_RESPONSE_BYTES: Final = 64 * 1024
-"""What a receiver may send in answer to one delivery, heads and body together, before the connection is closed."""
+"""Limit of one response, all heads and the body, before the connection is closed."""
 
 MAX_HEADS: Final = 256
-"""How many heads may come before the final one is there: interim answers, and empty lines, which end like heads."""
+"""Limit of heads up to the final one: interim responses, and empty lines, which end like heads."""
 
 SocketFactory = Callable[[Any], socket.socket]
 
 
 @dataclass(slots=True)
 class Progress:
-    """How far one attempt came. Shared by all tasks that aiohttp starts for it.
+    """Progress of one attempt, shared by all tasks that aiohttp starts for it.
 
-    `dialled`: it had an address to connect to; `connected`: it had a connection, perhaps one that was kept.
+    `dialled`: it had an address to connect to; `connected`: it had a new or kept connection.
     """
 
     blocked: bool = False
     dialled: bool = False
     connected: bool = False
     internal: bool = False
-    """The receiver's host is one of those inside the network that the operator's settings name."""
+    """The receiver's host is one of the internal hosts of the settings."""
     own_fault: OSError | None = None
 
 
@@ -54,7 +54,7 @@ progress: contextvars.ContextVar[Progress] = contextvars.ContextVar("delivery_pr
 
 
 def guarded_socket_factory(policy: AddressPolicy) -> SocketFactory:
-    """A factory that judges the very address that its socket will connect to, and makes no socket for a denied one."""
+    """Returns a factory that checks the address of each socket and creates none for a denied one."""
 
     def make_socket(address_info: Any) -> socket.socket:
         family, kind, protocol, _, socket_address = address_info
@@ -67,7 +67,7 @@ def guarded_socket_factory(policy: AddressPolicy) -> SocketFactory:
         try:
             made = socket.socket(family, kind, protocol)
         except OSError as error:
-            if error.errno in OWN_ERRNOS:
+            if error.errno in LOCAL_ERRNOS:
                 attempt.own_fault = error
             raise
         attempt.dialled = True
@@ -78,17 +78,17 @@ def guarded_socket_factory(policy: AddressPolicy) -> SocketFactory:
 
 
 def _is_own_address(family: int, host: str) -> bool:
-    """Whether `host` is an address of this machine: then it is also the one that packets to it would come from.
+    """Whether `host` is an address of this machine: then it is also the source address of packets to it.
 
-    Public addresses can be our own: of a pod in an IPv6 cluster, of a node with host networking. A datagram socket
-    asks the routing table and sends nothing.
+    A public address can be our own: of a pod in an IPv6 cluster, of a node with host networking. A datagram socket
+    asks the routing table without sending.
     """
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as probe:
             probe.connect((host, 9))
             return bool(probe.getsockname()[0] == host)
     except OSError:
-        return False  # no way leads there, as the connection will find
+        return False  # no route: connecting fails too
 
 
 def _has_something_to_read(transport: asyncio.BaseTransport | None) -> bool:
@@ -96,33 +96,30 @@ def _has_something_to_read(transport: asyncio.BaseTransport | None) -> bool:
     if connection is None:
         return False
     poll = select.poll()
-    poll.register(connection.fileno(), select.POLLIN)  # an end and an error come unasked
+    poll.register(connection.fileno(), select.POLLIN)  # hang-up and error are always reported
     return bool(poll.poll(0))
 
 
 class ResponseTooLarge(aiohttp.ClientError):
-    """The receiver sent more than one exchange may hold, or more than its answer."""
+    """The receiver exceeded the limit of a response, or sent data after its end."""
 
 
 _END_OF_HEAD: Final = re.compile(rb"\n\r?\n")
 
 
 class BoundedResponseHandler(ResponseHandler):
-    """aiohttp's reader of responses, made safe for receivers that mean harm.
+    """aiohttp's response handler, hardened against hostile receivers.
 
-    - The bytes of one exchange are limited. aiohttp bounds a line and the number of fields, but not how many interim
-      (1xx) answers come before the final one, nor a body that is never read.
-    - A complete head counts, whatever comes after it. aiohttp drops a head when bytes that it cannot parse arrive in
-      the same read, so the verdict would depend on how the network cut the stream.
-    - Bytes after the end of an answer end the connection. aiohttp would take them for the answer to the next request.
-    - The connection ends without ceremony: a polite close waits, with our body in memory, for a receiver that never
-      reads it.
+    - The bytes of a response are limited. aiohttp limits a line and the number of fields, but neither the number of
+      interim (1xx) responses nor a body that is never read.
+    - A complete head counts. aiohttp drops a head if unparsable bytes arrive in the same read, so the outcome would
+      depend on how the network splits the stream.
+    - Bytes after the end of a response close the connection. aiohttp would take them for the next response.
+    - Connections are aborted: a graceful close waits, with our body in memory, for a receiver that never reads it.
+    - A kept connection with unread data or an unread end is not reused, even if the event loop has not read it yet:
+      the request, and so an attempt, would be lost.
 
-    - A kept connection on which anything waits to be read, its end above all, is not used again, even when the event
-      loop has not come to read it: the request would be lost, and with it an attempt.
-
-    `set_response_params` is what aiohttp calls when a request begins on a connection, `is_connected` what it asks
-    before it takes a kept one.
+    aiohttp calls `set_response_params` when a request begins, and `is_connected` before it reuses a connection.
     """
 
     _received = 0
@@ -160,7 +157,7 @@ class BoundedResponseHandler(ResponseHandler):
             self._end(ResponseTooLarge())
 
     def _feed_heads(self, data: bytes) -> bytes:
-        """Gives the parser one head at a time, up to the final one; returns what comes after the last that ended."""
+        """Passes heads to the parser one by one, up to the final one; returns the bytes after the last complete one."""
         before = len(self._end_of_last)
         start = 0
         for match in _END_OF_HEAD.finditer(self._end_of_last + data):
@@ -188,10 +185,10 @@ class BoundedResponseHandler(ResponseHandler):
 
 
 class GuardedConnector(aiohttp.TCPConnector):
-    """A connector whose sockets are judged by the policy and whose responses are bounded."""
+    """A connector whose sockets are checked by the policy and whose responses are limited."""
 
     def __init__(self, policy: AddressPolicy, *, resolver: AbstractResolver, **options: Any) -> None:
         super().__init__(socket_factory=guarded_socket_factory(policy), resolver=resolver, **options)
-        # The one place where a private name of aiohttp is used; tests fail when it stops having an effect.
+        # The only use of a private name of aiohttp; tests fail if it loses its effect.
         handler = functools.partial(BoundedResponseHandler, loop=asyncio.get_running_loop())
         self._factory = cast("functools.partial[ResponseHandler]", handler)

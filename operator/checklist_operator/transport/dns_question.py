@@ -1,8 +1,8 @@
-"""One question to a name server: c-ares on the event loop, without threads.
+"""One DNS query: c-ares on the event loop, without threads.
 
-A channel of c-ares belongs to one question and ends with it. A shared one would keep "this name has no address" for an
-hour whatever the name's servers said, which pycares gives no way to change, and would ask everything from one port,
-which makes answers easier to forge. A channel costs 60 microseconds and, while it waits, a few kilobytes.
+Each query has its own c-ares channel. A shared one would cache "this name has no address" for an hour, whatever the
+servers said, which pycares cannot change, and would send all queries from one port, which makes spoofing easier. A
+channel costs 60 microseconds and a few kilobytes.
 """
 
 import asyncio
@@ -12,19 +12,19 @@ from typing import Any, Final, Self
 
 import pycares
 
-# c-ares waits this long for the first answer of a server, and twice as long at each further try.
+# c-ares waits this long for the first answer of a server, and twice as long at each retry.
 _FIRST_TRY_S: Final = 1.0
 _TRIES: Final = 4
 _TICK_S: Final = (0.01, 1.0)
 
-# Without sorting: c-ares orders addresses by opening a socket to each of them, before anybody has judged them.
+# Unsorted: to sort addresses, c-ares opens a socket to each of them before they are checked.
 _NO_SORT: Final = 1 << 7  # ARES_AI_NOSORT of ares.h, which pycares does not name
 _ABSOLUTE: Final = pycares.ARES_FLAG_EDNS | pycares.ARES_FLAG_NOALIASES | pycares.ARES_FLAG_NOSEARCH
 _SEARCHING: Final = pycares.ARES_FLAG_EDNS | pycares.ARES_FLAG_NOALIASES
 
 
 class NoAnswer(Exception):
-    """The question failed; `number` is one of `pycares.errno`."""
+    """The query failed; `number` is one of `pycares.errno`."""
 
     def __init__(self, number: int) -> None:
         super().__init__(pycares.errno.strerror(number))
@@ -32,9 +32,9 @@ class NoAnswer(Exception):
 
 
 class Question:
-    """Asks once; a context manager, so that nothing of it outlives the one who asked.
+    """One query, as a context manager that releases everything it used.
 
-    `servers`: `address:port` of name servers, none for those of the system. `search`: with the system's search list.
+    `servers`: `address:port` of name servers, empty for the system's. `search`: use the system's search list.
     """
 
     def __init__(self, *, servers: tuple[str, ...] = (), search: bool = False) -> None:
@@ -64,7 +64,7 @@ class Question:
         self._channel.close()
 
     async def addresses(self, name: str, family: socket.AddressFamily) -> pycares.AddrInfoResult:
-        """Addresses of `name` with the names that led to them. Raises NoAnswer."""
+        """Returns the addresses of `name` and its CNAMEs. Raises NoAnswer."""
         found: pycares.AddrInfoResult = await self._ask(
             lambda done: self._channel.getaddrinfo(
                 name, None, family=family, type=socket.SOCK_STREAM, flags=_NO_SORT, callback=done
@@ -73,7 +73,7 @@ class Question:
         return found
 
     async def root(self) -> None:
-        """Asks for the servers of the root, which every name server knows. Raises NoAnswer."""
+        """Asks for the root servers, which every name server knows. Raises NoAnswer."""
         await self._ask(lambda done: self._channel.query(".", pycares.QUERY_TYPE_NS, callback=done))
 
     async def _ask(self, submit: Callable[[Callable[[Any, int | None], None]], None]) -> Any:
@@ -93,7 +93,7 @@ class Question:
             self._answer.set_exception(NoAnswer(number))
 
     def _watch(self, descriptor: int, readable: bool, writable: bool) -> None:
-        """c-ares opened a socket, wants something else of it, or is about to close it."""
+        """Called when c-ares opens a socket, waits for something else, or closes it."""
         self._unwatch(descriptor)
         if readable:
             self._loop.add_reader(descriptor, self._channel.process_fd, descriptor, pycares.ARES_SOCKET_BAD)
@@ -110,7 +110,7 @@ class Question:
             self._loop.remove_writer(descriptor)
 
     def _keep_ticking(self) -> None:
-        """c-ares notices that a server does not answer only when it is called."""
+        """Calls c-ares regularly: otherwise it does not notice timeouts."""
         if not self._answer.done():
             least, most = _TICK_S
             self._tick = self._loop.call_later(min(max(self._channel.timeout(), least), most), self._on_tick)

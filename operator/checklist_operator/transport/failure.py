@@ -1,7 +1,6 @@
-"""What a transmission without a final answer was: a class of outcome, or a fault of our own.
+"""Classifies a transmission without a final answer: an outcome class, or a local fault.
 
-aiohttp's errors stop here. Their texts are not used either, since they name resolved addresses; every detail is in our
-own words.
+aiohttp's errors end here. Details use our own texts, since aiohttp's contain resolved addresses.
 """
 
 import os
@@ -10,7 +9,7 @@ import ssl
 import aiohttp
 
 from checklist_operator.faults import TRANSPORT_UNAVAILABLE, LocalFault
-from checklist_operator.transport.dialing import OWN_ERRNOS, Progress, ResponseTooLarge
+from checklist_operator.transport.dialing import LOCAL_ERRNOS, Progress, ResponseTooLarge
 from checklist_operator.transport.outcome import OutcomeClass
 from checklist_operator.transport.resolving import LookupFailed, ResolverUnavailable
 
@@ -18,11 +17,11 @@ Failure = tuple[OutcomeClass, str]
 
 
 def classify(error: Exception, attempt: Progress, *, is_tls: bool) -> Failure:
-    """The class and the detail of an attempt that ended with `error`. Raises LocalFault when the error is ours."""
-    if attempt.own_fault is not None or _is_own(error):
-        raise LocalFault(TRANSPORT_UNAVAILABLE, _own_reason(error)) from error
+    """Returns class and detail of an attempt that ended with `error`. Raises LocalFault when the cause is local."""
+    if attempt.own_fault is not None or _is_local(error):
+        raise LocalFault(TRANSPORT_UNAVAILABLE, _local_reason(error)) from error
     if isinstance(error, RuntimeError) and not attempt.connected:
-        # The event loop refused the socket, so no byte was sent: the receiver has no part in it.
+        # The event loop refused the socket, so no byte was sent.
         raise LocalFault(TRANSPORT_UNAVAILABLE, "the event loop could not open a connection") from error
     match error:
         case TimeoutError() if attempt.connected:
@@ -53,7 +52,7 @@ def _classify_connecting(error: aiohttp.ClientConnectorError, attempt: Progress,
         case aiohttp.ClientConnectorSSLError():
             return OutcomeClass.TLS, "no TLS session could be made"
         case _ if attempt.dialled and _is_reset(error.os_error):
-            # A refused TCP connection is never "reset", so this one was made and ended before we could use it.
+            # A refused TCP connection is never "reset", so this one was established and then closed.
             if is_tls:
                 return OutcomeClass.TLS, "the connection ended during the TLS handshake"
             return OutcomeClass.PROTOCOL, "the connection ended before an answer"
@@ -63,18 +62,18 @@ def _classify_connecting(error: aiohttp.ClientConnectorError, attempt: Progress,
             return OutcomeClass.CONNECT, f"no connection: {_errno_text(error.os_error)}"
 
 
-def _own_reason(error: Exception) -> str:
+def _local_reason(error: Exception) -> str:
     if isinstance(error, aiohttp.ClientConnectorDNSError) and isinstance(error.os_error, ResolverUnavailable):
         return str(error.os_error)
     return "out of file descriptors or memory"
 
 
-def _is_own(error: Exception) -> bool:
+def _is_local(error: Exception) -> bool:
     match error:
         case aiohttp.ClientConnectorDNSError():
-            return isinstance(error.os_error, ResolverUnavailable) or error.os_error.errno in OWN_ERRNOS
+            return isinstance(error.os_error, ResolverUnavailable) or error.os_error.errno in LOCAL_ERRNOS
         case OSError():
-            return error.errno in OWN_ERRNOS
+            return error.errno in LOCAL_ERRNOS
         case _:
             return isinstance(error, MemoryError)
 

@@ -1,18 +1,18 @@
-"""Who may transmit now: permits that keep one bad receiver, or one busy organization, from holding up the others.
+"""Permits to transmit, so that one bad receiver or one busy organization does not delay the others.
 
-Delivery profile, "Fairness". An attempt waits for its permit before its ten seconds start, so waiting here never counts
-against a receiver. Attempts are only ever late: nothing is dropped and nothing is sent twice.
+Delivery profile, "Fairness". An attempt waits for its permit before its ten seconds start, so the wait never counts
+against a receiver. Attempts are only delayed: none is dropped or sent twice.
 
-A permit takes a place at three gates: everything, the organization, the host. At each gate a part of the places is kept
-for first attempts, so retries to dead endpoints cannot delay new events.
+A permit takes a slot at three gates: all, organization, host. At each gate a part of the slots is reserved for first
+attempts, so retries to dead endpoints cannot delay new events.
 
-Hosts of which it is not known that they answer soon (`host_standing`) may together take a half of everything, and of
-their organization, so that however many die at once, room is left for those that answer. An attempt that takes long
-counts among theirs from then on. A host that has never been heard of starts with few places. One with five timeouts in
-a row must also pass the slow lane, which is narrow and shared by all such hosts, until one success.
+Hosts that are not known to answer quickly (`host_standing`) may together use half of all slots and half of their
+organization's, so that room is left for the others however many fail at once. A long attempt counts as one of theirs
+from then on. A new host starts with few slots. After five timeouts in a row, a host must also pass the slow lane, which
+is narrow and shared by all such hosts, until one success.
 
-Waiters with the same host, organization and kind stand in one line and start in the order in which they came. A line
-that meets a full gate is parked there and costs nothing until a place at that very gate comes free.
+Waiters with the same host, organization and kind form a line and start in order of arrival. A line that meets a full
+gate is parked there and costs nothing until that gate has a free slot.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ from checklist_operator.transport.outcome import OutcomeClass
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Attempts in flight. `reserved` is the part of each of the first three that only first attempts may use, and
-    `in_doubt` the part of the first two that hosts in doubt may use. `prompt_s`: who takes longer is in doubt."""
+    `in_doubt` the part of the first two that hosts in doubt may use. An attempt longer than `prompt_s` is in doubt."""
 
     total: int = 512
     per_organization: int = 64
@@ -45,12 +45,12 @@ class Limits:
 
 
 def host_of(url: str) -> str:
-    """The key of a canonical URL's host: its name or address without the port."""
+    """Returns the host of a canonical URL, without the port."""
     return urlsplit(url).hostname or ""
 
 
 class Permits:
-    """Grants permits within the limits. One per process, used from one event loop."""
+    """Grants permits within the limits. One per process, in one event loop."""
 
     def __init__(self, limits: Limits | None = None) -> None:
         self._limits = limits or Limits()
@@ -71,7 +71,7 @@ class Permits:
 
     @asynccontextmanager
     async def permit(self, *, host: str, organization: str, first: bool) -> AsyncIterator[None]:
-        """Holds a permit while the block runs; waits for it first. Safe to cancel at any point."""
+        """Waits for a permit and holds it while the block runs. Safe to cancel at any point."""
         grant = await self._acquire(host, organization, first)
         try:
             yield
@@ -87,7 +87,7 @@ class Permits:
         return room
 
     def record(self, host: str, outcome_class: OutcomeClass, duration_s: float = 0.0) -> None:
-        """Takes note of an outcome, to know how hosts stand. Call it once per transmission, with its permit."""
+        """Records the outcome for the host's standing. Call it once per transmission, while holding its permit."""
         gate = self._hosts.get(host)
         more = gate is not None and gate.used > 1
         self._standings.ended(host, outcome_class, duration_s, _now(), more_in_flight=more)
@@ -98,7 +98,7 @@ class Permits:
         return self._standings.is_slow(host)
 
     def holds_up(self, host: str) -> bool:
-        """Whether attempts to it wait because of the receiver itself."""
+        """Whether attempts wait because of the receiver itself."""
         return self._standings.holds_up(host, _now())
 
     @property
@@ -132,13 +132,13 @@ class Permits:
         try:
             return await future
         except asyncio.CancelledError:
-            # A cancelled wait leaves its line when the line next moves; a permit that was just granted goes back now.
+            # A cancelled waiter leaves its line when the line next moves; a permit that was just granted is released.
             if not future.cancelled():
                 self._release(future.result(), host, organization, first)
             raise
 
     def _gates(self, line: Line) -> Iterator[Gate]:
-        """From the narrowest to the widest, so that a line is parked where its place will come free."""
+        """Yields gates from narrowest to widest, so that a line is parked where its slot will become free."""
         host, organization, limits = line.host, line.organization, self._limits
         if self.is_slow(host):
             if host not in self._slow_hosts:
@@ -166,7 +166,7 @@ class Permits:
         return self._organizations_in_doubt[organization], self._in_doubt
 
     def _advance(self, line: Line) -> None:
-        """Grants to the head of the line, and on, until the line is empty or meets a full gate and parks there."""
+        """Grants permits to the line until it is empty, or parks it at a full gate."""
         line.drop_finished()
         while line.waiters:
             gates = list(self._gates(line))
@@ -181,7 +181,7 @@ class Permits:
             grant = Grant(gates)
             if self._in_doubt not in gates:
                 grant.overdue = asyncio.get_running_loop().call_later(
-                    self._limits.prompt_s, self._takes_long, grant, line.organization, line.first
+                    self._limits.prompt_s, self._mark_overdue, grant, line.organization, line.first
                 )
             _, future = line.waiters.popleft()
             future.set_result(grant)
@@ -192,8 +192,8 @@ class Permits:
             del self._lines_to[line.host]
         self._forget_idle(line.host, line.organization)
 
-    def _takes_long(self, grant: Grant, organization: str, first: bool) -> None:
-        """It may well take ten seconds: from now on it counts among those in doubt, even above their limit."""
+    def _mark_overdue(self, grant: Grant, organization: str, first: bool) -> None:
+        """Counts a long attempt as in doubt from now on, even above that limit."""
         grant.overdue = None
         for gate in self._gates_in_doubt(organization):
             gate.enter(first=first)
@@ -204,7 +204,7 @@ class Permits:
             grant.overdue.cancel()
         for gate in grant.gates:
             gate.leave(first=first)
-        # A line that is let go here may park at another gate without using the place, so go on until nobody wants it.
+        # A line released here may park at another gate without using the slot, so continue with the next line.
         for gate in grant.gates:
             while (line := gate.next_line()) is not None:
                 self._advance(line)
@@ -224,7 +224,7 @@ class Permits:
                 del gates[key]
 
     def _reconsider(self, host: str) -> None:
-        """The host has been heard of: its lines may no longer have to pass the gate at which they wait."""
+        """After news of the host: its lines may no longer have to pass the gate at which they are parked."""
         for line in list(self._lines_to.get(host, ())):
             gate = line.parked_at
             if gate is not None and gate not in tuple(self._gates(line)):

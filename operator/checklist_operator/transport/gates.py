@@ -1,4 +1,4 @@
-"""Places that permits take, and the lines of those who wait for one: the parts of which `fairness` is made."""
+"""Gates, slots and lines of waiters: the parts of `fairness`."""
 
 import asyncio
 from collections import deque
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True, eq=False)
 class Grant:
-    """The gates at which a permit has a place. `overdue` fires when it has been held for long."""
+    """The gates at which a permit has a slot. `overdue` fires when it is held for long."""
 
     gates: list["Gate"]
     overdue: asyncio.TimerHandle | None = None
@@ -15,7 +15,7 @@ class Grant:
 
 @dataclass(slots=True, eq=False)
 class Line:
-    """Waiters that are alike, in order of arrival, each with its ticket."""
+    """Equal waiters in order of arrival, each with its ticket."""
 
     host: str
     organization: str
@@ -34,7 +34,7 @@ class Line:
 
 @dataclass(slots=True, eq=False)
 class Gate:
-    """Places, and the lines that wait for one: those of first attempts and those of retries."""
+    """Slots, and the parked lines of first attempts and of retries."""
 
     places: int
     kept_for_first: int
@@ -60,7 +60,7 @@ class Gate:
         return self.parked_first if first else self.parked_retries
 
     def next_line(self) -> Line | None:
-        """Takes out the parked line that has waited longest among those for which there is room."""
+        """Removes and returns the longest-waiting line that has room."""
         usable = [self.parked(first=first) for first in (True, False) if self.has_room(first=first)]
         lines = [queue for queue in usable if queue]
         if not lines:

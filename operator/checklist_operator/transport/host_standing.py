@@ -1,7 +1,7 @@
-"""What is known of receivers, by host: which ones answer, which take long, which have never been heard of.
+"""Standing of receivers by host: new, prompt, in doubt or slow.
 
-A host is *heard* of once it has answered or refused anything. It is *prompt* while its last attempt ended soon and none
-has been in flight for long since. Everything else is in doubt, and may hold a place for the whole ten seconds. It is
+A host has been *heard* of once it has answered or refused anything. It is *prompt* while its last attempt was short and
+none has been in flight for long since. All others are in doubt: their attempts may take the full ten seconds. A host is
 *slow* after several timeouts in a row, until one success.
 """
 
@@ -20,13 +20,13 @@ class _Standing:
     """In a row."""
     heard: bool = False
     prompt: bool = False
-    """How its last attempt ended."""
+    """Whether its last attempt was short."""
     waiting_since: float | None = None
-    """Since when an attempt has been in flight while nothing came back."""
+    """Since when attempts have been in flight without an answer."""
 
 
 class HostStandings:
-    """Told of each attempt's start and end. `now` is in seconds, on a clock that nobody sets."""
+    """Tracks the start and end of attempts. `now` is in seconds of a monotonic clock."""
 
     def __init__(self, *, slow_after_timeouts: int, prompt_s: float) -> None:
         self._slow_after = slow_after_timeouts
@@ -37,7 +37,7 @@ class HostStandings:
         return len(self._known)
 
     def begun(self, host: str, now: float) -> None:
-        """An attempt may start."""
+        """Records the start of an attempt."""
         standing = self._of(host)
         if standing.waiting_since is None:
             standing.waiting_since = now
@@ -45,7 +45,7 @@ class HostStandings:
     def ended(
         self, host: str, outcome_class: OutcomeClass, duration_s: float, now: float, *, more_in_flight: bool
     ) -> None:
-        """An attempt ended."""
+        """Records the end of an attempt."""
         standing = self._of(host)
         standing.waiting_since = now if more_in_flight else None
         standing.prompt = outcome_class is not OutcomeClass.TIMEOUT and duration_s <= self._prompt_s
@@ -57,7 +57,7 @@ class HostStandings:
             standing.timeouts = 0
 
     def idle(self, host: str) -> None:
-        """Nothing is in flight to it, whatever came of that."""
+        """Records that nothing is in flight to the host."""
         standing = self._known.get(host)
         if standing is not None:
             standing.waiting_since = None
@@ -71,15 +71,14 @@ class HostStandings:
         return standing is None or not standing.heard
 
     def is_in_doubt(self, host: str, now: float) -> bool:
-        """Whether one attempt more may well take long."""
+        """Whether the next attempt may take long."""
         standing = self._known.get(host)
         if standing is None or not standing.prompt:
             return True
         return standing.waiting_since is not None and now - standing.waiting_since > self._prompt_s
 
     def holds_up(self, host: str, now: float) -> bool:
-        """Whether it has shown that it takes long: what waits for it waits because of it. A new one has shown
-        nothing yet."""
+        """Whether the host has shown that it takes long; a new one has not."""
         standing = self._known.get(host)
         if standing is None:
             return False
@@ -89,11 +88,10 @@ class HostStandings:
 
     @property
     def slow(self) -> int:
-        """How many hosts are slow."""
         return sum(standing.timeouts >= self._slow_after for standing in self._known.values())
 
     def _of(self, host: str) -> _Standing:
-        """A host that has not been used for longest is forgotten for a new one: it is in doubt then, no more."""
+        """Returns the host's entry; a new one evicts the least recently used, which is in doubt from then on."""
         standing = self._known.get(host)
         if standing is None:
             standing = self._known[host] = _Standing()

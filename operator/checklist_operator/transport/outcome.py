@@ -1,4 +1,4 @@
-"""What came of one transmission (specification, "Delivery rules"; delivery profile, "Outcome")."""
+"""Result of one transmission (specification, "Delivery rules"; delivery profile, "Outcome")."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -9,7 +9,7 @@ __all__ = ["Outcome", "OutcomeClass", "class_of_status"]
 
 
 def class_of_status(status: int) -> OutcomeClass:
-    """The class of a final HTTP status. 1xx and anything outside 200..599 is no final status of HTTP (RFC 9110)."""
+    """Returns the class of a final HTTP status. 1xx and anything outside 200..599 is not final (RFC 9110)."""
     match status // 100:
         case 2:
             return OutcomeClass.SUCCESS
@@ -25,10 +25,10 @@ def class_of_status(status: int) -> OutcomeClass:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One transmission as history shows it.
+    """One transmission, as shown in the history.
 
-    `http_status` is None unless a head arrived; `detail` is a short sentence for people, free of secrets, of resolved
-    addresses and of anything that the receiver wrote.
+    `http_status` is None unless a head arrived; `detail` is a short sentence without secrets, resolved addresses or
+    text from the receiver.
     """
 
     outcome_class: OutcomeClass
@@ -37,7 +37,7 @@ class Outcome:
     duration_ms: int
     detail: str
     traceparent: str | None = None
-    """Of the attempt's span, where traces are on."""
+    """Of the attempt's span, if tracing is on."""
 
     @property
     def ok(self) -> bool:
@@ -45,5 +45,5 @@ class Outcome:
 
     @property
     def finished_at(self) -> datetime:
-        """The end of the attempt, from which the next gap counts."""
+        """The end of the attempt, from which the next retry delay counts."""
         return self.started_at + timedelta(milliseconds=self.duration_ms)

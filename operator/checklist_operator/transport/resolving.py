@@ -1,11 +1,11 @@
-"""From a receiver's name to its addresses.
+"""Resolves names of receivers.
 
-The system's `getaddrinfo` blocks a thread for as long as a name server likes, and cannot be cancelled: a handful of
-names whose servers never answer take all threads, and then names of healthy receivers time out for no fault of theirs.
-Here a lookup that waits costs a few kilobytes and nothing else. (pycares is used without aiodns, because aiohttp would
-take that for every connection of the process, those to the Kubernetes API included.)
+The system's `getaddrinfo` blocks a thread for as long as a name server likes and cannot be cancelled: a few names whose
+servers never answer take all threads, and lookups of healthy receivers time out. Here a waiting lookup costs only a few
+kilobytes. (pycares is used without aiodns, because aiohttp would use that for all connections of the process, also
+those to the Kubernetes API.)
 
-What a name leads to is judged where it is dialled (`dialing`), never here.
+Addresses are checked when they are dialled (`dialing`), not here.
 """
 
 import asyncio
@@ -19,12 +19,12 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from checklist_operator.transport.dns_question import NoAnswer, Question
 
 LOOKUP_S: Final = 7.0
-"""A lookup ends after this time, so that the question after our own name server still fits into the ten seconds."""
+"""Timeout of a lookup, so that a check of our own name server still fits into the ten seconds."""
 
 PROBE_S: Final = 2.0
 
 MAX_ADDRESSES: Final = 8
-"""Of a name with more addresses, this many are tried: a name with hundreds would make us knock at hundreds of doors."""
+"""Number of addresses of a name that are tried."""
 
 MAX_KEPT_S: Final = 30.0
 _MAX_KEPT: Final = 4096
@@ -38,21 +38,21 @@ _DETAILS: Final = {
     pycares.errno.ARES_EREFUSED: "the name's servers refused to answer",
 }
 _CANNOT_ASK: Final = frozenset({pycares.errno.ARES_ECONNREFUSED, pycares.errno.ARES_ENOMEM})
-"""The first says that our name server is not there, and also what a lookup without a free file descriptor gets."""
+"""ECONNREFUSED: our name server is down, or no file descriptor was free."""
 
 Addresses = list[tuple[int, str]]
 
 
 class LookupFailed(OSError):
-    """The name has no address that anybody told us; the text says why, in our own words."""
+    """The name has no known address; the text says why, in our own words."""
 
 
 class ResolverUnavailable(OSError):
-    """Our own name server does not answer (or we cannot ask): no fault of any receiver."""
+    """Our own name server does not answer or cannot be asked: not the receiver's fault."""
 
 
 def parse_servers(text: str) -> tuple[str, ...]:
-    """Name servers as `address[:port]`, separated by commas, IPv6 with a port in brackets. Raises ValueError."""
+    """Parses a comma-separated list of `address[:port]`, IPv6 with a port in brackets. Raises ValueError."""
     return tuple(_parse_server(part.strip()) for part in text.split(",") if part.strip())
 
 
@@ -61,7 +61,7 @@ def _parse_server(text: str) -> str:
     if text.startswith("["):
         host, bracket, rest = text[1:].partition("]")
         if not bracket or (rest and not rest.startswith(":")):
-            raise ValueError(f"{text!r} is no address[:port]")
+            raise ValueError(f"{text!r} is not an address[:port]")
         port = rest[1:] or "53"
     elif text.count(":") == 1:
         host, _, port = text.partition(":")
@@ -72,13 +72,13 @@ def _parse_server(text: str) -> str:
 
 
 class Resolver(AbstractResolver):
-    """Looks names up; use it in one event loop, and `close` it.
+    """Looks names up. Use it in one event loop, and `close` it.
 
-    `servers` as `parse_servers` gives them; none: those of the system. Names are absolute: in a pod `hooks.example`
-    would else be tried first as a service of the cluster, by the search list. `search` (development) keeps that list,
-    where names of containers come from. The hosts file holds in both cases; it is the operator's own.
+    `servers`: result of `parse_servers`; empty for the system's. Names are absolute: otherwise a pod's search list
+    would try `hooks.example` as a service of the cluster first. `search` (development) uses that list, which resolves
+    names of containers. The hosts file is always used; it belongs to the installation.
 
-    Addresses are kept as long as their name says, at most MAX_KEPT_S; failures never.
+    Addresses are cached for their TTL, at most MAX_KEPT_S; failures are not cached.
     """
 
     def __init__(self, *, servers: tuple[str, ...] = (), search: bool = False) -> None:
@@ -93,7 +93,7 @@ class Resolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        """The addresses of `host`, those of IPv6 first, at most MAX_ADDRESSES.
+        """Returns the addresses of `host`, IPv6 first, at most MAX_ADDRESSES.
 
         Raises LookupFailed, TimeoutError (the name's servers took too long) and ResolverUnavailable.
         """
@@ -107,7 +107,7 @@ class Resolver(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """Ends all lookups; they fail with ResolverUnavailable."""
+        """Cancels all lookups; they fail with ResolverUnavailable."""
         self._closed = True
         tasks = [*self._lookups, *([self._probe] if self._probe else [])]
         for task in tasks:
@@ -134,10 +134,10 @@ class Resolver(AbstractResolver):
             if failure.number in _CANNOT_ASK:
                 raise ResolverUnavailable("no name server can be asked") from None
             if failure.number == pycares.errno.ARES_ETIMEOUT:
-                await self._blame_a_silent_server()
+                await self._check_name_server()
             raise LookupFailed(_DETAILS.get(failure.number, "the name could not be resolved")) from None
         except TimeoutError:
-            await self._blame_a_silent_server()
+            await self._check_name_server()
             raise
         except asyncio.CancelledError:
             if self._closed:
@@ -156,10 +156,10 @@ class Resolver(AbstractResolver):
             [node.ttl for node in answer.nodes] + [name.ttl for name in answer.cnames]
         )
 
-    async def _blame_a_silent_server(self) -> None:
-        """Whose silence was it? Our own name server is asked for what none of them lacks; any answer proves it alive.
+    async def _check_name_server(self) -> None:
+        """After a timeout, asks our own name server for the root servers to find out which server was silent.
 
-        Lookups that fail at the same time share the question. Raises TimeoutError or ResolverUnavailable.
+        Concurrent failed lookups share the query. Raises TimeoutError or ResolverUnavailable.
         """
         if self._probe is None or self._probe.done():
             self._probe = self._loop.create_task(self._server_answers())

@@ -1,8 +1,8 @@
-"""One transmission of one event: signed bytes out, a verdict back (specification, "Delivery rules").
+"""Transmits one event: signs and sends the bytes, returns the outcome (specification, "Delivery rules").
 
-The verdict stands as soon as the final status line and its fields are there; a body is never awaited. Ten seconds count
-from the call of `send`, so a caller takes its permit first (`fairness`). Nothing is followed, decompressed, remembered
-or sent twice: aiohttp retries no POST, which tests hold on to.
+The outcome is final with the status line and header fields; the body is not awaited. The ten seconds count from the
+call of `send`, so take the permit first (`fairness`). Redirects, compression and cookies are ignored. aiohttp does not
+retry POST requests, which tests verify.
 """
 
 import asyncio
@@ -30,16 +30,16 @@ from checklist_operator.transport.resolving import Resolver
 
 DEADLINE_S: Final = 10.0
 CONNECT_S: Final = 5.0
-# Shorter than what servers keep (Node and Apache 5 s): a connection that the server closes while we write to it would
-# cost an attempt, because sending again within one attempt is not allowed.
+# Shorter than servers' keep-alive timeouts (Node and Apache 5 s): a connection that the server closes while we write
+# costs an attempt, because an attempt must not be sent twice.
 KEEP_ALIVE_S: Final = 3.0
-# What may be left of a body after the verdict to make keeping the connection worth while.
+# The connection is kept only if at most this much of the body is left.
 _DRAIN_BYTES: Final = 4096
-# Thousands of fields fit into an answer and take megabytes once parsed: such a response is not kept while it drains.
+# Thousands of fields take megabytes once parsed: such a response is not kept while it drains.
 _DRAIN_FIELDS: Final = 128
 _DRAIN_S: Final = 0.25
 _MAX_DRAINING: Final = 256
-# A deadline that is noticed this much too late says that we were busy: then what came meanwhile is read before judging.
+# If a deadline fires this late, the process was busy: what has arrived meanwhile is read before it counts as a timeout.
 _STALL_S: Final = 0.1
 _GRACE_S: Final = 0.05
 
@@ -50,8 +50,8 @@ def new_nonce() -> str:
 
 
 def tls_context(also_trusted: str | None = None) -> ssl.SSLContext:
-    """TLS 1.2 or later, verified against the system's authorities and those `also_trusted` (PEM), HTTP/1.1 only, never
-    negotiated anew."""
+    """Returns a context for TLS 1.2 or later, HTTP/1.1 only, without renegotiation, that trusts the system's
+    authorities and `also_trusted` (PEM)."""
     context = ssl.create_default_context()
     if also_trusted is not None:
         context.load_verify_locations(cadata=also_trusted)
@@ -62,11 +62,10 @@ def tls_context(also_trusted: str | None = None) -> ssl.SSLContext:
 
 
 class Sender:
-    """Sends deliveries over kept-alive connections. Use as an async context manager, or call `close` at the end.
+    """Sends deliveries over kept-alive connections. Use it as an async context manager, or call `close`.
 
-    `name_servers` are those to ask instead of the system's (`resolving.parse_servers`); `trusted` are authorities
-    beside the system's, which may change meanwhile. `resolver`, `ssl_context`, `clock` and `nonce_source` are seams for
-    tests; the defaults are what production wants.
+    `name_servers` replace the system's (`resolving.parse_servers`); `trusted` are additional authorities, which may
+    change at runtime. `resolver`, `ssl_context`, `clock` and `nonce_source` are for tests.
     """
 
     def __init__(
@@ -104,21 +103,21 @@ class Sender:
         await self.close()
 
     async def close(self) -> None:
-        """Closes all connections. A transmission that is under way ends with LocalFault or its outcome."""
+        """Closes all connections. A running transmission ends with LocalFault or its outcome."""
         self._closed = True
         for task in self._draining:
             task.cancel()
         await asyncio.gather(*self._draining, return_exceptions=True)
         if self._session is not None:
             await self._session.close()
-        if self._resolver is not None:  # aiohttp closes only a resolver that it made itself
+        if self._resolver is not None:  # aiohttp closes only its own resolver
             await self._resolver.close()
 
     async def send(self, url: str, body: bytes, secret: bytes, key_id: str) -> Outcome:
         """Transmits `body` to `url` once, signed with the run's `secret` (UTF-8) under the run id `key_id`.
 
-        Returns what came of it, whatever the receiver does. Raises only CancelledError (nothing may be concluded about
-        the attempt), LocalFault (it must not count), and ValueError for an empty secret.
+        Raises CancelledError (the result is unknown), LocalFault (the attempt must not count), and ValueError for an
+        empty secret.
         """
         started_at, started = self._clock(), asyncio.get_running_loop().time()
         try:
@@ -146,7 +145,7 @@ class Sender:
         try:
             async with _deadline():
                 session = self._open_session()
-                # With the request, not once for all: a connection from before other authorities is not used again.
+                # Per request: a connection from before a change of authorities is not reused.
                 tls = True if self._trusted is None else self._trusted.context(tls_context)
                 response = await session.post(
                     URL(url, encoded=True), data=body, headers=headers, allow_redirects=False, ssl=tls
@@ -158,7 +157,7 @@ class Sender:
             return verdict, None, detail
         finally:
             dialing.progress.reset(token)
-        self._let_go(response)
+        self._release(response)
         return class_of_status(response.status), response.status, f"HTTP {response.status}"
 
     def _open_session(self) -> aiohttp.ClientSession:
@@ -169,9 +168,9 @@ class Sender:
                 self._policy,
                 resolver=self._resolver,
                 ssl=self._ssl_context or tls_context(),
-                limit=0,  # permits are the limit; a second queue here would run on the receiver's time
+                limit=0,  # permits are the limit; a second queue here would use up the ten seconds
                 keepalive_timeout=KEEP_ALIVE_S,
-                use_dns_cache=False,  # the resolver keeps answers as long as they say
+                use_dns_cache=False,  # the resolver caches by TTL
             )
             self._session = aiohttp.ClientSession(
                 connector=connector,
@@ -181,7 +180,7 @@ class Sender:
                 auto_decompress=False,
                 raise_for_status=False,
                 read_bufsize=16 * 1024,
-                # The connection counts all bytes; a lower limit here would call a long answer invalid HTTP.
+                # The connection counts all bytes; a lower limit here would make a long answer invalid HTTP.
                 max_line_size=dialing.MAX_RESPONSE_BYTES,
                 max_field_size=dialing.MAX_RESPONSE_BYTES,
                 max_headers=dialing.MAX_RESPONSE_BYTES,
@@ -189,9 +188,9 @@ class Sender:
             )
         return self._session
 
-    def _let_go(self, response: aiohttp.ClientResponse) -> None:
-        """Keeps the connection when the rest of the body is short and comes at once, else ends it."""
-        if response.closed:  # the body was complete with the head; aiohttp has taken the connection back
+    def _release(self, response: aiohttp.ClientResponse) -> None:
+        """Keeps the connection if the rest of the body is short and arrives at once; else closes it."""
+        if response.closed:  # the body arrived with the head, and aiohttp has taken the connection back
             return
         is_large = (response.content_length or 0) > _DRAIN_BYTES or len(response.raw_headers) > _DRAIN_FIELDS
         if is_large or len(self._draining) >= _MAX_DRAINING:
@@ -200,19 +199,19 @@ class Sender:
 
         def drained(task: asyncio.Task[None]) -> None:
             self._draining.discard(task)
-            response.close()  # no effect on a connection that was given back at the end of the body
+            response.close()  # no effect after the end of the body
 
         task = asyncio.create_task(_drain(response))
         self._draining.add(task)
-        task.add_done_callback(drained)  # not the task's own work: cancelled before it begins, it would do none
+        task.add_done_callback(drained)  # a callback, since a task that is cancelled before it starts runs no code
 
 
 @asynccontextmanager
 async def _deadline() -> AsyncIterator[None]:
-    """Ends with TimeoutError after DEADLINE_S.
+    """Raises TimeoutError after DEADLINE_S.
 
-    When the event loop itself was too busy to notice in time, answers may lie unread in the sockets; a moment more lets
-    them be read, so that our own saturation turns no success into a failure.
+    If a busy event loop noticed the deadline late, answers may be unread in the sockets; a moment more lets them be
+    read, so that our own overload does not fail an attempt.
     """
     loop = asyncio.get_running_loop()
     end = loop.time() + DEADLINE_S
@@ -236,6 +235,6 @@ async def _drain(response: aiohttp.ClientResponse) -> None:
             while left > 0 and not response.content.at_eof():
                 left -= len(await response.content.read(left))
     except (aiohttp.ClientError, OSError, RuntimeError):
-        # The verdict stands. OSError includes TimeoutError. aiohttp raises RuntimeError when the connection has ended
-        # and the body has no error of its own (a broken chunk that came together with the head).
+        # The outcome is final. OSError includes TimeoutError. aiohttp raises RuntimeError when the connection has ended
+        # and the body has no error of its own (a broken chunk that arrived with the head).
         pass

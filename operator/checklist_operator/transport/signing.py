@@ -1,9 +1,9 @@
 """The signature of a delivery: RFC 9421 with RFC 9530 Content-Digest (delivery profile, "Signature").
 
-The library serialises and signs; this module pins every choice that it leaves open, and writes the parameters in one
-order, so that a receiver can check them with a regular expression. `HTTPMessageSigner.sign` would build the signature
-base twice (once more to check that the message did not change meanwhile), which is half of its cost; `prepare` and the
-algorithm are the same code without that.
+The library serialises and signs; this module fixes every choice that it leaves open, and the order of the parameters,
+so that receivers can parse them with a regular expression. `HTTPMessageSigner.sign` would build the signature base
+twice (to check that the message did not change), which is half of its cost; `prepare` and the algorithm are the same
+code without that.
 """
 
 import hashlib
@@ -43,12 +43,12 @@ def sign(
     nonce: str,
     expires_s: int = DEFAULT_EXPIRES_S,
 ) -> dict[str, str]:
-    """The headers that make a POST of exactly these bytes to exactly this URL a signed delivery.
+    """Returns the headers that sign a POST of these bytes to this URL.
 
-    `url` is canonical (`webhook_url.canonical_url`): it is signed as it stands. `secret` is the run's secret in UTF-8,
-    `key_id` the run id, `nonce` new for every transmission, `expires_s` the seconds after `created` (0 omits it).
-    Returns Content-Type, Content-Digest, Signature-Input and Signature. Raises ValueError for an empty secret, with
-    which everybody could sign; the library's own error for what no header can carry.
+    `url` is canonical (`webhook_url.canonical_url`) and signed as is. `secret` is the run's secret in UTF-8, `key_id`
+    the run id, `nonce` new for every transmission, `expires_s` the seconds after `created` (0 omits it). The headers
+    are Content-Type, Content-Digest, Signature-Input and Signature. Raises ValueError for an empty secret, which
+    anyone could use; the library's own error for values that no header can carry.
     """
     if not secret:
         raise ValueError("a delivery is never signed with an empty secret")
@@ -76,10 +76,10 @@ def sign(
 
 
 def _in_order_of_rfc(params: str, *, has_expires: bool) -> str:
-    """Puts the signature parameters into the order in which RFC 9421, section 2.3, lists them.
+    """Sorts the signature parameters as listed in RFC 9421, section 2.3.
 
-    Some verifiers write them in that order, whatever the order in which they came. The library has an order of its own.
-    Of all values, only the key id may contain a semicolon.
+    Some verifiers rebuild them in that order, whatever order they received. The library has its own order. Of all
+    values, only the key id may contain a semicolon.
     """
     components, created, others = params.split(";", 2)
     key_id, alg, *expires, nonce, tag = others.rsplit(";", 4 if has_expires else 3)

@@ -73,7 +73,7 @@ async def test_runs_keys_and_waiting_deliveries_survive_upgrade_rollback_and_uni
     ours = {crd_version(yaml.safe_load(file.read_text())) for file in CRDS.glob("*.yaml")}
     installation.helm("install", RELEASE, previous, *WITHOUT_PODS, values=VALUES)
     assert definitions(installation) == {version - 1 for version in ours}
-    assert "made the organization example-ltd" in installation.run_job()
+    assert "created the organization example-ltd" in installation.run_job()
     assert "has an administrator: ada@example.com" in installation.run_job()
     keys = installation.secret(f"{RELEASE}-keys")
     installation.start()

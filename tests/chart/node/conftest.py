@@ -13,7 +13,7 @@ from tests.chart.node.cluster import Cluster, NoCluster, any_cluster
 
 from checklist_dev.failures import say
 from checklist_dev.release.image.archive import Archive
-from checklist_dev.release.image.build import LOCAL, Wish, build_image, source_of
+from checklist_dev.release.image.build import LOCAL, ImageOptions, build_image, source_of
 from checklist_dev.release.image.engine import Engine, find_engine
 from checklist_dev.repository import ROOT
 
@@ -46,7 +46,7 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
     if engine is None:
         pytest.skip("nothing builds images here: neither docker, podman nor buildah works")
     name = f"localhost/checklist-dispatch:{source_of(ROOT).version}-test"
-    build_image(engine, Wish(name, base_for(engine)), say)
+    build_image(engine, ImageOptions(name, base_for(engine)), say)
     archive = tmp_path_factory.mktemp("image") / "image.tar"
     engine.save(name, archive, say)
     return Image(name, archive)

@@ -14,7 +14,7 @@ from tests.chart.node.conftest import Image, base_for
 from checklist_dev.failures import say
 from checklist_dev.release.image import runtime_lock
 from checklist_dev.release.image.archive import PACKED_AT_MOST, UNPACKED_AT_MOST, Archive
-from checklist_dev.release.image.build import BILL_IN_IMAGE, Wish, build_image, source_of
+from checklist_dev.release.image.build import BILL_IN_IMAGE, ImageOptions, build_image, source_of
 from checklist_dev.release.image.engine import find_engine
 from checklist_dev.release.image.slim import is_needed
 from checklist_dev.repository import ROOT
@@ -163,7 +163,7 @@ def test_a_build_from_nothing_gives_the_same_layers(image: Image, contents: Arch
     if engine.name == "docker":
         pytest.skip("docker keeps the time of each file: buildah and podman do not")
     name = f"{image.name}-again"
-    build_image(engine, Wish(name, base_for(engine), clean=True), say)
+    build_image(engine, ImageOptions(name, base_for(engine), clean=True), say)
     archive = tmp_path / "again.tar"
     engine.save(name, archive, say)
     again = Archive.read(archive)

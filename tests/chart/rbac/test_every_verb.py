@@ -67,7 +67,7 @@ async def commands(story: Story, site: Site, run: str) -> None:
     story.apply(ORGANIZATION, ORGANIZATION_NAME, {"displayName": "Example Ltd"})
 
     printed = installation.run_backup()
-    assert "snapshot" in printed and "stays" in printed
+    assert "snapshot" in printed and "kept" in printed
     before = await site.objects()
 
     found = json.loads(shell("doctor", "--namespace", HOME, "--json", status=2))  # no operator runs here
@@ -106,7 +106,7 @@ async def commands(story: Story, site: Site, run: str) -> None:
     again = {RESTORING_ANNOTATION: annotations[RESTORED_ANNOTATION], RESTORED_ANNOTATION: None}
     metadata = {"annotations": {**again, "checklists.dev/paused": "true"}}
     await kube.patch(ORGANIZATION, ORGANIZATION_NAME, {"metadata": metadata})
-    assert "objects: 0 made" in shell("restore", "--from", BACKUPS, status=1)
+    assert "objects: 0 created" in shell("restore", "--from", BACKUPS, status=1)
 
 
 def test_nothing_that_is_done_with_an_installation_is_refused(lived: set[Access]) -> None:

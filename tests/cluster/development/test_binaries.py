@@ -119,7 +119,7 @@ def test_the_official_binaries_are_downloaded_checked_and_kept(here: Machine, re
 def test_a_download_that_is_not_what_was_published_is_refused(here: Machine, releases: Path) -> None:
     (forged,) = releases.rglob("kube-apiserver")
     forged.write_text("malware")
-    with pytest.raises(Failure, match=r"kube-apiserver is not what was published: its SHA-256"):
+    with pytest.raises(Failure, match=r"kube-apiserver does not match its published SHA-256"):
         here.find()
     assert here.built() == 0, "a forged download must be noticed, not worked around"
     assert here.cached() == [".lock"]

@@ -260,7 +260,7 @@ def test_what_makes_a_start_impossible_is_one_clear_line(developer: Developer, t
         other.bind(("127.0.0.1", developer.port))
         other.listen()
         for arguments in (["run"], ["run", "--detach"]):
-            assert f"port {developer.port} is taken" in the_one_error(developer.types(*arguments))
+            assert f"port {developer.port} is used" in the_one_error(developer.types(*arguments))
     for part in ("api", "operator"):
         developer.env["STAND_IN_FAILS"] = part
         message = the_one_error(developer.types("run", "--detach"))
@@ -273,7 +273,7 @@ def test_what_makes_a_start_impossible_is_one_clear_line(developer: Developer, t
     developer.env["KUBECONFIG"] = str(unreachable)
     assert "cannot be reached" in the_one_error(developer.types("run"))
     developer.env["KUBECONFIG"] = str(tmp_path / "nothing")
-    assert "a file that is not there" in the_one_error(developer.types("run"))
+    assert "a missing file" in the_one_error(developer.types("run"))
 
 
 def test_without_a_cluster_it_brings_its_own_and_keeps_the_data(tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ async def test_a_leader_whose_lease_is_fresh_is_good_and_one_that_is_gone_is_fou
     [finding] = await found(cluster.leaders(here, namespace, utc_now))
     assert (finding.level, "pod-of-yesterday holds" in finding.text) == (Level.OK, True)
     later = await found(cluster.leaders(here, namespace, in_time(seconds=30)))
-    assert [(each.level, "nobody holds" in each.text) for each in later] == [(Level.CRITICAL, True)]
+    assert [(each.level, "no operator holds" in each.text) for each in later] == [(Level.CRITICAL, True)]
     assert levels(await found(cluster.leaders(here, namespace, in_time(seconds=-30)))) == [Level.OK, Level.WARNING]
 
 

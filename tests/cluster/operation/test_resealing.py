@@ -223,7 +223,7 @@ async def test_the_key_is_rotated_while_events_go_on_being_delivered(
         here = ["--namespace", lab.namespace]
         assert (await reseal(control_plane.kubeconfig, ROTATED, *here, "--count"))[0] == 1
         status, said = await reseal(control_plane.kubeconfig, ROTATED, *here)
-        assert (status, "left: 0; k1 may go" in said) == (0, True), said
+        assert (status, "left: 0; k1 can be removed" in said) == (0, True), said
         status, said = await reseal(control_plane.kubeconfig, ROTATED, *here, "--count")
         assert (status, said.splitlines()[1].split()) == (0, ["0", "under", "k1", "(opens)"])
         final = await start_operator("step-4", word="standby", CHECKLISTS_SEALING_KEYS=NEW_KEY)
@@ -250,13 +250,13 @@ async def test_the_keys_may_be_in_a_file_and_wrong_ones_and_no_cluster_are_one_c
 ) -> None:
     await dispatched(lab)
     (tmp_path / "keys").write_text(ROTATED + "\n")
-    monkeypatch.setattr(progress, "_SAY_EVERY_S", 0.0)
+    monkeypatch.setattr(progress, "_INTERVAL_S", 0.0)
     options = ["--namespace", lab.namespace, "--keys-file"]
     assert await reseal(control_plane.kubeconfig, "", *options, str(tmp_path / "keys")) == (
         0,
-        "sealed secrets: 1; sealed anew under k2: 1\nleft: 0; k1 may go\n"
-        "pass 1: 1 secrets looked at, 1 sealed anew, 0 unreadable\n"
-        "pass 2: 1 secrets looked at, 1 sealed anew, 0 unreadable\n",
+        "sealed secrets: 1; resealed with k2: 1\nleft: 0; k1 can be removed\n"
+        "pass 1: 1 secrets read, 1 resealed, 0 unreadable\n"
+        "pass 2: 1 secrets read, 1 resealed, 0 unreadable\n",
     )
     assert (await reseal(control_plane.kubeconfig, "", *options, str(tmp_path)))[0] == 2
     key = NEW_KEY.partition(":")[2]

@@ -48,7 +48,7 @@ async def test_a_revision_is_made_once_read_back_as_it_was_and_made_again_after_
     await client.delete(TEMPLATE_REVISION, name, lab.namespace)
     await store.ensure(taken.revision, taken.definition)
     assert await lab.is_gone(TEMPLATE_REVISION, name)
-    monkeypatch.setattr("checklist_crds.kube.revisions._BELIEVED_S", 0.0)
+    monkeypatch.setattr("checklist_crds.kube.revisions._CACHED_S", 0.0)
     await store.ensure(taken.revision, taken.definition)
     assert await lab.get(TEMPLATE_REVISION, name)
 

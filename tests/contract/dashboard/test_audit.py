@@ -211,7 +211,7 @@ def _body(organization: str, number: int) -> dict[str, Any]:
 
 
 def test_the_index_keeps_the_newest_of_each_organization_and_says_what_it_let_go() -> None:
-    index = AuditIndex(NO_CLUSTER, kept_of_one=5, kept_of_all=8)
+    index = AuditIndex(NO_CLUSTER, max_per_organization=5, max_total=8)
     busy, quiet = (Organization(name, name, name, ("ns",), None) for name in ("busy", "quiet"))
     for number in range(3):
         index.observe(_body("quiet", number + 50))

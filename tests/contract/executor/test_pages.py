@@ -175,7 +175,7 @@ async def test_a_run_that_cannot_be_shown_is_a_page_that_says_why(
     async def down(_: str) -> None:
         raise KubeUnavailable("for the test")
 
-    monkeypatch.setattr(api.services.run_access, "of_anybody", down)
+    monkeypatch.setattr(api.services.run_access, "by_id", down)
     response = await refused(person.run_id, 503, "Not available right now")
     assert int(response.headers["Retry-After"]) >= 1
 

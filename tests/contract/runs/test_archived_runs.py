@@ -163,7 +163,7 @@ async def test_what_another_organization_has_archived_is_like_what_never_was(api
     await lab.write([record], object_id("org", other.organization))
     await lab.delete([record])
     await lab.loaded()
-    await api.services.archive.look(object_id("org", other.organization))
+    await api.services.archive.refresh(object_id("org", other.organization))
     for path in ("/v1/runs/{}", "/v1/runs/{}/deliveries"):
         theirs = {(await other.http.get(path.format(each), headers=SAME)).content for each in (run_id, misplaced)}
         assert theirs == {(await other.http.get(path.format(new_id("r")), headers=SAME)).content}

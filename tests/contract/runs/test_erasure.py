@@ -178,7 +178,7 @@ async def test_all_of_one_person_goes_and_everything_of_others_stays(api: Api, e
         rows = (await api.http.get("/v1/runs")).json()["data"]
         return {answer.status_code for answer in answers} == {404} and not {row["run_id"] for row in rows} & set(gone)
 
-    await api.services.archive.look(object_id("org", api.organization))
+    await api.services.archive.refresh(object_id("org", api.organization))
     await eventually(they_are_not_found)
     assert (await archived.call("GET")).status_code == (await live.call("GET")).status_code == 404
     listing.cancel()
@@ -339,8 +339,8 @@ async def test_a_member_goes_with_their_account_only_when_that_is_asked_for(api:
 async def test_what_cannot_be_done_is_said_in_one_line(erase: Eraser, capsys: pytest.CaptureFixture[str]) -> None:
     organization = ("--organization", erase.organization)
     for arguments, why in (
-        (["--email", ADA, "--yes"], "--organization says"),
-        ([*organization, "--yes"], "who is meant"),
+        (["--email", ADA, "--yes"], "give --organization"),
+        ([*organization, "--yes"], "give at least one of"),
         (["--organization", "absent", "--email", ADA, "--yes"], "there is no organization absent"),
         ([*organization, "--member", "absent", "--yes"], "has no member absent"),
         (["--check-receipt", "none.json"], "none.json cannot be read"),

@@ -14,7 +14,7 @@ from tests.contract.dashboard_client import at_desk
 from tests.contract.executor_client import answered, checklist, error_of, paths, step
 
 from checklist_api.archive.incomplete import Incomplete
-from checklist_api.exports.csv_cells import csv_row, harmless
+from checklist_api.exports.csv_cells import csv_row, escape_formulas
 from checklist_api.runs.access import RunAccess
 from checklist_crds.errors import RunNotFound
 from checklist_crds.kube.errors import KubeUnavailable
@@ -115,10 +115,10 @@ async def test_addresses_of_photos_stay_valid_for_the_key_or_member_they_were_ma
 
 def test_nothing_that_a_person_wrote_is_computed() -> None:
     formulas = ("=1+1", "+49 30 1", "-2 +cmd", "@SUM(A1)", "  =1", "＝1")
-    assert harmless("\t=1") == "'\t'=1"
-    assert [harmless(text) for text in formulas] == [f"'{text}" for text in formulas]
+    assert escape_formulas("\t=1") == "'\t'=1"
+    assert [escape_formulas(text) for text in formulas] == [f"'{text}" for text in formulas]
     for text in ("-18.5", "a=b", "", "a; b\n-4.5\t7", "one, -two", "5 | 6"):
-        assert harmless(text) == text
+        assert escape_formulas(text) == text
     row = csv_row(['say "hi", \r\nthere', None, 1.5, " padded"]).decode()
     assert row == '"say ""hi"", \r\nthere",,1.5," padded"\r\n'
     # Where a semicolon or a tab divides cells, and a quote that began one for us is a text's for the spreadsheet.

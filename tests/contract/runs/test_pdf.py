@@ -148,7 +148,7 @@ def test_each_writing_system_can_be_read_back_and_what_is_missing_is_named(tmp_p
     text = text_of(draw(paper(*entries), {}, tmp_path))
     for written in READ_FROM_THE_LEFT:
         assert text.count(written) == 2, written
-    for said in ("before \ufffd after", "U+13000", "This image is not in the store any more."):
+    for said in ("before \ufffd after", "U+13000", "This image is no longer stored."):
         assert said in text
 
 

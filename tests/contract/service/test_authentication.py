@@ -15,7 +15,7 @@ from tests.contract.conftest import ALL_NAMESPACES, Api, StartApi, key_object, s
 from tests.contract.executor_client import Person, person_for, step
 from tests.contract.own_process import own_process
 
-from checklist_api.auth.keys import _TRUSTED_WITHOUT_WATCH_S
+from checklist_api.auth.keys import _LOOKUP_TTL_S
 from checklist_api.openapi.document import openapi_document
 from checklist_crds.ids import new_id
 from checklist_crds.kube.informer import SILENCE_S
@@ -95,7 +95,7 @@ async def test_a_key_is_refused_after_its_revocation_although_the_watches_have_f
         revoked = time.monotonic()
 
         await until_status(401, lambda: ask(http))
-        assert max(accepted) - revoked <= SILENCE_S + _TRUSTED_WITHOUT_WATCH_S
+        assert max(accepted) - revoked <= SILENCE_S + _LOOKUP_TTL_S
 
 
 async def test_a_revoked_key_is_refused_at_once(api: Api) -> None:

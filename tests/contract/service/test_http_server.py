@@ -88,10 +88,10 @@ async def runner() -> AsyncIterator[ApiRunner]:
 async def test_callers_that_say_nothing_or_never_stop_are_not_waited_for_for_ever(runner: ApiRunner) -> None:
     port = runner.addresses[0][1]
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as http, asyncio.timeout(60):
-        await runner.let_go(silent_for_s=60, within_s=60)  # there is no connection
+        await runner.drain(idle_for_s=60, within_s=60)  # there is no connection
         await http.get("/")
-        await runner.let_go(silent_for_s=0.1, within_s=60)
+        await runner.drain(idle_for_s=0.1, within_s=60)
         _, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(b"GET / HTTP/1.1\r\n")
-        await runner.let_go(silent_for_s=60, within_s=0.2)
+        await runner.drain(idle_for_s=60, within_s=0.2)
         writer.close()

@@ -173,7 +173,7 @@ async def test_keys_change_without_a_restart_old_links_open_and_new_ones_are_of_
         await until_logged("settings.file_refused", 1)
         assert await status_with(before["link"]) == 200
         ready = (await http.get("/readyz")).json()
-        assert ready["notes"] == ["CHECKLISTS_SERVER_KEY_FILE: the file cannot be used; its value from before is"]
+        assert ready["notes"] == ["CHECKLISTS_SERVER_KEY_FILE: the file cannot be used; its previous value is"]
         metrics = (await http.get("/metrics")).text
         assert 'checklists_setting_stale{setting="CHECKLISTS_SERVER_KEY_FILE"} 1.0' in metrics
 

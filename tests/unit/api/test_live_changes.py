@@ -6,16 +6,16 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checklist_api.dashboard.live.changes import LiveChange, LiveKind, RecentChanges, Sight
+from checklist_api.dashboard.live.changes import LiveChange, LiveKind, RecentChanges, Scope
 from checklist_api.runs.recent import RecentRuns
 from checklist_crds.resources.run import Run
 
-ALL = Sight(("home",), admin=True)
+ALL = Scope(("home",), admin=True)
 _changes = st.lists(st.tuples(st.sampled_from(["run", "key"]), st.integers(0, 6)), max_size=40)
 
 
-def _after(recent: RecentChanges, number: int, sight: Sight = ALL) -> list[tuple[str, str, str]] | None:
-    changes = recent.after(number, sight)
+def _after(recent: RecentChanges, number: int, scope: Scope = ALL) -> list[tuple[str, str, str]] | None:
+    changes = recent.after(number, scope)
     if changes is None:
         return None
     return [(each["kind"], each["id"], each["status"]) for each in map(orjson.loads, changes)]
@@ -45,7 +45,7 @@ def test_what_is_left_out_is_only_what_the_viewer_may_not_hear_of() -> None:
     for kind in LiveKind:
         recent.add(LiveChange(kind, "one", "home", more={"status": "x"}))
     recent.add(LiveChange(LiveKind.RUN, "two", "elsewhere", more={"status": "x"}))
-    seen = _after(recent, 0, Sight(("home",), admin=False)) or []
+    seen = _after(recent, 0, Scope(("home",), admin=False)) or []
     assert [kind for kind, _, _ in seen] == ["run", "delivery", "replay", "template"]
     assert len(_after(recent, 0) or []) == len(LiveKind)
 
@@ -78,22 +78,22 @@ def version_of(runs: RecentRuns, name: str, namespace: str = "home") -> int | No
 
 def test_the_newest_state_is_remembered_in_whatever_order_it_comes() -> None:
     runs = RecentRuns()
-    runs.learn("UPSERT", body("r-1", 1))
+    runs.apply("UPSERT", body("r-1", 1))
     assert len(runs) == 0, "runs that were not changed here are not taken from the watch"
     runs.put(run("r-1", 5))
-    runs.learn("UPSERT", body("r-1", 4))
+    runs.apply("UPSERT", body("r-1", 4))
     assert version_of(runs, "r-1") == 5
-    runs.learn("UPSERT", body("r-1", 9, last_step="s-2"))
+    runs.apply("UPSERT", body("r-1", 9, last_step="s-2"))
     known = runs.get(("home", "r-1"))
     assert known is not None
     assert known.status.last_step_id == "s-2"
     runs.put(run("r-1", 8))
     assert version_of(runs, "r-1") == 9
-    runs.learn("UPSERT", body("r-1", 10))
+    runs.apply("UPSERT", body("r-1", 10))
     assert version_of(runs, "r-1") == 10, "versions are compared as numbers"
-    runs.learn("UPSERT", body("r-1", 11, namespace="elsewhere"))
+    runs.apply("UPSERT", body("r-1", 11, namespace="elsewhere"))
     assert (version_of(runs, "r-1"), version_of(runs, "r-1", "elsewhere")) == (10, None)
-    runs.learn("DELETE", {"metadata": {"name": "r-1", "namespace": "home"}})
+    runs.apply("DELETE", {"metadata": {"name": "r-1", "namespace": "home"}})
     assert version_of(runs, "r-1") is None
 
 

@@ -174,7 +174,7 @@ async def test_damage_of_any_byte_is_seen_and_a_part_that_is_missing_is_damage(s
         with pytest.raises(Damaged, match=part.place.key):
             await ArchiveReader(store).run(part.manifest, run_id(1))
     await store.delete([part.place.key])
-    with pytest.raises(Damaged, match="is not there"):
+    with pytest.raises(Damaged, match="is missing"):
         await ArchiveReader(store).runs(part.manifest)
     await store.delete([part.place.manifest_key])
     assert await store.manifest(part.place) is None

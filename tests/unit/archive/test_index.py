@@ -67,7 +67,7 @@ Body = dict[str, Any]
 @pytest.fixture
 def index(tmp_path: Path) -> Iterator[RunIndex]:
     index = RunIndex(NO_CLUSTER)
-    index.archive.keep_below(tmp_path)
+    index.archive.store_in(tmp_path)
     yield index
     index.close()
 
@@ -79,7 +79,7 @@ def key_of(name: str, month: str = "2026-11", owner: str = OWNER) -> str:
 def a_part(index: RunIndex, name: str, *bodies: Body) -> KnownPart:
     """A part that the index has learned of and loaded."""
     versions = {body["metadata"]["name"]: int(body["metadata"]["resourceVersion"]) for body in bodies}
-    index.archive.learn(key_of(name), f"tag of {name}", OWNER, versions)
+    index.archive.add_part(key_of(name), f"tag of {name}", OWNER, versions)
     load(index, index.archive.parts()[key_of(name)], *bodies)
     return index.archive.parts()[key_of(name)]
 
@@ -163,7 +163,7 @@ def test_a_run_whose_object_goes_stays_listed_until_the_archive_was_looked_at(in
     for number in range(3):
         index.observe(over(number))
     index.observe(a_run(3))
-    index.tell_news(lambda each: news.append(each.run_id))
+    index.add_listener(lambda each: news.append(each.run_id))
     for number in range(4):
         index.informer.forget(a_run(number))
     assert leaving == [("acme", ("main", f"r-000{number}")) for number in range(3)]
@@ -171,10 +171,10 @@ def test_a_run_whose_object_goes_stays_listed_until_the_archive_was_looked_at(in
     a_part(index, "p", over(1))
     assert listed(index) == ["r-0002", "r-0001", "r-0000"]
     for number in range(2):
-        index.left(("main", f"r-000{number}"))
+        index.drop_leaving(("main", f"r-000{number}"))
     assert (listed(index), news) == (["r-0002", "r-0001"], ["r-0003", "r-0000"])
     index.observe(over(2, version=9))
-    index.left(("main", "r-0002"))
+    index.drop_leaving(("main", "r-0002"))
     assert listed(index) == ["r-0002", "r-0001"]
 
 
@@ -265,9 +265,9 @@ async def test_a_look_that_failed_fails_for_all_who_waited_for_it_and_not_for_th
 def test_a_part_of_runs_that_lists_have_already_makes_no_list_incomplete(index: RunIndex) -> None:
     for number in range(3):
         index.observe(over(number))
-    index.archive.learn(key_of("p"), "tag", OWNER, {"r-0000": 1, "r-0001": 1})
+    index.archive.add_part(key_of("p"), "tag", OWNER, {"r-0000": 1, "r-0001": 1})
     assert index.archive.states(OWNER) == {PartState.COVERED: 1}
-    index.archive.learn(key_of("p"), "another tag", OWNER, {"r-0000": 1, "r-0007": 1})
+    index.archive.add_part(key_of("p"), "another tag", OWNER, {"r-0000": 1, "r-0007": 1})
     assert index.archive.states(OWNER) == {PartState.WAITING: 1}
 
 
@@ -275,7 +275,7 @@ def test_a_part_that_is_written_again_hands_its_rows_over(index: RunIndex) -> No
     bodies = [over(number, minutes=number) for number in range(5)]
     a_part(index, "old", *bodies)
     versions = {body["metadata"]["name"]: 1 for body in bodies if body is not bodies[2]}
-    index.archive.learn(key_of("new"), "tag of new", OWNER, versions)
+    index.archive.add_part(key_of("new"), "tag of new", OWNER, versions)
     assert len(listed(index)) == 5
     index.archive.forget(key_of("old"))
     assert listed(index) == ["r-0004", "r-0003", "r-0001", "r-0000"]
@@ -287,10 +287,10 @@ def test_a_part_that_is_written_again_hands_its_rows_over(index: RunIndex) -> No
 
 def test_events_of_runs_that_moved_to_another_part_are_found_and_those_of_erased_runs_are_not(index: RunIndex) -> None:
     events = [f"evt-00000000-0000-4000-8000-00000000000{number}" for number in range(2)]
-    index.archive.learn(key_of("old"), "tag", OWNER, {"r-0000": 1, "r-0001": 1})
+    index.archive.add_part(key_of("old"), "tag", OWNER, {"r-0000": 1, "r-0001": 1})
     rows = [archived(over(number), event) for number, event in enumerate(events)]
     index.archive.put(index.archive.parts()[key_of("old")], rows)
-    index.archive.learn(key_of("new"), "tag", OWNER, {"r-0000": 1})
+    index.archive.add_part(key_of("new"), "tag", OWNER, {"r-0000": 1})
     index.archive.forget(key_of("old"))
     assert [index.archive.run_of_event(event) for event in events] == ["r-0000", None]
 
@@ -298,7 +298,7 @@ def test_events_of_runs_that_moved_to_another_part_are_found_and_those_of_erased
 def test_rows_go_to_no_part_that_is_damaged_or_another_organizations_or_has_another_state(index: RunIndex) -> None:
     a_part(index, "old", over(1, version=4))
     for name, owner, version in (("damaged", OWNER, 4), ("misplaced", "org-of-others", 4), ("older", OWNER, 3)):
-        index.archive.learn(key_of(name, owner=owner), "tag", owner, {"r-0001": version})
+        index.archive.add_part(key_of(name, owner=owner), "tag", owner, {"r-0001": version})
     index.archive.mark(index.archive.parts()[key_of("damaged")], PartState.DAMAGED)
     index.archive.forget(key_of("old"))
     assert listed(index) == []

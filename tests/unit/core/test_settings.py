@@ -59,7 +59,7 @@ def test_all_problems_are_in_one_line(program: Program) -> None:
     )
     assert sorted(found) == [
         "CHECKLISTS_LOG_LEVEL must be one of DEBUG, INFO, WARNING, ERROR, not 'loud\\nand clear'",
-        "CHECKLISTS_RATE_LIMTI is no setting (did you mean CHECKLISTS_RATE_LIMIT?)",
+        "CHECKLISTS_RATE_LIMTI is not a setting (did you mean CHECKLISTS_RATE_LIMIT?)",
         "CHECKLISTS_SEALING_KEYS is not set (nor CHECKLISTS_SEALING_KEYS_FILE)",
         "CHECKLISTS_SERVER_KEY must be base64 of 32 bytes",
     ]
@@ -71,8 +71,8 @@ def test_an_unknown_name_stops_the_start_without_its_value_and_those_of_other_pr
     of_the_other = names.OPERATOR if program is ApiSettings else names.API
     assert program.from_environment(GOOD | of_tools | dict.fromkeys(of_the_other, "?"))
     [problem] = problems(program, **GOOD, CHECKLISTS_SERVER_KEYS=SECRET)
-    assert problem == "CHECKLISTS_SERVER_KEYS is no setting (did you mean CHECKLISTS_SERVER_KEY?)"
-    assert problems(program, **GOOD, CHECKLISTS_XYZZY_PLUGH=SECRET) == ("CHECKLISTS_XYZZY_PLUGH is no setting",)
+    assert problem == "CHECKLISTS_SERVER_KEYS is not a setting (did you mean CHECKLISTS_SERVER_KEY?)"
+    assert problems(program, **GOOD, CHECKLISTS_XYZZY_PLUGH=SECRET) == ("CHECKLISTS_XYZZY_PLUGH is not a setting",)
 
 
 @BOTH
@@ -87,7 +87,7 @@ def test_what_kubernetes_sets_for_services_is_no_setting(program: Program) -> No
     assert (settings.port if isinstance(settings, ApiSettings) else settings.health_port) in (8080, 8081)
     # A plain number was written by a person.
     [found] = problems(program, **GOOD, **prefixed(of_services | {"API_PORT": "8080"}))
-    assert found.startswith("CHECKLISTS_API_PORT is no setting")
+    assert found.startswith("CHECKLISTS_API_PORT is not a setting")
 
 
 @BOTH
@@ -196,7 +196,7 @@ def test_keys_of_a_bucket_come_in_pairs_and_with_a_bucket(program: Program) -> N
 def test_a_retired_setting_stops_the_operator_and_the_message_says_what_to_do() -> None:
     [found] = problems(OperatorSettings, **GOOD, CHECKLISTS_SHARD="1/3")
     assert found == (
-        "CHECKLISTS_SHARD is no setting any more: "
+        "CHECKLISTS_SHARD is not a setting any more: "
         "one operator does all of the work; end those of other shards before you start this version"
     )
 

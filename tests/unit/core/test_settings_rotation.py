@@ -30,7 +30,7 @@ class Watched:
         if after is not None:
             self.file.write_text(after)
         for _ in range(times):
-            self.rotation.look()
+            self.rotation.poll()
 
 
 def test_a_file_that_cannot_be_used_is_reported_once_and_changes_nothing(

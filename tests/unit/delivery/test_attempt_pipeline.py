@@ -11,10 +11,10 @@ from checklist_crds.resources.delivery import WebhookDeliverySpec, WebhookDelive
 from checklist_crds.resources.event_names import EventName
 from checklist_crds.resources.run import OutboxEntry, Run
 from checklist_operator.attempts.attempt import FIRST, Attempt, RecordedAttempt, SentAttempt
-from checklist_operator.attempts.claim import Claims, Taken
+from checklist_operator.attempts.claim import ClaimedAttempt, Claims
 from checklist_operator.attempts.delivery_objects import Delivery
 from checklist_operator.attempts.event_photos import EventPhotos
-from checklist_operator.attempts.pauses import Held, Pauses
+from checklist_operator.attempts.pauses import Paused, Pauses
 from checklist_operator.attempts.pipeline import AttemptPipeline
 from checklist_operator.attempts.progress import Send
 from checklist_operator.attempts.record import AttemptRecorder
@@ -87,11 +87,11 @@ class Bench:
 
     def check_known(self, *_: Any) -> None:
         if self.paused:
-            raise Held("The run")
+            raise Paused("The run")
 
-    async def take(self, known: Delivery, step: Send) -> Taken:
+    async def take(self, known: Delivery, step: Send) -> ClaimedAttempt:
         self.claimed += 1
-        return Taken(known, is_claimed=True)
+        return ClaimedAttempt(known, is_claimed=True)
 
     async def postpone(self, known: Delivery, step: Send, fault: LocalFault) -> None:
         self.postponed.append((known.name, fault.reason))
@@ -184,7 +184,7 @@ async def test_an_answer_that_does_not_come_is_not_waited_for_longer_than_an_end
 async def test_what_is_paused_when_its_turn_comes_is_neither_claimed_nor_sent() -> None:
     bench = Bench()
     bench.paused = True
-    with pytest.raises(Held):
+    with pytest.raises(Paused):
         await bench.make(attempt(number=2, first=False))
     assert (bench.claimed, bench.sent, bench.postponed, bench.pipeline.in_flight) == (0, [], [], 0)
 
@@ -204,7 +204,7 @@ async def test_a_local_fault_is_no_outcome_and_shows_on_what_is_retried(
 async def test_a_lost_claim_sends_nothing() -> None:
     bench = Bench()
 
-    async def refuse(*_: Any) -> Taken:
+    async def refuse(*_: Any) -> ClaimedAttempt:
         raise KubeConflict("changed in between")
 
     bench.take = refuse  # type: ignore[method-assign]

@@ -115,12 +115,12 @@ def only_endpoint(index: DeliveryIndex, hours: int = 24) -> Endpoint:
 
 
 def test_an_event_goes_from_the_outbox_into_the_records_and_stays_one(index: DeliveryIndex) -> None:
-    index.learn_run("UPSERT", a_run(1, waiting(1, 1)))
+    index.apply_run("UPSERT", a_run(1, waiting(1, 1)))
     assert (only(index).status, only(index).attempts) == ("pending", ())
     index.informer.observe(an_object(1, 1))
     assert (only(index).status, only(index).refusal) == ("pending", ReplayRefusal.RETRY_PENDING)
     index.informer.forget(an_object(1, 1))
-    index.learn_run("UPSERT", a_run(1, recorded(1, 1)))
+    index.apply_run("UPSERT", a_run(1, recorded(1, 1)))
     delivery = only(index)
     assert (delivery.status, delivery.attempts_made, delivery.listed_at) == ("delivered", 1, NOW.timestamp() * 1000)
     assert delivery.last is not None
@@ -133,12 +133,12 @@ def test_what_only_the_object_or_only_the_run_records_is_in_the_index(
 ) -> None:
     body = an_object(1, 1, *(an_attempt(number) for number in range(1, 6)), status=ENDED)
     index.informer.observe(body)
-    index.learn_run("UPSERT", a_run(1, recorded(1, 1, "Failed"), recorded(1, 2)))
-    index.learn_run("UPSERT", a_run(1, recorded(1, 2)))
+    index.apply_run("UPSERT", a_run(1, recorded(1, 1, "Failed"), recorded(1, 2)))
+    index.apply_run("UPSERT", a_run(1, recorded(1, 2)))
     assert sorted(delivery.event.seq for delivery in listed(index)) == [1, 2]
-    index.learn_run("DELETE", a_run(1))
+    index.apply_run("DELETE", a_run(1))
     assert (only(index).event.seq, only(index).refusal) == (1, None)
-    index.learn_run("UPSERT", a_run(1, recorded(1, 1, "Failed", attempts=5), version=2))
+    index.apply_run("UPSERT", a_run(1, recorded(1, 1, "Failed", attempts=5), version=2))
     index.informer.forget(body)
     delivery = only(index)
     assert (delivery.status, delivery.attempts_made, len(delivery.attempts)) == ("failed", 5, 1)
@@ -153,13 +153,13 @@ def test_old_records_without_time_and_outcome_are_listed_as_well_as_may_be(index
     for record in old:
         del record["outcome"]
     later = recorded(1, 4, "Failed", outcome="of a later release")
-    index.learn_run("UPSERT", a_run(1, *old, later, as_text=False))
+    index.apply_run("UPSERT", a_run(1, *old, later, as_text=False))
     by_seq = {delivery.event.seq: delivery for delivery in listed(index)}
     outcomes = [attempt.outcome for seq in (1, 2, 3, 4) for attempt in by_seq[seq].attempts]
     assert outcomes == ["success", "http_4xx", None, None]
     assert {(by_seq[seq].happened_at, by_seq[seq].listed_at) for seq in (1, 2, 3)} == {(None, NOW.timestamp() * 1000)}
-    index.learn_run("DELETE", a_run(1))
-    index.learn_run("UPSERT", a_run(2, final, status={"completedAt": at(-5)}))
+    index.apply_run("DELETE", a_run(1))
+    index.apply_run("UPSERT", a_run(2, final, status={"completedAt": at(-5)}))
     assert only(index).happened_at == (NOW - timedelta(minutes=5)).timestamp() * 1000
 
 
@@ -183,8 +183,8 @@ def test_a_delivery_can_be_replayed_as_the_operator_judges_it_and_only_once_at_a
 
 def test_one_that_cannot_be_read_does_not_hide_the_others(index: DeliveryIndex) -> None:
     bad = [{**waiting(1, 1), "event": "step.exploded"}, {**waiting(1, 2), "ts": "yesterday"}]
-    index.learn_run("UPSERT", a_run(1, *bad, waiting(1, 3)))
-    index.learn_run("UPSERT", {"metadata": {"name": run_id(2), "namespace": "main"}, "spec": {}, "status": []})
+    index.apply_run("UPSERT", a_run(1, *bad, waiting(1, 3)))
+    index.apply_run("UPSERT", {"metadata": {"name": run_id(2), "namespace": "main"}, "spec": {}, "status": []})
     index.informer.observe({**an_object(3, 1), "spec": {}})
     index.informer.observe({**an_object(4, 1), "metadata": {"name": "by-hand", "namespace": "main"}})
     stolen, liar = an_object(5, 1), an_object(1, 3, an_attempt(), status=ENDED)
@@ -195,7 +195,7 @@ def test_one_that_cannot_be_read_does_not_hide_the_others(index: DeliveryIndex) 
         index.informer.observe(body)
     found = {(each.event.run_id, each.event.seq): each.status for each in listed(index)}
     assert (found.keys(), found[run_id(1), 3]) == ({(run_id(1), 3), (run_id(7), 1)}, "pending")
-    index.learn_run("UPSERT", a_run(8, *({**recorded(8, seq), "seq": 7} for seq in range(20))))
+    index.apply_run("UPSERT", a_run(8, *({**recorded(8, seq), "seq": 7} for seq in range(20))))
     ids = [one.event.event_id for one in index.of_run(run_id(8), "main", offset=0, limit=50)[1]]
     assert (len(ids), ids) == (20, sorted(ids)), "of one number, as only a hand makes them"
 
@@ -227,7 +227,7 @@ def index_after(changes: list[Any]) -> DeliveryIndex:
                 if event is not None
             ]
             body = a_run(run, *events, version=version, url=url, as_text=as_text)
-            index.learn_run("UPSERT" if states else "DELETE", body)
+            index.apply_run("UPSERT" if states else "DELETE", body)
         else:
             seq, state = what
             body = an_object(run, seq, *(state[0] if state else ()), version=version, url=url)

@@ -53,7 +53,7 @@ class Attempts:
     async def _attempt(self, number: int) -> None:
         turn, loop = self._turns[number], asyncio.get_running_loop()
         try:
-            await turn.come()
+            await turn.wait()
             await asyncio.sleep(self._permit_s[number])
             turn.started.set()
             self.started.append((number, loop.time()))
@@ -86,7 +86,7 @@ async def test_an_event_waits_for_the_answer_to_the_one_before_and_no_longer_tha
 async def test_an_abandoned_attempt_lets_the_next_one_start() -> None:
     first = Turn(None)
     second = Turn(first)
-    waiting = asyncio.create_task(second.come())
+    waiting = asyncio.create_task(second.wait())
     await asyncio.sleep(60)
     assert not waiting.done()
     first.end()
@@ -163,8 +163,8 @@ def pace(time: Time) -> RecordPace:
     return RecordPace(time)
 
 
-def delay(pace: RecordPace, run: str, *, under_way: int = 0, is_final: bool = False, urgent: bool = False) -> float:
-    return pace.patience_s(run, under_way=under_way, is_final=is_final, urgent=urgent)
+def delay(pace: RecordPace, run: str, *, in_flight: int = 0, is_final: bool = False, urgent: bool = False) -> float:
+    return pace.delay_s(run, in_flight=in_flight, is_final=is_final, urgent=urgent)
 
 
 def answered(pace: RecordPace, time: Time, run: str, *, gap_s: float) -> None:
@@ -175,17 +175,17 @@ def answered(pace: RecordPace, time: Time, run: str, *, gap_s: float) -> None:
 
 
 def test_results_of_a_run_that_is_being_answered_wait_and_others_do_not(pace: RecordPace, time: Time) -> None:
-    assert (delay(pace, "unknown"), delay(pace, "unknown", under_way=1)) == (0, GATHER_S)
+    assert (delay(pace, "unknown"), delay(pace, "unknown", in_flight=1)) == (0, GATHER_S)
     answered(pace, time, "fast", gap_s=ACTIVE_S - 0.5)
     answered(pace, time, "slow", gap_s=ACTIVE_S + 0.5)
     pace.changed("fast", 3)
     assert (delay(pace, "fast"), delay(pace, "slow")) == (0, 0), "both had paused"
     time.now += 0.5
     pace.changed("fast", 4)
-    assert (delay(pace, "fast"), delay(pace, "fast", under_way=1)) == (LONGEST_S, LONGEST_S)
+    assert (delay(pace, "fast"), delay(pace, "fast", in_flight=1)) == (LONGEST_S, LONGEST_S)
     assert delay(pace, "fast", urgent=True) == 0
-    assert (delay(pace, "fast", is_final=True), delay(pace, "fast", under_way=1, is_final=True)) == (0, GATHER_S)
-    assert delay(pace, "fast", under_way=1, urgent=True) == GATHER_S
+    assert (delay(pace, "fast", is_final=True), delay(pace, "fast", in_flight=1, is_final=True)) == (0, GATHER_S)
+    assert delay(pace, "fast", in_flight=1, urgent=True) == GATHER_S
     pace.changed("fast", 4)  # the watch shows the same again
     time.now += ACTIVE_S + 0.1
     assert delay(pace, "fast") == 0, "no answer since"
@@ -193,15 +193,15 @@ def test_results_of_a_run_that_is_being_answered_wait_and_others_do_not(pace: Re
 
 @pytest.mark.parametrize("is_final", [False, True])
 def test_results_of_a_backlog_share_writes_until_the_last_attempt_has_ended(pace: RecordPace, is_final: bool) -> None:
-    assert delay(pace, "run", under_way=BACKLOG - 1, is_final=is_final) == GATHER_S
+    assert delay(pace, "run", in_flight=BACKLOG - 1, is_final=is_final) == GATHER_S
     pace.waits("run", 1)
-    assert delay(pace, "run", under_way=BACKLOG - 1, is_final=is_final) == LONGEST_S
-    assert delay(pace, "run", under_way=BACKLOG - 1, is_final=is_final, urgent=True) == GATHER_S
+    assert delay(pace, "run", in_flight=BACKLOG - 1, is_final=is_final) == LONGEST_S
+    assert delay(pace, "run", in_flight=BACKLOG - 1, is_final=is_final, urgent=True) == GATHER_S
     pace.waits("run", BACKLOG)
-    assert delay(pace, "run", under_way=1, is_final=is_final) == LONGEST_S
-    assert delay(pace, "run", under_way=0, is_final=is_final) == 0
+    assert delay(pace, "run", in_flight=1, is_final=is_final) == LONGEST_S
+    assert delay(pace, "run", in_flight=0, is_final=is_final) == 0
     pace.waits("run", ENOUGH)
-    assert delay(pace, "run", under_way=BACKLOG, is_final=is_final) == GATHER_S
+    assert delay(pace, "run", in_flight=BACKLOG, is_final=is_final) == GATHER_S
 
 
 def test_what_a_crash_would_repeat_is_bounded(pace: RecordPace, time: Time) -> None:

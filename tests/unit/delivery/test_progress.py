@@ -34,8 +34,8 @@ from checklist_operator.attempts.progress import (
     Wait,
     after_attempt,
     claimed,
+    failed,
     found_delivered,
-    given_up,
     next_step,
     record_of,
     settled,
@@ -117,7 +117,7 @@ def test_a_delivery_waits_for_its_time_and_a_failed_attempt_is_recorded_and_the_
     message = "Attempt 2 failed with HTTP 500; the next one is due at 2026-11-21T12:10:00.000Z."
     [found] = status.conditions
     assert (found.type, found.reason, found.message) == ("Delivered", "Retrying", message)
-    lost = given_up(status, "RunDeleted", "gone", now=NOW, generation=1)
+    lost = failed(status, "RunDeleted", "gone", now=NOW, generation=1)
     assert (lost.phase, len(lost.attempts), lost.next_attempt_at) == (DeliveryPhase.FAILED, 1, None)
 
 

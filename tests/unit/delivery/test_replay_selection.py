@@ -115,9 +115,9 @@ def test_a_half_made_delivery_is_made_again_from_its_run_and_one_that_is_retried
     empty = WebhookDeliveryStatus()
     named = choice(runRef={"name": "r-1"}, eventIds=["evt-1"])
     again = replace(TARGET, from_run=True)
-    assert named.of_delivery(spec(), empty, half_made=True) == again
-    assert choice(phase="Delivered").of_delivery(spec(), empty, half_made=True) == again
-    assert choice().of_delivery(spec(), empty, half_made=True) is None
+    assert named.of_delivery(spec(), empty, incomplete=True) == again
+    assert choice(phase="Delivered").of_delivery(spec(), empty, incomplete=True) == again
+    assert choice().of_delivery(spec(), empty, incomplete=True) is None
     assert named.of_delivery(spec(), empty) is ReplayRefusal.RETRY_PENDING
     retried = status(phase=DeliveryPhase.PENDING, settled=None, finished_at=None)
     assert choice().of_delivery(spec(), retried) is None
@@ -174,7 +174,7 @@ def test_hosts_take_turns_and_one_that_does_not_answer_holds_up_no_other() -> No
     assert turns.take() is None
     alive = [one for one in taken if one and one.host == "alive.example"]
     for one in alive:  # grows while it is read
-        turns.give_back(one)
+        turns.release(one)
         if following := turns.take():
             alive.append(following)
     assert [one.host for one in alive] == ["alive.example"] * 50
@@ -224,14 +224,14 @@ def test_replays_beyond_those_that_an_owner_may_have_wait_in_line_and_come_in_th
     assert places.take(("acme", True), key(8))
     assert not places.take(("acme", True), key(10))
     assert places.take(("other", False), key(9))
-    assert places.give_back(key(4)) is None, "it had none"
-    assert places.give_back(key(2)) == key(3)
+    assert places.release(key(4)) is None, "it had none"
+    assert places.release(key(2)) == key(3)
     assert places.take(ACME, key(3)), "it was given to it"
     assert not places.take(ACME, key(2))
     # One that was deleted while it stood in line gives its place back as well.
-    assert places.give_back(key(1)) == key(4)
-    assert places.give_back(key(4)) == key(2)
-    assert [places.give_back(key(number)) for number in (2, 3)] == [None, None]
+    assert places.release(key(1)) == key(4)
+    assert places.release(key(4)) == key(2)
+    assert [places.release(key(number)) for number in (2, 3)] == [None, None]
     assert [places.take(ACME, key(number)) for number in (5, 6, 7)] == [True, True, False]
 
 
@@ -261,8 +261,8 @@ async def test_what_is_held_up_steps_aside_once_and_so_many_of_them() -> None:
     assert counts["acme"] == HELD_UP + 2
     for number in (0, 0, *range(HELD_UP + 1)):
         under_way.held_up(target(number))
-    assert under_way.stepped_aside() == [target(number) for number in range(HELD_UP)]
-    assert under_way.stepped_aside() == []
+    assert under_way.take_held_up() == [target(number) for number in range(HELD_UP)]
+    assert under_way.take_held_up() == []
     assert counts["acme"] == 2
     await under_way.cancel()
     assert counts == {}
@@ -271,4 +271,4 @@ async def test_what_is_held_up_steps_aside_once_and_so_many_of_them() -> None:
     under_way.held_up(target(0))
     ended, _ = await asyncio.wait(under_way.tasks)
     assert {under_way.end(task) for task in ended} == {None, target(1)}, "its turn is free unless it was so before"
-    assert (under_way.stepped_aside(), counts) == ([target(0)], {})
+    assert (under_way.take_held_up(), counts) == ([target(0)], {})

@@ -151,7 +151,7 @@ def test_hosts_that_the_settings_name_may_be_internal_and_speak_http_and_no_othe
         with pytest.raises(InvalidTarget, match=re.escape(refused.value.message)):
             canonical_url(url)
     for text in ("*", "http://erp.svc", "a,*.", "erp svc"):
-        with pytest.raises(ValueError, match="is no host"):
+        with pytest.raises(ValueError, match="is not a host"):
             InternalHosts.parse(text)
 
 

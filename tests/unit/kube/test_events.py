@@ -25,7 +25,7 @@ from checklist_crds.resources.kinds import (
     Kind,
 )
 from checklist_crds.resources.pause import PAUSED_ANNOTATION
-from checklist_operator.attempts.pauses import Held, Pauses
+from checklist_operator.attempts.pauses import Paused, Pauses
 from checklist_operator.controllers.members import Members
 from checklist_operator.controllers.organizations import Organizations
 from checklist_operator.controllers.run_pauses import RunPauses
@@ -82,7 +82,7 @@ async def test_the_same_thing_about_the_same_object_is_one_event_that_counts() -
         recorder.warn(delivery(), "ReplayFailed", "second")
         recorder.warn(delivery(), "ReplayFailed", "third")
         recorder.warn(delivery(2), "ReplayFailed", "another")
-        recorder.tell(delivery(), "Replayed", "at last")
+        recorder.record(delivery(), "Replayed", "at last")
         await asyncio.sleep(1)
     fields = ("reason", "count", "message", "type")
     assert [(one["involvedObject"]["uid"], *(one[field] for field in fields)) for one in cluster.events.values()] == [
@@ -132,7 +132,7 @@ def clock() -> datetime:
 class Recorder(list[tuple[str, str]]):
     """In place of the recorder of Events: ("<type> <reason>", message) of what it was given."""
 
-    def tell(self, this: ObjectReference, reason: str, message: str) -> None:
+    def record(self, this: ObjectReference, reason: str, message: str) -> None:
         self.append((f"Normal {reason}", message))
 
     def warn(self, this: ObjectReference, reason: str, message: str) -> None:
@@ -241,7 +241,7 @@ async def test_what_says_that_something_is_paused_is_true_before_its_watch_has_b
     await eventually(lambda: made.queue.is_idle)
     assert recorder.reasons == ["Normal Paused"]
     see("MODIFIED", shown)  # the watch is late
-    with pytest.raises(Held):
+    with pytest.raises(Paused):
         pauses.check_known((HOME, "acme"), "acme")
     see("MODIFIED", cluster.put(kind, "acme", spec))
     pauses.check_known((HOME, "acme"), "acme")

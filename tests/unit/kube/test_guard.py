@@ -55,7 +55,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Server:
 async def guarded() -> AsyncIterator[GuardedKubeClient]:
     """(No fixture: those live in real time.)"""
     client = GuardedKubeClient(KubeConnection("http://127.0.0.1:1", None, dict), Metrics(), concurrency=CONCURRENCY)
-    watching = asyncio.create_task(client.watch_over())
+    watching = asyncio.create_task(client.keep_probing())
     try:
         yield client
     finally:

@@ -81,7 +81,7 @@ def test_a_heic_is_known_by_any_of_its_brands_and_other_files_are_refused_by_nam
         with pytest.raises(ImageRefused) as caught:
             format_of(head)
         assert caught.value.code is RefusalCode.UNSUPPORTED_FORMAT
-    with pytest.raises(ImageRefused, match="ZIP is not taken"):
+    with pytest.raises(ImageRefused, match="ZIP is not supported"):
         format_of(archive())
 
 

@@ -11,7 +11,7 @@ import yaml
 from checklist_dev.generate.chart_files import CHART
 from checklist_dev.release.audit import of_npm, of_python, python_names
 from checklist_dev.release.image import build as image_build
-from checklist_dev.release.image.build import Wish, build_image, source_of
+from checklist_dev.release.image.build import ImageOptions, build_image, source_of
 from checklist_dev.release.image.engine import find_engine
 from checklist_dev.repository import ROOT
 
@@ -47,7 +47,7 @@ def test_a_weakness_is_reported_with_the_version_that_fixes_it() -> None:
     weak = {"name": "aiohttp", "version": "3.14.5", "vulns": [found]}
     well: dict[str, object] = {"name": "redis", "version": "8.1.0", "vulns": []}
     verdict = of_python(_report(weak, well), python_names(LOCK), "")
-    assert (verdict.weak, verdict.packages, verdict.not_asked) == (("aiohttp 3.14.5: GHSA-1, mended in 3.14.6",), 2, 0)
+    assert (verdict.weak, verdict.packages, verdict.not_asked) == (("aiohttp 3.14.5: GHSA-1, fixed in 3.14.6",), 2, 0)
     of_esbuild = {"vulnerabilities": {"esbuild": {"severity": "high", "range": "<1"}}, "metadata": {}}
     assert of_npm(json.dumps(of_esbuild), 9).weak == ("esbuild <1: high",)
     assert of_npm(json.dumps({"vulnerabilities": {}, "metadata": {}}), 9).not_asked == 0
@@ -81,7 +81,7 @@ def test_make_image_passes_the_sources_labels_and_keeps_addresses_out_of_the_arg
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     engine = find_engine(tmp_path / "engine.log", name)
     assert engine is not None
-    build_image(engine, Wish("localhost/x:1", cjk=True), lambda _: None)
+    build_image(engine, ImageOptions("localhost/x:1", cjk=True), lambda _: None)
     calls = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
     (words,) = [call for call in calls if call[0] == "build"]
     arguments = dict(words[number + 1].split("=", 1) for number, word in enumerate(words) if word == "--build-arg")

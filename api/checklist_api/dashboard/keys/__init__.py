@@ -1,1 +1,1 @@
-"""API keys as admins see and make them in the dashboard."""
+"""Management of API keys in the dashboard."""

@@ -1,7 +1,6 @@
-"""Creates and revokes API keys (specification, "Authentication"). The plaintext is in one response only.
+"""Creates and revokes API keys (specification, "Authentication"). Only the response of `create` has the plaintext.
 
-A revoked key stays, as a record. Its revocation is one write that every replica's watch brings within a second; what
-`kubectl` revokes takes the same way.
+A revoked key is kept as a record. Every replica's watch receives a revocation, also one by `kubectl`, within a second.
 """
 
 import logging
@@ -43,7 +42,7 @@ class ApiKeyAdmin:
         self._clock = clock
 
     async def create(self, organization: Organization, maker: Member, purpose: str, act: Act) -> tuple[ApiKey, str]:
-        """A new key and its plaintext. Raises LimitReached."""
+        """Create a key; returns it and its plaintext. Raises LimitReached."""
         plaintext = api_keys.new_key()
         sha256 = digest(plaintext)
         name = api_keys.object_name(sha256)
@@ -57,7 +56,7 @@ class ApiKeyAdmin:
         body = API_KEY.manifest(
             name,
             organization.home,
-            # With the prefix, though it is the default: `kubectl get` shows what is written.
+            # Written although it is the default, so that `kubectl get` shows it.
             {**spec.to_kube(), "prefix": spec.prefix},
             organization=organization.name,
             annotations={CREATED_AT_ANNOTATION: format_timestamp(self._clock())},
@@ -70,7 +69,7 @@ class ApiKeyAdmin:
         return ApiKey.parse(made), plaintext
 
     async def revoke(self, organization: Organization, name: str, act: Act) -> ApiKey:
-        """The revoked key; one that was revoked before stays as it is. Raises ApiKeyNotFound."""
+        """Revoke a key; no effect when it is revoked already. Raises ApiKeyNotFound."""
 
         async def attempt() -> ApiKey:
             body = await self._read(organization, name)
@@ -97,7 +96,7 @@ class ApiKeyAdmin:
         return key
 
     async def _read(self, organization: Organization, name: str) -> dict[str, Any]:
-        """As it is in the cluster now. Raises ApiKeyNotFound, for a foreign one as for one that is not there."""
+        """Read the key from the cluster. Raises ApiKeyNotFound, also for a key of another organization."""
         if not is_object_name(name):
             raise ApiKeyNotFound()
         for namespace in organization.namespaces:
@@ -111,7 +110,7 @@ class ApiKeyAdmin:
 
 
 def requested_purpose(body: Mapping[str, Any]) -> str:
-    """From `{name}`. Raises MissingField, ValidationFailed."""
+    """Validate the body `{name}`. Raises MissingField, ValidationFailed."""
     require_members(dict(body), "name")
     problems: list[Problem] = []
     purpose = single_line(body["name"], "name", 200, problems)

@@ -41,7 +41,7 @@ class KeyRoutes:
         return json_response({"data": [self._view(key) for key in shown], "pagination": page.view(len(keys))})
 
     async def create(self, request: web.Request, caller: Caller) -> web.Response:
-        """The only answer that ever holds the plaintext."""
+        """Create a key. The only response with the plaintext."""
         purpose = requested_purpose(await read_json_object(request))
         maker = caller.actor
         if not isinstance(maker, Member):

@@ -1,7 +1,7 @@
-"""Ends streams whose session, account, role, membership or organization is gone.
+"""Ends streams whose session, account, role, membership or organization has gone.
 
-Each stream revalidates at every heartbeat, and at once when a watch brings a change that may concern it. Sessions
-without a watch (Redis) are polled together, more often.
+Each stream revalidates at every heartbeat, and at once on a watch event that may concern it. Sessions without a watch
+(Redis) are polled together at a shorter interval.
 """
 
 import asyncio
@@ -15,26 +15,26 @@ from checklist_crds.kube.informer import Handler, Informer
 from ..sessions.store import object_name
 from .hub import LiveHub, Viewer
 
-_ASKED_EVERY_S: Final = 0.6
+_POLL_INTERVAL_S: Final = 0.6
 
 
 def revalidate_on_change(
     hub: LiveHub, *, members: Informer, organizations: Informer, accounts: Informer, sessions: Informer | None
 ) -> None:
-    """Revalidates streams when one of these watches brings a change that concerns them.
+    """Revalidate streams on watch events that concern them.
 
-    `sessions`: None where there is no watch of them.
+    `sessions`: None if sessions have no watch.
     """
 
     def member(_: str, body: JsonObject) -> None:
-        # Of a deleted one only the name may be known; viewers are few, and members hardly ever change.
+        # A deletion may carry only the name. There are few viewers, and members rarely change.
         organization = ((body.get("spec") or {}).get("organizationRef") or {}).get("name")
         _revalidate(hub.viewers(organization))
 
     generations: dict[str, int | None] = {}
 
     def organization(change: str, body: JsonObject) -> None:
-        # Its status counts every run that is dispatched, and says nothing of who may look.
+        # Status changes (counted runs) do not affect access.
         name, generation = body["metadata"]["name"], body["metadata"].get("generation")
         before = generations.pop(name, None)
         if change != "DELETE":
@@ -57,15 +57,15 @@ def revalidate_on_change(
     )
     for informer, handler in handlers:
         if informer is not None:
-            informer.also_tell(handler)
+            informer.add_handler(handler)
 
 
-async def revalidate_by_polling(hub: LiveHub, are_there: Callable[[Collection[str]], Awaitable[bool]]) -> None:
-    """For sessions without a watch: asks for all of them at once, every 0.6 seconds, until cancelled."""
+async def revalidate_by_polling(hub: LiveHub, all_exist: Callable[[Collection[str]], Awaitable[bool]]) -> None:
+    """Revalidate all streams when any session has ended, by polling every 0.6 seconds until cancelled."""
     while True:
-        await asyncio.sleep(_ASKED_EVERY_S)
+        await asyncio.sleep(_POLL_INTERVAL_S)
         try:
-            changed = not await are_there({viewer.session for viewer in hub.viewers()})
+            changed = not await all_exist({viewer.session for viewer in hub.viewers()})
         except ServiceError:
             changed = True
         if changed:

@@ -1,6 +1,6 @@
-"""Changes as viewers receive them: which object of their organization changed, and the list row of a run.
+"""Changes as they are sent to viewers: the id of the changed object and, for a run, its list row.
 
-Never what is in it: a page that wants to know reads it, through the route that knows who may.
+Changes never carry content: pages read it through its own route, which checks access.
 """
 
 from collections import OrderedDict
@@ -15,8 +15,6 @@ KEPT: Final = 1_000
 
 
 class LiveKind(StrEnum):
-    """What can change."""
-
     RUN = "run"
     DELIVERY = "delivery"
     REPLAY = "replay"
@@ -30,23 +28,23 @@ _FOR_ADMINS: Final = frozenset({LiveKind.KEY, LiveKind.MEMBER})
 
 @dataclass(frozen=True, slots=True)
 class LiveChange:
-    """One object, changed or gone. `more` is told with it."""
+    """A changed or deleted object. `more` is merged into its JSON."""
 
     kind: LiveKind
     id: str
     namespace: str
-    """Not told: an object counts only in a namespace that its organization has."""
+    """Not sent: only changes in the organization's own namespaces are visible."""
     gone: bool = False
     more: Mapping[str, Any] | None = None
 
     def as_json(self) -> bytes:
-        told = {"kind": self.kind.value, "id": self.id, "change": "gone" if self.gone else "changed"}
-        return orjson.dumps(told if self.more is None else {**told, **self.more})
+        fields = {"kind": self.kind.value, "id": self.id, "change": "gone" if self.gone else "changed"}
+        return orjson.dumps(fields if self.more is None else {**fields, **self.more})
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
-    """What a viewer may hear of."""
+class Scope:
+    """The changes that a viewer may receive."""
 
     namespaces: tuple[str, ...]
     admin: bool
@@ -63,16 +61,16 @@ class _Entry:
 
 
 class RecentChanges:
-    """The newest change of each of the objects that changed last, numbered. Bounded: what changed longest ago goes.
+    """Numbered, bounded log of changes that keeps the newest change of each object (LRU).
 
-    A viewer is a number here, the last one that it was told, so that a slow one costs nothing and gets the newest.
+    A viewer's position is the number of the last change sent to it, so a slow viewer uses no memory.
     """
 
     def __init__(self, kept: int = KEPT) -> None:
         self._kept = kept
         self._entries: OrderedDict[tuple[LiveKind, str, str], _Entry] = OrderedDict()
-        self._let_go = 0
-        """The highest number that is not here although nothing newer of its object is."""
+        self._evicted = 0
+        """Number of the newest evicted change."""
         self.last = 0
 
     def add(self, change: LiveChange) -> None:
@@ -81,17 +79,17 @@ class RecentChanges:
         self._entries[key] = _Entry(self.last, change, change.as_json())
         self._entries.move_to_end(key)
         if len(self._entries) > self._kept:
-            self._let_go = self._entries.popitem(last=False)[1].number
+            self._evicted = self._entries.popitem(last=False)[1].number
 
-    def after(self, number: int, sight: Sight) -> list[bytes] | None:
-        """As JSON, in order; None when some that came after `number` are not here any more."""
-        if not self._let_go <= number <= self.last:
+    def after(self, number: int, scope: Scope) -> list[bytes] | None:
+        """Return the changes after `number` as JSON, in order; None if some of them were evicted."""
+        if not self._evicted <= number <= self.last:
             return None
         found: list[bytes] = []
         for entry in reversed(self._entries.values()):
             if entry.number <= number:
                 break
-            if sight.covers(entry.change):
+            if scope.covers(entry.change):
                 found.append(entry.json)
         found.reverse()
         return found

@@ -1,6 +1,6 @@
-"""Connects the watches of the process to its hub. No watch is opened for viewers.
+"""Feeds the hub from the informers and indexes of the process. Viewers open no watch.
 
-Runs and deliveries are told by their indexes, which know what lists show of them; the others by their informers.
+Changes of runs and deliveries come from their indexes, which know the list rows; all others from informers.
 """
 
 from collections.abc import Callable
@@ -18,14 +18,14 @@ from ...auth.members import MemberDirectory
 from ...deliveries.replays import ReplayDirectory
 from ...index.deliveries import DeliveryIndex
 from ...index.delivery_history import Event
-from ...index.runs import RunIndex, RunNews
+from ...index.runs import RunChange, RunIndex
 from ...templates.catalogue import TemplateCatalogue
 from .changes import LiveChange, LiveKind
 from .hub import LiveHub
 
 _UNREADABLE: Final = (KeyError, TypeError, ValueError, AttributeError)
 _Read = Callable[[JsonObject, str], LiveChange]
-"""From an object and the name of its organization."""
+"""Parses an object; the second argument is the name of its organization."""
 
 
 def feed(
@@ -39,24 +39,24 @@ def feed(
     members: MemberDirectory,
     clock: Clock,
 ) -> None:
-    """From now on the hub hears of everything that they hear of."""
+    """Register the handlers that add changes to `hub`."""
 
-    def tell_of_run(news: RunNews) -> None:
-        if not hub.is_watched(news.organization):
+    def add_run(changed: RunChange) -> None:
+        if not hub.is_watched(changed.organization):
             return
-        status = news.status_at(clock())
-        more = None if status is None else {"status": status, "progress": news.progress()}
-        hub.add(news.organization, LiveChange(LiveKind.RUN, news.run_id, news.namespace, status is None, more))
+        status = changed.status_at(clock())
+        more = None if status is None else {"status": status, "progress": changed.progress()}
+        hub.add(changed.organization, LiveChange(LiveKind.RUN, changed.run_id, changed.namespace, status is None, more))
 
-    def tell_of_delivery(event: Event, status: str | None) -> None:
+    def add_delivery(event: Event, status: str | None) -> None:
         if not hub.is_watched(event.organization):
             return
         more = {"run_id": event.run_id} if status is None else {"run_id": event.run_id, "status": status}
         change = LiveChange(LiveKind.DELIVERY, event.event_id, event.namespace, status is None, more)
         hub.add(event.organization, change)
 
-    runs.tell_news(tell_of_run)
-    deliveries.tell_news(tell_of_delivery)
+    runs.add_listener(add_run)
+    deliveries.add_listener(add_delivery)
     owned: tuple[tuple[Informer, _Read], ...] = (
         (replays.informer, _replay),
         (templates.informer, _template),
@@ -64,14 +64,14 @@ def feed(
         (members.informer, _member),
     )
     for informer, read in owned:
-        informer.also_tell(_teller(hub, read))
+        informer.add_handler(_handler(hub, read))
 
 
-def _teller(hub: LiveHub, read: _Read) -> Handler:
-    """A handler that remembers what each object was, since of one that is gone often only the name is told."""
+def _handler(hub: LiveHub, read: _Read) -> Handler:
+    """Return a handler that caches the last change of each object, because a deletion may carry only the name."""
     known: dict[Key, tuple[str, LiveChange]] = {}
 
-    def tell(change: str, body: JsonObject) -> None:
+    def handle(change: str, body: JsonObject) -> None:
         key = key_of(body)
         before = known.pop(key, None)
         after: tuple[str, LiveChange] | None = None
@@ -80,7 +80,7 @@ def _teller(hub: LiveHub, read: _Read) -> Handler:
                 organization = str(body["spec"]["organizationRef"]["name"])
                 after = organization, read(body, organization)
             except _UNREADABLE:
-                after = None  # whoever shows such objects tells of it
+                after = None  # unreadable objects are shown by no list
         if after is not None:
             known[key] = after
             hub.add(*after)
@@ -88,11 +88,11 @@ def _teller(hub: LiveHub, read: _Read) -> Handler:
             organization, was = before
             hub.add(organization, LiveChange(was.kind, was.id, was.namespace, gone=True))
 
-    return tell
+    return handle
 
 
-def _subject(told: tuple[str, LiveChange]) -> tuple[str, str]:
-    return told[0], told[1].id
+def _subject(entry: tuple[str, LiveChange]) -> tuple[str, str]:
+    return entry[0], entry[1].id
 
 
 def _replay(body: JsonObject, _: str) -> LiveChange:

@@ -1,7 +1,7 @@
 """Fans changes out to viewers by organization. One hub for each process.
 
-Viewers are woken a few at a time, so that hundreds of them do not make a request wait that comes at the same moment,
-and no more than twice a second, so that what changes often is told once. See `live_changes` for what is kept.
+Viewers are woken in small groups, so that hundreds of viewers do not delay other requests, and at most twice a second,
+which coalesces frequent changes. `changes.RecentChanges` bounds what is kept.
 """
 
 import asyncio
@@ -11,30 +11,30 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from .changes import KEPT, LiveChange, RecentChanges, Sight
+from .changes import KEPT, LiveChange, RecentChanges, Scope
 
-_WOKEN_AT_ONCE: Final = 10
-_APART_S: Final = 0.005
-_ROUNDS_APART_S: Final = 0.5
+_WAKE_BATCH: Final = 10
+_WAKE_PAUSE_S: Final = 0.005
+_WAKE_INTERVAL_S: Final = 0.5
 _RESUMABLE_S: Final = 300.0
-"""How long what happens is remembered for viewers that are to come back."""
+"""How long a channel without viewers is kept, so that they can resume."""
 
 
 @dataclass(eq=False, slots=True)
 class Viewer:
     """One open stream."""
 
-    sight: Sight
+    scope: Scope
     session: str
-    """The digest of its session."""
+    """SHA-256 digest of the session."""
     subject: str
-    """Whose session it is, as their provider names them."""
+    """Subject of the session at its identity provider."""
     is_open: Callable[[], bool]
-    told: int = 0
+    sent: int = 0
+    """Number of the last change sent."""
     ended: str | None = None
-    """Why it has to end."""
+    """Reason to end the stream."""
     needs_revalidation: bool = False
-    """Whether something happened after which it may have to end."""
     _woken: asyncio.Event = field(default_factory=asyncio.Event)
 
     def end(self, reason: str) -> None:
@@ -49,7 +49,7 @@ class Viewer:
         self._woken.set()
 
     async def wait(self, seconds: float) -> None:
-        """Until there is something to do, at most `seconds`."""
+        """Wait until woken, at most `seconds`."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._woken.wait()
@@ -57,16 +57,16 @@ class Viewer:
 
 
 class Channel:
-    """An organization's changes, and who is told of them."""
+    """Changes and viewers of one organization."""
 
     def __init__(self, kept: int) -> None:
         self.epoch = secrets.token_hex(6)
-        """Another process, or the same one later, counts anew."""
+        """Distinguishes numbers of this channel from those of another process or an earlier channel."""
         self.viewers: set[Viewer] = set()
         self._recent = RecentChanges(kept)
         self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        self._told: dict[tuple[int, Sight], bytes | None] = {}
+        self._batches: dict[tuple[int, Scope], bytes | None] = {}
 
     @property
     def last(self) -> int:
@@ -74,24 +74,26 @@ class Channel:
 
     def add(self, change: LiveChange) -> None:
         self._recent.add(change)
-        self._told.clear()
+        self._batches.clear()
         self._changed.set()
 
     def take(self, viewer: Viewer) -> bytes | None:
-        """What the viewer has not been told yet, as it is sent; empty when there is nothing, None when more happened
-        than is remembered. It counts as told."""
-        begin, viewer.told = viewer.told, self.last
-        if begin == viewer.told:
+        """Return the changes after the viewer's position as a JSON array, and advance the position.
+
+        Empty if there are none; None if some of them were evicted.
+        """
+        begin, viewer.sent = viewer.sent, self.last
+        if begin == viewer.sent:
             return b""
-        # Most viewers were told the same before, and are told the same now.
-        key = (begin, viewer.sight)
-        if key not in self._told:
-            found = self._recent.after(begin, viewer.sight)
-            self._told[key] = None if found is None else b"[" + b",".join(found) + b"]" if found else b""
-        return self._told[key]
+        # Most viewers have the same position and scope.
+        key = (begin, viewer.scope)
+        if key not in self._batches:
+            found = self._recent.after(begin, viewer.scope)
+            self._batches[key] = None if found is None else b"[" + b",".join(found) + b"]" if found else b""
+        return self._batches[key]
 
     def position(self, last_event_id: str) -> int | None:
-        """The number in an id that this channel gave; None for any other."""
+        """Return the number in an event id of this channel; None for any other."""
         epoch, _, number = last_event_id.partition(".")
         return int(number) if epoch == self.epoch and number.isdecimal() and len(number) < 16 else None
 
@@ -100,7 +102,7 @@ class Channel:
 
     def start(self) -> None:
         if self._task is None:
-            self._task = asyncio.create_task(self._wake_viewers(), name="tell viewers of changes")
+            self._task = asyncio.create_task(self._wake_viewers(), name="wake viewers")
 
     def stop(self) -> None:
         if self._task is not None:
@@ -113,14 +115,13 @@ class Channel:
             self._changed.clear()
             for number, viewer in enumerate(tuple(self.viewers), start=1):
                 viewer.wake()
-                if number % _WOKEN_AT_ONCE == 0:
-                    await asyncio.sleep(_APART_S)
-            await asyncio.sleep(_ROUNDS_APART_S)
+                if number % _WAKE_BATCH == 0:
+                    await asyncio.sleep(_WAKE_PAUSE_S)
+            await asyncio.sleep(_WAKE_INTERVAL_S)
 
 
 class LiveHub:
-    """All channels of the process, by the name of the organization; each is there while somebody watches, and a while
-    after, so that a viewer can come back to where it was."""
+    """Channels of the process by organization. A channel exists while it has viewers, and for `resumable_s` after."""
 
     def __init__(self, *, kept: int = KEPT, resumable_s: float = _RESUMABLE_S) -> None:
         self._kept = kept
@@ -135,11 +136,11 @@ class LiveHub:
             channel.add(change)
 
     def is_watched(self, organization: str) -> bool:
-        """Whether it is worth while to make changes of its objects."""
+        """Whether the organization has a channel."""
         return organization in self._channels
 
     def viewers(self, organization: str | None = None) -> Iterator[Viewer]:
-        """Those whose connection is open, of one organization or of all."""
+        """Viewers with an open connection, of one organization or of all."""
         channels = self._channels.values() if organization is None else [self._channels.get(organization)]
         for channel in channels:
             for viewer in tuple(channel.viewers) if channel is not None else ():
@@ -148,13 +149,13 @@ class LiveHub:
 
     @contextlib.contextmanager
     def watching(self, organization: str, viewer: Viewer) -> Iterator[Channel]:
-        """While the block runs the viewer is told of what happens from now on."""
+        """Register the viewer for changes while the block runs."""
         if (timer := self._to_end.pop(organization, None)) is not None:
             timer.cancel()
         channel = self._channels.get(organization)
         if channel is None:
             channel = self._channels[organization] = Channel(self._kept)
-        viewer.told = channel.last
+        viewer.sent = channel.last
         channel.viewers.add(viewer)
         channel.start()
         try:
@@ -166,7 +167,7 @@ class LiveHub:
                 self._to_end[organization] = later(self._resumable_s, self._forget, organization)
 
     def close(self) -> None:
-        """Every stream ends, and none begins."""
+        """End all streams and accept no new ones."""
         self.closing = True
         for channel in self._channels.values():
             channel.stop()

@@ -17,14 +17,14 @@ from ...organizations.directory import Organization, OrganizationDirectory
 from ..access import DashboardGate, role_of
 from ..sessions.store import Session
 from ..table import Route
-from .changes import Sight
+from .changes import Scope
 from .hub import LiveHub, Viewer
 from .stream import HEADERS, LiveStream
 
 STREAMS_OF_A_SESSION: Final = 12
-"""A browser has one for all its tabs, where it can share; a tab that was left counts until its line is known closed."""
+"""Tabs share one stream where the browser can; a closed tab counts until its disconnect is detected."""
 STREAMS_OF_A_PROCESS: Final = 2_000
-_AGAIN_S: Final = 10
+_RETRY_AFTER_S: Final = 10
 
 
 @define(eq=False, repr=False, slots=False)
@@ -39,8 +39,7 @@ class EventRoutes:
         return (Route("GET", "/events", Role.VIEWER, self.stream),)
 
     async def stream(self, request: web.Request, caller: Caller) -> web.StreamResponse:
-        """Server-sent events, from `Last-Event-ID` (or `?last_event_id=`) on. 429 and 503 with Retry-After when there
-        are too many streams already."""
+        """Send events after `Last-Event-ID` (or `?last_event_id=`). 429 or 503 at the limits of streams."""
         session = await self._gate.session_of(request)
         if session is None:
             raise SignInRequired()
@@ -49,24 +48,24 @@ class EventRoutes:
             raise ConnectionResetError
         self._require_room(session)
         viewer = Viewer(
-            sight=_sight(caller.organization, role_of(caller)),
+            scope=_scope(caller.organization, role_of(caller)),
             session=session.sha256,
             subject=session.subject,
             is_open=lambda: not transport.is_closing(),
         )
-        # A browser sends the header by itself; the query is for a stream that a page opens anew.
+        # Browsers send the header on a reconnect; pages use the query when they open a new stream.
         last_event_id = request.headers.get("Last-Event-ID") or request.query.get("last_event_id", "")
         response = web.StreamResponse(headers=HEADERS)
         response.force_close()
         frame_headers(request, response)
         with self._live.watching(caller.organization.name, viewer) as channel:
-            viewer.revalidate()  # for whatever changed before it was registered
+            viewer.revalidate()  # for changes before it was registered
             self._metrics.live_viewers.inc()
             reason = "gone"
             try:
                 await response.prepare(request)
                 stream = LiveStream(
-                    response, transport, viewer, channel, lambda: self._why_not(request, caller, viewer)
+                    response, transport, viewer, channel, lambda: self._end_reason(request, caller, viewer)
                 )
                 reason = await stream.send(last_event_id)
             finally:
@@ -78,12 +77,12 @@ class EventRoutes:
         """Raises RateLimited, ServiceUnavailable."""
         viewers = list(self._live.viewers())
         if self._live.closing or len(viewers) >= STREAMS_OF_A_PROCESS:
-            raise ServiceUnavailable("Too many pages follow changes at the moment.", retry_after_s=_AGAIN_S)
+            raise ServiceUnavailable("Too many event streams are open.", retry_after_s=_RETRY_AFTER_S)
         if sum(viewer.session == session.sha256 for viewer in viewers) >= STREAMS_OF_A_SESSION:
-            raise RateLimited(_AGAIN_S)
+            raise RateLimited(_RETRY_AFTER_S)
 
-    async def _why_not(self, request: web.Request, caller: Caller, viewer: Viewer) -> str | None:
-        """Why the stream has to end. Raises KubeError."""
+    async def _end_reason(self, request: web.Request, caller: Caller, viewer: Viewer) -> str | None:
+        """Return why the stream must end; None if it may continue. Raises KubeError."""
         self._client.require_up()
         session = await self._gate.session_of(request)
         if session is None:
@@ -92,10 +91,10 @@ class EventRoutes:
         if organization is None or organization.restoring:
             return "access"
         member = await self._gate.membership(session, organization)
-        if member is None or viewer.sight != _sight(organization, member.role):
+        if member is None or viewer.scope != _scope(organization, member.role):
             return "access"
         return None
 
 
-def _sight(organization: Organization, role: Role) -> Sight:
-    return Sight(organization.namespaces, role is Role.ADMIN)
+def _scope(organization: Organization, role: Role) -> Scope:
+    return Scope(organization.namespaces, role is Role.ADMIN)

@@ -1,11 +1,11 @@
 """Sends one stream of server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html).
 
-event: changes    data: [{kind, id, change: "changed" | "gone", ...}, ...]; the newest of each object
-event: reset      more may have changed than is remembered: read anew
-event: beat       nothing; at least every 15 seconds
+event: changes    data: [{kind, id, change: "changed" | "gone", ...}, ...]; the newest change of each object
+event: reset      changes were evicted: the client must reload
+event: beat       heartbeat, at least every 15 seconds
 event: end        data: session | access | unavailable | shutdown; the stream ends
 
-`id` is where the stream stands after the event; whoever comes back with it misses nothing, or is told `reset`.
+`id` is the position after the event. A client that reconnects with it receives all later changes, or `reset`.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from .hub import Channel, Viewer
 HEADERS: Final = {
     "Content-Type": "text/event-stream; charset=utf-8",
     "Cache-Control": "no-store, no-transform",
-    # Proxies of nginx' family would gather what they get.
+    # nginx and similar proxies would buffer the response.
     "X-Accel-Buffering": "no",
     "X-Content-Type-Options": "nosniff",
 }
@@ -32,14 +32,14 @@ BEAT_S: Final = 15.0
 UNREAD_S: Final = 20.0
 _RETRY_MS: Final = 3_000
 _UNREAD_BYTES: Final = 32 * 1024
-"""What may wait for a viewer, here and once more in the kernel; above, it is told nothing until it has read."""
+"""Send-buffer limit, applied here and in the kernel. Above it, nothing is sent until the viewer has read."""
 
-WhyNot = Callable[[], Awaitable[str | None]]
-"""Why the viewer may look no longer; None: it may. Raises KubeError, ServiceError."""
+EndReason = Callable[[], Awaitable[str | None]]
+"""Returns why the viewer's access ended; None while it has access. Raises KubeError, ServiceError."""
 
 
 class LiveStream:
-    """The stream of one request, whose `response` is prepared. Made and used while the viewer watches the channel."""
+    """The stream of one request, whose `response` is prepared. Used within `LiveHub.watching`."""
 
     def __init__(
         self,
@@ -47,29 +47,29 @@ class LiveStream:
         transport: asyncio.Transport,
         viewer: Viewer,
         channel: Channel,
-        why_not: WhyNot,
+        end_reason: EndReason,
         *,
         beat_s: float = BEAT_S,
         unread_s: float = UNREAD_S,
     ) -> None:
-        """`beat_s`: no longer without a word. `unread_s`: how long a viewer may leave unread what it was sent."""
+        """`beat_s`: longest interval without an event. `unread_s`: how long a viewer may leave sent data unread."""
         self._response = response
         self._transport = transport
         self._viewer = viewer
         self._channel = channel
-        self._why_not = why_not
+        self._end_reason = end_reason
         self._beat_s = beat_s
         self._unread_s = unread_s
         self._now = asyncio.get_running_loop().time
-        self._looked_at = self._wrote_at = self._now()
+        self._checked_at = self._wrote_at = self._now()
         self._unread_since: float | None = None
         bound_kernel_memory(transport)
 
     async def send(self, last_event_id: str) -> str:
-        """From `last_event_id` on, or from the present, until it ends; says why it did."""
+        """Send events after `last_event_id`, or from now on, until the stream ends; returns the reason."""
         try:
-            await self._begin(last_event_id)
-            reason = await self._go_on()
+            await self._start(last_event_id)
+            reason = await self._loop()
             if reason not in ("gone", "slow"):
                 await self._write(b"event: end\ndata: " + reason.encode() + b"\n\n")
         except TimeoutError:
@@ -77,26 +77,26 @@ class LiveStream:
         except ConnectionError:
             reason = "gone"
         if reason == "slow":
-            # A proper end would wait for the viewer to read.
+            # A clean close would wait for the viewer to read.
             self._transport.abort()
         return reason
 
-    async def _begin(self, last_event_id: str) -> None:
+    async def _start(self, last_event_id: str) -> None:
         retry = f"retry: {_RETRY_MS}\n\n".encode()
         position = self._channel.position(last_event_id)
         if position is None:
             await self._write(retry + self._event("reset"))
         else:
-            self._viewer.told = position
+            self._viewer.sent = position
             self._viewer.wake()
             await self._write(retry)
 
-    async def _go_on(self) -> str:
+    async def _loop(self) -> str:
         viewer = self._viewer
         while True:
-            # Streams that began together need not beat together.
+            # Jitter, so that streams opened together do not send heartbeats together.
             await viewer.wait(self._beat_s * random.uniform(0.7, 1.0))
-            reason = viewer.ended or await self._reason_to_end()
+            reason = viewer.ended or await self._check_access()
             if reason is not None:
                 return reason
             if not viewer.is_open():
@@ -111,20 +111,19 @@ class LiveStream:
             elif self._now() - self._wrote_at >= self._beat_s * 0.6:
                 await self._write(b"event: beat\ndata:\n\n")
 
-    async def _reason_to_end(self) -> str | None:
-        """Looked for when something happened, and at each beat."""
-        if not self._viewer.needs_revalidation and self._now() - self._looked_at < self._beat_s * 0.6:
+    async def _check_access(self) -> str | None:
+        """Return the reason to end. Checked after `revalidate` and at each heartbeat."""
+        if not self._viewer.needs_revalidation and self._now() - self._checked_at < self._beat_s * 0.6:
             return None
         self._viewer.needs_revalidation = False
-        self._looked_at = self._now()
+        self._checked_at = self._now()
         try:
-            return await self._why_not()
+            return await self._end_reason()
         except (KubeError, ServiceError):
-            # Nobody can tell now: whoever comes back is told so, as with any other request.
             return "unavailable"
 
     def _is_unread(self) -> bool:
-        """Whether the viewer has to read first. Raises TimeoutError when it did not for long."""
+        """Whether the viewer has too much unread data. Raises TimeoutError when it has had for `unread_s`."""
         if self._transport.get_write_buffer_size() <= _UNREAD_BYTES:
             self._unread_since = None
             return False
@@ -135,12 +134,12 @@ class LiveStream:
         return True
 
     def _event(self, name: str, data: bytes = b"") -> bytes:
-        stands = self._channel.id_of(self._viewer.told)
-        return f"id: {stands}\nevent: {name}\ndata: ".encode() + data + b"\n\n"
+        event_id = self._channel.id_of(self._viewer.sent)
+        return f"id: {event_id}\nevent: {name}\ndata: ".encode() + data + b"\n\n"
 
     async def _write(self, data: bytes) -> None:
         if self._transport.get_write_buffer_size() + len(data) < _UNREAD_BYTES:
-            await self._response.write(data)  # which does not wait for the viewer then
+            await self._response.write(data)  # does not block below the limit
         else:
             async with asyncio.timeout(self._unread_s):
                 await self._response.write(data)
@@ -148,7 +147,7 @@ class LiveStream:
 
 
 def bound_kernel_memory(transport: asyncio.Transport) -> None:
-    """The kernel would keep megabytes for a viewer that does not read."""
-    line = transport.get_extra_info("socket")
-    if line is not None:
-        line.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _UNREAD_BYTES)
+    """Bound the kernel's send buffer, which otherwise grows to megabytes for a viewer that does not read."""
+    sock = transport.get_extra_info("socket")
+    if sock is not None:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _UNREAD_BYTES)

@@ -1,1 +1,1 @@
-"""Members as admins invite, change and remove them in the dashboard."""
+"""Management of members in the dashboard."""

@@ -1,15 +1,13 @@
 """Invites, changes and removes members of an organization.
 
-**One admin always stays**, however many requests and replicas take admins away at once. Kubernetes has no transaction
-over two objects, but conditional writes of one suffice: before an admin is taken away, another one is *vouched for* by
-a write of an annotation, on the condition that they are unchanged since they were read as an admin; then the first is
-taken away, on the condition that they are unchanged too. Two admins who take each other away would each have changed
-the other in between, so at most one of the two succeeds; longer chains end the same way. No clock is needed, and no
-lock that a crash could leave behind. (Only `kubectl` can take the last one away.)
+**One admin always remains**, for any number of concurrent requests and replicas. Kubernetes has no transactions over
+two objects, so before an admin is demoted or removed, another admin is *vouched for*: a compare-and-swap write of an
+annotation, conditional on the resourceVersion that was read. The demotion or removal is conditional in the same way. If
+two admins remove each other, each has changed the other in between, so at most one succeeds; longer cycles end the same
+way. This needs no clock and no lock that a crash could leave behind. (Only `kubectl` can remove the last admin.)
 
 **An e-mail address is invited once**: the member's id is a MAC of organization and address, so a second invitation
-meets the first. Somebody who is invited again under the same address after they were removed is the same member again,
-as long as the server key is the same.
+conflicts with the first. A person invited again after a removal gets the same id while the server key is the same.
 """
 
 import logging
@@ -39,12 +37,12 @@ logger = logging.getLogger(__name__)
 
 TARGET: Final = "member"
 VOUCHED_ANNOTATION: Final = f"{GROUP}/stays-admin-for"
-"""On an admin: the member that was taken away on the strength of this one staying."""
+"""On an admin: the member that was demoted or removed because this admin remains."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemberChange:
-    """What is to be changed; None: it stays."""
+    """A partial update; None leaves a field unchanged."""
 
     name: str | None = None
     role: Role | None = None
@@ -52,7 +50,7 @@ class MemberChange:
 
 @define(eq=False, repr=False, slots=False)
 class MemberAdmin:
-    """All methods raise KubeError and ServiceUnavailable beside what they say."""
+    """All methods also raise KubeError and ServiceUnavailable."""
 
     _client: KubeClient
     _members: MemberDirectory
@@ -61,7 +59,7 @@ class MemberAdmin:
     _clock: Clock
 
     async def invite(self, organization: Organization, *, email: str, name: str, role: Role, act: Act) -> Member:
-        """`email` in lower case. Raises MemberExists, LimitReached."""
+        """Create a member. `email` in lower case. Raises MemberExists, LimitReached."""
         await self._members.informer.wait_for_first_list()
         if any(self._is_of(member, organization) for member in self._members.with_email(email)):
             raise MemberExists()
@@ -86,11 +84,11 @@ class MemberAdmin:
         return Member.parse(made)
 
     async def find(self, organization: Organization, member_id: str) -> Member:
-        """As they are now. Raises MemberNotFound."""
+        """Read the member from the cluster. Raises MemberNotFound."""
         return (await self._read(organization, member_id))[1]
 
     async def change(self, organization: Organization, member_id: str, change: MemberChange, act: Act) -> Member:
-        """Raises MemberNotFound, MemberManaged, LastAdmin."""
+        """Apply `change`. Raises MemberNotFound, MemberManaged, LastAdmin."""
 
         async def attempt() -> Member:
             body, member = await self._read(organization, member_id)
@@ -114,7 +112,7 @@ class MemberAdmin:
         return changed
 
     async def reset(self, organization: Organization, member_id: str, act: Act) -> Member:
-        """Nobody signs in as the member until somebody with the e-mail address does. Raises MemberNotFound."""
+        """Remove the binding to a person, until a person with the e-mail address signs in. Raises MemberNotFound."""
 
         async def attempt() -> Member:
             body, member = await self._read(organization, member_id)
@@ -127,7 +125,7 @@ class MemberAdmin:
         return changed
 
     async def remove(self, organization: Organization, member_id: str, act: Act) -> Member:
-        """The member as they were. Raises MemberNotFound, MemberManaged, LastAdmin."""
+        """Remove the member; returns its last state. Raises MemberNotFound, MemberManaged, LastAdmin."""
 
         async def attempt() -> Member:
             body, member = await self._read(organization, member_id)
@@ -149,11 +147,11 @@ class MemberAdmin:
         return removed
 
     async def _vouch(self, organization: Organization, leaving: Member, act: Act) -> None:
-        """Makes sure that another admin is there, and unchanged, at this moment. Raises LastAdmin, KubeConflict."""
+        """Ensure by compare-and-swap that another admin exists. Raises LastAdmin, KubeConflict."""
         for body, witness in await self._other_admins(organization, leaving, first=act.actor.id):
             annotations = {VOUCHED_ANNOTATION: f"{leaving.name} {format_timestamp(self._clock())}"}
             try:
-                # Their resourceVersion changes by this, so whoever read them before can take them away no more.
+                # Changes the resourceVersion, so a concurrent removal of this admin conflicts.
                 await self._write(body, {"metadata": {"annotations": annotations}})
             except MemberNotFound:
                 continue
@@ -164,7 +162,7 @@ class MemberAdmin:
     async def _other_admins(
         self, organization: Organization, leaving: Member, *, first: str | None
     ) -> list[tuple[JsonObject, Member]]:
-        """As they are in the cluster now: whoever acts before all others, then whoever has signed in before."""
+        """Read the other admins from the cluster: `first` before all others, then those who have signed in."""
         found: list[tuple[JsonObject, Member]] = []
         for namespace in organization.namespaces:
             bodies, _ = await self._client.list_all(MEMBER, namespace)
@@ -179,7 +177,7 @@ class MemberAdmin:
         return sorted(found, key=lambda pair: (pair[1].id != first, pair[1].person is None, pair[1].key))
 
     async def _write(self, body: JsonObject, patch: dict[str, Any], *, subresource: str | None = None) -> Member:
-        """Raises KubeConflict when the member is not as in `body` any more, MemberNotFound."""
+        """Patch the member. Raises KubeConflict when it changed since `body` was read, MemberNotFound."""
         metadata = body["metadata"]
         try:
             written = await self._client.patch(
@@ -196,10 +194,10 @@ class MemberAdmin:
         return Member.parse(written)
 
     async def _read(self, organization: Organization, member_id: str) -> tuple[JsonObject, Member]:
-        """As they are in the cluster now. Raises MemberNotFound, for a foreign one as for one that is not there."""
+        """Read the member from the cluster. Raises MemberNotFound, also for a member of another organization."""
         if not is_id("u", member_id):
             raise MemberNotFound()
-        # A Member that somebody named by hand is found by the id that is derived from its name.
+        # A Member named with kubectl has an id derived from its name.
         await self._members.informer.wait_for_first_list()
         known = [member for member in self._members.of_organization(organization.name) if member.id == member_id]
         places = [member.key for member in known] or [(namespace, member_id) for namespace in organization.namespaces]

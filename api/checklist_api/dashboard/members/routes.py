@@ -1,6 +1,6 @@
 """`/dashboard/api/{org_id}/members`: members of the organization. Admins invite, change and remove them.
 
-Everybody sees names and roles. E-mail addresses, and who has signed in how, are for editors and admins.
+All members see names and roles. Only editors and admins see e-mail addresses and sign-in details.
 """
 
 import contextlib
@@ -40,7 +40,7 @@ _ROLES: Final = tuple(role.value for role in Role)
 
 @define(kw_only=True, eq=False, repr=False, slots=False)
 class MemberRoutes:
-    """`local_accounts`: whether people may sign in with them. `namespace`: where these accounts are."""
+    """`local_accounts`: whether local accounts are enabled. `namespace`: where they are stored."""
 
     _members: MemberDirectory
     _admin: MemberAdmin
@@ -83,14 +83,14 @@ class MemberRoutes:
                 try:
                     invitation = await self._new_link(member)
                 except AccountExists:
-                    pass  # Invited again after a removal: they sign in with what they have in this organization.
+                    pass  # Invited again after a removal: the existing account remains valid.
                 except KubeError as error:
-                    # The member is there; the link can be asked for again.
+                    # The member exists; a link can be requested again.
                     logger.warning("member.no_link", extra={"member": member.id, "reason": error.message})
         return json_response({**member_view(member, caller), "invitation": invitation}, status=201)
 
     async def invite_again(self, request: web.Request, caller: Caller) -> web.Response:
-        """A new link for somebody who has no password yet; the one before is worth nothing then."""
+        """Create a new link for a member without a password; invalidates the previous one."""
         await read_optional_json_object(request)
         if not self._local_accounts:
             raise NotFound()
@@ -107,10 +107,7 @@ class MemberRoutes:
         return json_response(member_view(member, caller))
 
     async def reset(self, request: web.Request, caller: Caller) -> web.Response:
-        """Nobody signs in as the member until somebody with the e-mail address does, or by a new link.
-
-        The organization's own account of the address loses its password, its link and all its sessions.
-        """
+        """Remove the binding to a person, and the password, link and sessions of the organization's own account."""
         await read_optional_json_object(request)
         organization = caller.organization
         async with self._audit.act(request, caller) as act:
@@ -127,14 +124,14 @@ class MemberRoutes:
 
     @contextlib.asynccontextmanager
     async def _room_for_account(self, caller: Caller, email: str) -> AsyncIterator[None]:
-        """Raises LimitReached, KubeError. An account that the organization has already needs no room."""
+        """Reserve room for a new account; an existing one needs none. Raises LimitReached, KubeError."""
         organization = caller.organization.name
         name = await self._accounts.name_of(email, organization)
         async with self._limits.room(organization, Counted.ACCOUNT, name, self._namespace):
             yield
 
     async def _new_link(self, member: Member) -> dict[str, str]:
-        """Raises AccountExists, KubeError."""
+        """Create an invitation link. Raises AccountExists, KubeError."""
         token, expires_at = await self._accounts.invite(
             email=member.email, name=member.display_name, organization=member.organization
         )
@@ -142,7 +139,7 @@ class MemberRoutes:
 
 
 def member_view(member: Member, caller: Caller) -> dict[str, Any]:
-    """A member as `caller` may see them: null where they may not."""
+    """Render a member for `caller`; fields that they may not see are null."""
     view: dict[str, Any] = {
         "id": member.id,
         "name": member.display_name,
@@ -170,7 +167,7 @@ def _id_in(request: web.Request) -> str:
 
 
 def _invitation(body: Mapping[str, Any]) -> dict[str, str]:
-    """Raises MissingField, ValidationFailed."""
+    """Validate the body of `invite`. Raises MissingField, ValidationFailed."""
     require_members(dict(body), "email", "name", "role")
     problems: list[Problem] = []
     email = single_line(body["email"], "email", 254, problems).lower()
@@ -184,7 +181,7 @@ def _invitation(body: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _change(body: Mapping[str, Any]) -> MemberChange:
-    """Raises MissingField, ValidationFailed."""
+    """Validate the body of `change`. Raises MissingField, ValidationFailed."""
     if not body.keys() & {"name", "role"}:
         raise missing_fields(["name", "role"])
     problems: list[Problem] = []

@@ -1,1 +1,1 @@
-"""Signing in with an OpenID provider."""
+"""Sign-in with an OpenID provider."""

@@ -1,44 +1,44 @@
-"""Errors of OpenID providers. Messages are for the log; `words` is what the person reads."""
+"""Errors of OpenID sign-in. Messages are logged; `user_message` is shown to the person."""
 
 
 class OidcFailed(Exception):
-    """Base. `status`: what the page that tells of it is answered with."""
+    """Base class. `status`: HTTP status of the error page."""
 
     status = 502
-    words = "The sign-in service gave an answer that cannot be trusted, so nobody was signed in."
+    user_message = "The response of the sign-in service is not valid, so you are not signed in. Try again."
 
 
 class ProviderUnavailable(OidcFailed):
-    """No answer, too late, or the provider says so itself."""
+    """No response, a timeout, or an error response of the provider."""
 
     status = 503
-    words = "The sign-in service of your organization does not answer at the moment. Please try again in a minute."
+    user_message = "Your organization's sign-in service is not responding. Try again in a minute."
 
 
 class ProviderUntrusted(OidcFailed):
-    """An answer that is not as it must be: another issuer, no good signature, not for us, too large, a redirect."""
+    """An invalid response: wrong issuer, signature or audience, too large, or a redirect."""
 
 
-class SignInNotBegun(OidcFailed):
-    """The browser has no sign-in under way that this answer belongs to."""
+class SignInNotPending(OidcFailed):
+    """The browser has no pending sign-in for this response."""
 
     status = 400
-    words = (
-        "This sign-in was begun in another browser or tab, took longer than ten minutes, or was used already. "
-        "Please begin again."
+    user_message = (
+        "This sign-in was started in another browser or tab, took longer than ten minutes, or was used already. "
+        "Start again."
     )
 
 
 class SignInDenied(OidcFailed):
-    """The provider signed nobody in."""
+    """The provider denied the sign-in."""
 
     status = 403
-    words = "The sign-in service did not sign you in: you or it refused."
+    user_message = "The sign-in service did not sign you in: you or it refused."
 
 
 class EmailMissing(OidcFailed):
     status = 403
-    words = (
-        "The sign-in service did not tell your e-mail address, which says what you may do here. "
-        "Whoever runs this service can ask it for the scope `email`."
+    user_message = (
+        "The sign-in service did not send your e-mail address, which is needed to find your account. "
+        "The operator of this service can request the scope `email`."
     )

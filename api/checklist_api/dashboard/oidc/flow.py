@@ -1,8 +1,8 @@
-"""Signing in with an OpenID provider: the authorization code flow with PKCE, state and nonce.
+"""OpenID Connect sign-in: the authorization code flow with PKCE, state and nonce.
 
-Authlib and joserfc know the protocol and the tokens; requests go through aiohttp, which the service has anyway, since
-Authlib's client for httpx takes its successor only. What is ours: bounds in time and size, no redirect, one time only,
-and that an e-mail address counts only when the provider says that it is verified.
+Authlib and joserfc implement protocol and tokens. Requests use aiohttp, because Authlib's httpx client requires another
+HTTP library. This module adds limits of time and size, no redirects, single use of each response, and accepts an e-mail
+address only if the provider has verified it.
 """
 
 import hmac
@@ -18,11 +18,11 @@ from checklist_crds.times import Clock
 
 from ...settings.sign_in import OidcSettings
 from ..sign_in.flow import Identity
-from .errors import EmailMissing, ProviderUnavailable, ProviderUntrusted, SignInDenied, SignInNotBegun
+from .errors import EmailMissing, ProviderUnavailable, ProviderUntrusted, SignInDenied, SignInNotPending
 from .http import ProviderHttp
 from .pending import Pending
 from .provider import Metadata, Provider
-from .tokens import SignatureNotGood, verified_claims
+from .tokens import InvalidSignature, verified_claims
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ class Oidc:
         self._provider = Provider(settings, self._http)
 
     async def begin(self, pending: Pending) -> str:
-        """Where the browser goes."""
+        """Return the authorization URL."""
         metadata = await self._provider.metadata()
         return str(
             prepare_grant_uri(
@@ -62,23 +62,23 @@ class Oidc:
         )
 
     async def finish(self, pending: Pending, answer: Mapping[str, str]) -> tuple[Identity, str]:
-        """Who came back with `answer`, the callback's query, whose state was found right; and the ID token."""
+        """Return the identity and the ID token. `answer`: the callback's query, with a `state` already checked."""
         metadata = await self._provider.metadata()
         self._require_issuer(answer, metadata)
         if "error" in answer:
             raise _refusal(answer["error"])
         if not answer.get("code"):
-            raise ProviderUntrusted("it sent the browser back without a code")
+            raise ProviderUntrusted("the response has no code")
         tokens = await self._exchange(answer["code"], pending, metadata)
         id_token, access_token = tokens.get("id_token"), tokens.get("access_token")
         if not isinstance(id_token, str):
-            raise ProviderUntrusted("it gave no ID token")
+            raise ProviderUntrusted("the response has no ID token")
         access_token = access_token if isinstance(access_token, str) else None
         claims = await self._verified(id_token, access_token, pending)
         return await self._identity(claims, access_token, metadata), id_token
 
     async def sign_out_address(self, id_token: str | None) -> str | None:
-        """Where the browser is signed out at the provider, too (RP-Initiated Logout 1.0); None: nowhere."""
+        """Return the provider's logout URL (RP-Initiated Logout 1.0), or None if it has none."""
         metadata = await self._provider.metadata()
         if metadata.end_session_endpoint is None:
             return None
@@ -92,12 +92,12 @@ class Oidc:
         await self._http.close()
 
     def _require_issuer(self, answer: Mapping[str, str], metadata: Metadata) -> None:
-        """RFC 9207: an answer of another provider is not mixed up with ours."""
+        """Check `iss` (RFC 9207, mix-up attacks)."""
         named = answer.get("iss")
-        if named is None and not metadata.names_itself:
+        if named is None and not metadata.sends_issuer:
             return
         if named is None or not hmac.compare_digest(named.encode(), self._settings.issuer.encode()):
-            raise ProviderUntrusted("the answer is of another issuer")
+            raise ProviderUntrusted("the response has another issuer")
 
     async def _exchange(self, code: str, pending: Pending, metadata: Metadata) -> dict[str, Any]:
         form = {
@@ -117,7 +117,7 @@ class Oidc:
         if status != 200:
             error = str(tokens.get("error"))
             if error == "invalid_grant":
-                raise SignInNotBegun("the code was used, has expired, or is not ours")
+                raise SignInNotPending("the code is used, expired or invalid")
             raise ProviderUntrusted(f"the token endpoint answered {status} {error if _CODE.fullmatch(error) else ''}")
         return tokens
 
@@ -134,7 +134,7 @@ class Oidc:
                     access_token=access_token,
                     now=self._clock(),
                 )
-            except SignatureNotGood:
+            except InvalidSignature:
                 newer = await self._provider.newer_keys()
                 if newer is None:
                     raise
@@ -144,7 +144,7 @@ class Oidc:
         if "email" not in claims and access_token is not None and metadata.userinfo_endpoint is not None:
             more = await self._http.get(metadata.userinfo_endpoint, bearer=access_token)
             if more.get("sub") != claims["sub"]:
-                raise ProviderUntrusted("its userinfo is of somebody else")
+                raise ProviderUntrusted("its userinfo has another subject")
             claims = {**more, **claims}
         email = claims.get("email")
         if not isinstance(email, str) or len(email) > 254 or _EMAIL.fullmatch(email) is None:
@@ -156,7 +156,7 @@ class Oidc:
             issuer=self._settings.issuer,
             subject=claims["sub"],
             email=email.lower(),
-            # Some providers say it in a string. One that says no is believed, whatever is set.
+            # Some providers send a string. `trust_email` never overrides an explicit false.
             email_verified=verified in (True, "true") or (verified is None and self._settings.trust_email),
             name=name[:200],
         )
@@ -165,5 +165,5 @@ class Oidc:
 def _refusal(error: str) -> ProviderUnavailable | SignInDenied:
     code = error if _CODE.fullmatch(error) else "an error"
     if code in _BUSY:
-        return ProviderUnavailable(f"it answered {code}")
-    return SignInDenied(f"it answered {code}")
+        return ProviderUnavailable(f"the provider responded with {code}")
+    return SignInDenied(f"the provider responded with {code}")

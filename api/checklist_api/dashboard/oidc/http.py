@@ -13,20 +13,20 @@ from checklist_crds.settings.held import Certificates
 
 from .errors import ProviderUnavailable, ProviderUntrusted
 
-ALL_S: Final = 10.0
+TOTAL_TIMEOUT_S: Final = 10.0
 _CONNECT_S: Final = 3.0
-_LARGEST: Final = 256 * 1024
+_MAX_BYTES: Final = 256 * 1024
 
 
 class ProviderHttp:
-    """Made in the event loop that serves. All methods raise ProviderUnavailable, ProviderUntrusted."""
+    """Created in the serving event loop. All methods raise ProviderUnavailable, ProviderUntrusted."""
 
     def __init__(self, trusted: Certificates | None) -> None:
-        """`trusted`: who vouches for the provider; None: the well-known authorities."""
+        """`trusted`: CA certificates for the provider; None: the system's."""
         self._trusted = trusted
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=16),
-            timeout=aiohttp.ClientTimeout(total=ALL_S, sock_connect=_CONNECT_S),
+            timeout=aiohttp.ClientTimeout(total=TOTAL_TIMEOUT_S, sock_connect=_CONNECT_S),
             headers={"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "checklist-dispatch"},
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
@@ -42,7 +42,7 @@ class ProviderHttp:
     async def post(
         self, url: str, form: Mapping[str, str], *, basic: tuple[str, str] | None
     ) -> tuple[int, dict[str, Any]]:
-        """Status and body: an error of OAuth is a body, too. `basic`: client id and secret (RFC 6749, 2.3.1)."""
+        """Return status and body, also for OAuth errors. `basic`: client id and secret (RFC 6749 section 2.3.1)."""
         headers = {}
         if basic is not None:
             pair = ":".join(quote(part, safe="") for part in basic)
@@ -56,7 +56,7 @@ class ProviderHttp:
         self, method: str, url: str, *, headers: Mapping[str, str], form: Mapping[str, str] | None = None
     ) -> tuple[int, dict[str, Any]]:
         try:
-            # With the request, not once for all: a connection that is kept from before other authorities is not used.
+            # Set per request, so that kept connections of former certificates are not reused.
             tls = True if self._trusted is None else self._trusted.context()
             async with self._session.request(
                 method, url, headers=headers, data=form, allow_redirects=False, ssl=tls
@@ -64,7 +64,7 @@ class ProviderHttp:
                 if response.status >= 500 or response.status == 429:
                     raise ProviderUnavailable(f"{method} {url} answered {response.status}")
                 if 300 <= response.status < 400:
-                    raise ProviderUntrusted(f"{method} {url} was redirected, which is not followed")
+                    raise ProviderUntrusted(f"{method} {url} was redirected")
                 return response.status, _parsed(await _read(response), url)
         except (aiohttp.ClientError, TimeoutError, asyncio.IncompleteReadError, OSError) as error:
             raise ProviderUnavailable(f"{method} {url}: {error or type(error).__name__}") from None
@@ -74,8 +74,8 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
     body = bytearray()
     async for chunk in response.content.iter_chunked(16 * 1024):
         body += chunk
-        if len(body) > _LARGEST:
-            raise ProviderUntrusted(f"{response.url} answered more than {_LARGEST} bytes")
+        if len(body) > _MAX_BYTES:
+            raise ProviderUntrusted(f"{response.url} is larger than {_MAX_BYTES} bytes")
     return bytes(body)
 
 
@@ -83,7 +83,7 @@ def _parsed(body: bytes, url: str) -> dict[str, Any]:
     try:
         parsed = json.loads(body)
     except (ValueError, RecursionError):
-        raise ProviderUntrusted(f"{url} answered no JSON") from None
+        raise ProviderUntrusted(f"{url} is not JSON") from None
     if not isinstance(parsed, dict):
-        raise ProviderUntrusted(f"{url} answered no JSON object")
+        raise ProviderUntrusted(f"{url} is not a JSON object")
     return parsed

@@ -1,7 +1,4 @@
-"""A pending sign-in, sealed in a cookie of the browser until the provider redirects back.
-
-It is bound to the browser by being in its cookie, lasts ten minutes, and the callback takes it once.
-"""
+"""A pending sign-in, sealed in a cookie of the browser until the provider redirects back; single use, ten minutes."""
 
 import base64
 import binascii
@@ -19,7 +16,7 @@ from checklist_crds.secrets.sealing import KeyRing, SealBroken
 from ..access import cookie_of
 
 COOKIE: Final = "__Host-checklists-sign-in"
-LASTS: Final = timedelta(minutes=10)
+LIFETIME: Final = timedelta(minutes=10)
 HOME: Final = "/dashboard"
 _OWNER: Final = "dashboard/sign-in"
 _LONGEST_RETURN: Final = 1000
@@ -28,7 +25,7 @@ _RETURN: Final = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*(\?[A-Za-z0-9._~!$
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """`at`: Unix seconds. `return_to`: a path of this service, as the browser sees it."""
+    """`at`: Unix seconds. `return_to`: path on this service, including the path prefix."""
 
     state: str
     nonce: str
@@ -44,12 +41,12 @@ class Pending:
     def put(self, response: web.StreamResponse, sealing: KeyRing) -> None:
         sealed = sealing.seal(json.dumps(asdict(self)), owner=_OWNER)
         text = base64.urlsafe_b64encode(sealed.encode()).decode().rstrip("=")
-        age = int(LASTS.total_seconds())
+        age = int(LIFETIME.total_seconds())
         response.set_cookie(COOKIE, text, max_age=age, path="/", secure=True, httponly=True, samesite="Lax")
 
     @classmethod
     def of(cls, request: web.Request, sealing: KeyRing, now: datetime) -> "Pending | None":
-        """None: the browser has none, it is too old, or somebody else made it."""
+        """Read the cookie. None if it is missing, expired or not sealed by this installation."""
         text = cookie_of(request, COOKIE)
         if text is None:
             return None
@@ -58,7 +55,7 @@ class Pending:
             pending = cls(**json.loads(sealing.open(sealed, owner=_OWNER)))
         except (SealBroken, ValueError, TypeError, binascii.Error):
             return None
-        return pending if 0 <= now.timestamp() - pending.at + 1 < LASTS.total_seconds() + 1 else None
+        return pending if 0 <= now.timestamp() - pending.at + 1 < LIFETIME.total_seconds() + 1 else None
 
 
 def forget_pending(response: web.StreamResponse) -> None:
@@ -66,9 +63,9 @@ def forget_pending(response: web.StreamResponse) -> None:
 
 
 def safe_return(given: str | None, prefix: str) -> str:
-    """Where the browser goes after signing in: a path of the dashboard or of a run's page, and nothing else.
+    """Return `given` if it is a path of the dashboard or of a run's page, else the dashboard's path.
 
-    `prefix`: what callers write before the service's own paths. Anything doubtful leads to the dashboard.
+    `prefix`: external path prefix of the service.
     """
     home = prefix + HOME
     if not given or len(given) > _LONGEST_RETURN or _RETURN.fullmatch(given) is None:

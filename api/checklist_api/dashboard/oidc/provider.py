@@ -1,7 +1,6 @@
 """The provider's metadata (Discovery 1.0) and keys, cached for an hour.
 
-A token with an unknown key makes the keys be fetched again, at most every few seconds: a provider may change its keys
-at any time, and nobody can make us hammer it.
+A token with an unknown key id triggers a refetch of the keys, rate limited to one every few seconds.
 """
 
 import asyncio
@@ -22,10 +21,10 @@ from .http import ProviderHttp
 
 logger = logging.getLogger(__name__)
 
-_KEPT_S: Final = 3600.0
-_KEYS_AGAIN_AFTER_S: Final = 5.0
+_CACHE_TTL_S: Final = 3600.0
+_KEYS_REFETCH_AFTER_S: Final = 5.0
 _DOWN_FOR_S: Final = 1.0
-_MOST_KEYS: Final = 50
+_MAX_KEYS: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +37,9 @@ class Metadata:
     userinfo_endpoint: str | None
     end_session_endpoint: str | None
     secret_in_body: bool
-    """The client's secret goes into the form, not into the header."""
-    names_itself: bool
-    """It says in its answer to the browser who it is (RFC 9207)."""
+    """The client secret is sent in the form, not in the Authorization header."""
+    sends_issuer: bool
+    """Authorization responses have `iss` (RFC 9207)."""
 
 
 class Provider:
@@ -57,37 +56,37 @@ class Provider:
         self._keys: KeySet | None = None
         self._keys_at = 0.0
         self._down_at = float("-inf")
-        self._one_at_a_time = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     async def metadata(self) -> Metadata:
-        async with self._one_at_a_time:
-            if self._metadata is None or self._monotonic() - self._metadata_at > _KEPT_S:
+        async with self._lock:
+            if self._metadata is None or self._monotonic() - self._metadata_at > _CACHE_TTL_S:
                 url = self._settings.issuer.rstrip("/") + "/.well-known/openid-configuration"
                 self._metadata = _metadata(await self._fetch(url), self._settings.issuer)
                 self._metadata_at = self._monotonic()
             return self._metadata
 
     async def keys(self) -> KeySet:
-        """As they are known."""
+        """Return the cached keys, fetched if needed."""
         metadata = await self.metadata()
-        async with self._one_at_a_time:
-            if self._keys is None or self._monotonic() - self._keys_at > _KEPT_S:
+        async with self._lock:
+            if self._keys is None or self._monotonic() - self._keys_at > _CACHE_TTL_S:
                 return await self._fetch_keys(metadata)
             return self._keys
 
     async def newer_keys(self) -> KeySet | None:
-        """Fetched again; None when that was done a moment ago."""
+        """Refetch the keys; None within the refetch interval."""
         metadata = await self.metadata()
-        async with self._one_at_a_time:
-            if self._keys is not None and self._monotonic() - self._keys_at < _KEYS_AGAIN_AFTER_S:
+        async with self._lock:
+            if self._keys is not None and self._monotonic() - self._keys_at < _KEYS_REFETCH_AFTER_S:
                 return None
             logger.info("oidc.keys_fetched_again")
             return await self._fetch_keys(metadata)
 
     async def _fetch(self, url: str) -> dict[str, Any]:
-        """While the provider is down, those who waited for one attempt do not each make their own."""
+        """Fetch, but fail fast for a second after a failure: queued callers do not each wait for a timeout."""
         if self._monotonic() - self._down_at < _DOWN_FOR_S:
-            raise ProviderUnavailable("it did not answer a moment ago")
+            raise ProviderUnavailable("unavailable a moment ago")
         try:
             return await self._http.get(url)
         except ProviderUnavailable:
@@ -97,9 +96,9 @@ class Provider:
     async def _fetch_keys(self, metadata: Metadata) -> KeySet:
         document = await self._fetch(metadata.jwks_uri)
         found = document.get("keys")
-        if not isinstance(found, list) or len(found) > _MOST_KEYS:
-            raise ProviderUntrusted("its key set is no list of keys")
-        # Keys for encryption, and secrets, which have no place in a public document, verify nothing.
+        if not isinstance(found, list) or len(found) > _MAX_KEYS:
+            raise ProviderUntrusted("its key set is not a list, or too long")
+        # Skip encryption keys and symmetric keys.
         good = [key for key in found if isinstance(key, dict) and key.get("use") != "enc" and key.get("kty") != "oct"]
         try:
             self._keys = KeySet.import_key_set({"keys": good})
@@ -111,7 +110,7 @@ class Provider:
 
 def _metadata(document: dict[str, Any], issuer: str) -> Metadata:
     if document.get("issuer") != issuer:
-        raise ProviderUntrusted("its metadata names another issuer than CHECKLISTS_OIDC_ISSUER")
+        raise ProviderUntrusted("its metadata has another issuer than CHECKLISTS_OIDC_ISSUER")
 
     def address(name: str) -> str | None:
         url = document.get(name)
@@ -121,7 +120,7 @@ def _metadata(document: dict[str, Any], issuer: str) -> Metadata:
         if not secure and not (
             isinstance(url, str) and url.startswith("http://") and is_loopback(issuer) and is_loopback(url)
         ):
-            raise ProviderUntrusted(f"its {name} is no https address")
+            raise ProviderUntrusted(f"its {name} is not an https URL")
         return str(url)
 
     def required(name: str) -> str:
@@ -138,5 +137,5 @@ def _metadata(document: dict[str, Any], issuer: str) -> Metadata:
         userinfo_endpoint=address("userinfo_endpoint"),
         end_session_endpoint=address("end_session_endpoint"),
         secret_in_body="client_secret_basic" not in methods and "client_secret_post" in methods,
-        names_itself=document.get("authorization_response_iss_parameter_supported") is True,
+        sends_issuer=document.get("authorization_response_iss_parameter_supported") is True,
     )

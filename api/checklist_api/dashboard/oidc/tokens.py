@@ -1,4 +1,4 @@
-"""Validates the ID token (OpenID Connect Core 3.1.3.7): signature by joserfc, claims by Authlib, and the rest."""
+"""Validates ID tokens (OpenID Connect Core 3.1.3.7): joserfc checks the signature, Authlib the claims."""
 
 import hmac
 from collections.abc import Mapping
@@ -25,15 +25,15 @@ ALGORITHMS: Final = (
     "EdDSA",
     "Ed25519",
 )
-"""Signatures with a public key. Never `none`, never one with a shared secret."""
+"""Asymmetric signatures only: no `none` and no HMAC."""
 LEEWAY_S: Final = 60
 _OLDEST_S: Final = 600
-"""A token of this sign-in was made after it began."""
+"""Maximum age of a token."""
 _LONGEST_SUBJECT: Final = 255
 
 
-class SignatureNotGood(ProviderUntrusted):
-    """Perhaps the keys have changed."""
+class InvalidSignature(ProviderUntrusted):
+    """Invalid signature, or the provider has rotated its keys."""
 
 
 def verified_claims(
@@ -46,11 +46,11 @@ def verified_claims(
     access_token: str | None,
     now: datetime,
 ) -> Mapping[str, Any]:
-    """The claims of a token that `issuer` made for `client_id` in this very sign-in. Raises ProviderUntrusted."""
+    """Return the claims of an ID token of `issuer` for `client_id` and `nonce`. Raises ProviderUntrusted."""
     try:
         token = jwt.decode(id_token, keys, algorithms=list(ALGORITHMS))
     except (JoseError, ValueError, TypeError, KeyError) as error:
-        raise SignatureNotGood(f"the ID token's signature: {type(error).__name__}") from None
+        raise InvalidSignature(f"the ID token's signature: {type(error).__name__}") from None
     claims = token.claims
     _require_types(claims)
     at = int(now.timestamp())
@@ -66,28 +66,28 @@ def verified_claims(
             f"the ID token's claims: {type(error).__name__} {getattr(error, 'claim', '')}"
         ) from None
     if claims["iss"] != issuer or not hmac.compare_digest(str(claims["nonce"]).encode(), nonce.encode()):
-        raise ProviderUntrusted("the ID token is of another issuer or another sign-in")
+        raise ProviderUntrusted("the ID token has another issuer or nonce")
     audiences = [claims["aud"]] if isinstance(claims["aud"], str) else claims["aud"]
     if client_id not in audiences or (len(audiences) > 1 and claims.get("azp") != client_id):
-        raise ProviderUntrusted("the ID token is not for us")
+        raise ProviderUntrusted("the ID token has another audience")
     if claims["exp"] + LEEWAY_S <= at:
         raise ProviderUntrusted("the ID token has expired")
     if not at - _OLDEST_S - LEEWAY_S <= claims["iat"] <= at + LEEWAY_S:
-        raise ProviderUntrusted("the ID token was not made just now")
+        raise ProviderUntrusted("the ID token is too old")
     return claims
 
 
 def _require_types(claims: Mapping[str, Any]) -> None:
     subject = claims.get("sub")
     if not isinstance(subject, str) or not 0 < len(subject) <= _LONGEST_SUBJECT:
-        raise ProviderUntrusted("the ID token names nobody")
+        raise ProviderUntrusted("the ID token has no valid subject")
     for name in ("exp", "iat", "nbf"):
         value = claims.get(name)
         if (name != "nbf" or value is not None) and (isinstance(value, bool) or not isinstance(value, int | float)):
-            raise ProviderUntrusted(f"the ID token's {name} is no time")
+            raise ProviderUntrusted(f"the ID token's {name} is not a number")
     audience = claims.get("aud")
     listed = audience if isinstance(audience, list) else [audience]
     if not listed or not all(isinstance(one, str) for one in listed):
-        raise ProviderUntrusted("the ID token is for nobody")
+        raise ProviderUntrusted("the ID token has no valid audience")
     if not isinstance(claims.get("nonce"), str):
         raise ProviderUntrusted("the ID token has no nonce")

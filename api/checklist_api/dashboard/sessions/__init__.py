@@ -1,1 +1,1 @@
-"""Sessions of the dashboard: in the cluster, or in Redis."""
+"""Session stores of the dashboard: the cluster or Redis."""

@@ -1,4 +1,4 @@
-"""Sessions as DashboardSession objects in the installation's namespace, watched, so that an end is known everywhere."""
+"""Stores sessions as DashboardSession objects, watched by every replica."""
 
 import asyncio
 import contextlib
@@ -21,19 +21,19 @@ from .store import Session, object_name
 
 logger = logging.getLogger(__name__)
 
-_USE_IS_WRITTEN_EVERY: Final = timedelta(minutes=5)
-_WRITES_ARE_APART: Final = 0.2
-"""Of the time between two writes: how long one that failed is not tried again."""
+_USE_WRITE_INTERVAL: Final = timedelta(minutes=5)
+_RETRY_FRACTION: Final = 0.2
+"""Retry delay of a failed write, as a fraction of the write interval."""
 
 
 class ClusterSessions:
     """A `SessionStore`."""
 
     def __init__(self, client: KubeClient, watcher: KubeClient, namespace: str, *, idle: timedelta) -> None:
-        """`idle`: how long a session may be without a request."""
+        """`idle`: idle timeout."""
         self._client = client
         self._idle = idle
-        self._use_is_written_every = min(_USE_IS_WRITTEN_EVERY, idle / 12)
+        self._use_write_interval = min(_USE_WRITE_INTERVAL, idle / 12)
         self._namespace = namespace
         self._sessions: dict[str, Session] = {}
         """By object name."""
@@ -44,7 +44,7 @@ class ClusterSessions:
         self.informer = Informer(watcher, DASHBOARD_SESSION, self._apply, namespace=namespace, silence_s=SILENCE_S)
 
     async def require_up(self) -> None:
-        """The cluster is asked by everything else in any case."""
+        """No check: every other request uses the cluster, too."""
 
     async def create(self, session: Session) -> None:
         body = DASHBOARD_SESSION.manifest(object_name(session.sha256), self._namespace, session.spec().to_kube())
@@ -60,18 +60,18 @@ class ClusterSessions:
         return session
 
     def _is_over(self, session: Session, now: datetime) -> bool:
-        # Use is written every few minutes only, so a session may end that much before its idle time, and never after.
+        # Use is recorded every few minutes, so a session can expire that much early, never late.
         return now >= session.expires_at or now - (session.last_seen_at or session.created_at) >= self._idle
 
     def note_use(self, session: Session, now: datetime) -> None:
-        every = self._use_is_written_every
+        every = self._use_write_interval
         if now - (session.last_seen_at or session.created_at) < every:
             return
         name = object_name(session.sha256)
-        if name in self._being_written:  # a second write could be the first to arrive
+        if name in self._being_written:  # writes could arrive out of order
             return
         written = self._written.get(name)
-        if written is not None and now - written < every * _WRITES_ARE_APART:
+        if written is not None and now - written < every * _RETRY_FRACTION:
             return
         self._written[name] = now
         self._being_written.add(name)

@@ -1,8 +1,8 @@
-"""Sessions in Redis: every replica asks it at each request, so that an end takes effect everywhere at once.
+"""Stores sessions in Redis, which every replica queries at each request.
 
-What is kept there is sealed under the installation's keys and bound to the digest of the cookie: whoever reads Redis
-learns nobody's name, and whoever writes to it makes no session. Redis forgets a session when its idle time is over; it
-needs no persistence, since losing all of it signs everybody out and nothing else.
+Values are sealed with the installation's keys and bound to the cookie's digest: reading Redis reveals no personal data,
+and writing to it forges no session. Keys expire after the idle timeout. Redis needs no persistence: a loss of its data
+only signs everyone out.
 """
 
 import asyncio
@@ -28,10 +28,10 @@ from .store import Session
 
 logger = logging.getLogger(__name__)
 
-_ANSWER_WITHIN_S: Final = 1.0
-_USE_IS_WRITTEN_EVERY: Final = timedelta(minutes=1)
-_DOWN: Final = "Who is signed in is kept in Redis, which does not answer at the moment. Please try again."
-# A session that was ended meanwhile must not come back by being used.
+_TIMEOUT_S: Final = 1.0
+_USE_WRITE_INTERVAL: Final = timedelta(minutes=1)
+_DOWN: Final = "The session store (Redis) is not responding. Try again."
+# Updates existing sessions only, so that an ended one is not recreated.
 _TOUCH: Final = """
 if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
 redis.call('HSET', KEYS[1], 'seen', ARGV[1])
@@ -42,15 +42,15 @@ _Of = TypeVar("_Of")
 
 
 class RedisSessions:
-    """A `SessionStore`. All methods raise ServiceUnavailable while Redis does not answer."""
+    """A `SessionStore`. All methods raise ServiceUnavailable while Redis is down."""
 
     def __init__(self, settings: RedisSettings, *, namespace: str, sealing: KeyRing, idle: timedelta) -> None:
-        """`namespace`: installations may share a Redis. `idle`: how long a session may be without a request."""
+        """`namespace`: separates installations that share a Redis. `idle`: idle timeout."""
         self._redis = connect(
             settings,
             decode_responses=True,
-            socket_timeout=_ANSWER_WITHIN_S,
-            socket_connect_timeout=_ANSWER_WITHIN_S,
+            socket_timeout=_TIMEOUT_S,
+            socket_connect_timeout=_TIMEOUT_S,
             health_check_interval=30,
             retry=Retry(NoBackoff(), 1),
         )
@@ -79,13 +79,13 @@ class RedisSessions:
             return None
         return session if now - (session.last_seen_at or session.created_at) < self._idle else None
 
-    async def are_there(self, digests: Collection[str]) -> bool:
-        """Whether every one of these sessions is still kept; some may be over all the same."""
+    async def all_exist(self, digests: Collection[str]) -> bool:
+        """Whether all of these sessions are stored; some may have expired."""
         keys = [self._key(sha256) for sha256 in digests]
         return not keys or int(await self._answer(self._redis.exists(*keys))) == len(keys)
 
     def note_use(self, session: Session, now: datetime) -> None:
-        if now - (session.last_seen_at or session.created_at) < min(_USE_IS_WRITTEN_EVERY, self._idle / 12):
+        if now - (session.last_seen_at or session.created_at) < min(_USE_WRITE_INTERVAL, self._idle / 12):
             return
         task = asyncio.create_task(self._touch(session, now))
         self._writes.add(task)
@@ -117,9 +117,9 @@ class RedisSessions:
         except ServiceUnavailable:
             return
 
-    async def _answer(self, asked: Awaitable[_Of]) -> _Of:
+    async def _answer(self, call: Awaitable[_Of]) -> _Of:
         try:
-            answer = await asked
+            answer = await call
         except (RedisError, OSError, TimeoutError) as error:
             if not self._is_down:
                 logger.warning("sessions.redis_down", extra={"reason": type(error).__name__})

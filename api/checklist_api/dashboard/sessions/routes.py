@@ -36,14 +36,14 @@ class SessionRoutes:
         router.add_delete("/dashboard/api/sessions/{session_id}", signed_in(self.end_one))
 
     async def show(self, _: web.Request, who: SignedIn) -> web.Response:
-        await self._sign_in.bind_again(who.session)
+        await self._sign_in.bind_new_members(who.session)
         memberships = await self._gate.memberships(who.session)
         return session_response(self._gate, SignedIn(who.session, memberships))
 
     async def end(self, request: web.Request, who: SignedIn) -> web.Response:
-        """Sign out: the session is gone for every replica, whatever the browser keeps.
+        """Sign out: end the session in all replicas.
 
-        204; 200 `{continue_at}` where the page then has to go, to be signed out at the identity provider, too.
+        204, or 200 `{continue_at}` with the identity provider's logout URL.
         """
         await self._sign_in.audit.sessions_ended(request, who.session, 1)
         await self._sessions.end(who.session.sha256)
@@ -53,12 +53,12 @@ class SessionRoutes:
         return response
 
     async def list_all(self, _: web.Request, who: SignedIn) -> web.Response:
-        """`{sessions: [{id, current, method, client, created_at, last_seen_at, expires_at}]}`, the newest first."""
+        """`{sessions: [{id, current, method, client, created_at, last_seen_at, expires_at}]}`, newest first."""
         own = who.session.sha256
         return json_response({"sessions": [_row(session, own) for session in await self._of(who)]})
 
     async def end_one(self, request: web.Request, who: SignedIn) -> web.Response:
-        """204; 404 for what is no session of the person."""
+        """204; 404 if the person has no such session."""
         for session in await self._of(who):
             if object_name(session.sha256) == request.match_info["session_id"]:
                 await self._sign_in.audit.sessions_ended(request, who.session, 1)
@@ -67,10 +67,10 @@ class SessionRoutes:
                 if session.sha256 == who.session.sha256:
                     clear_session_cookie(response)
                 return response
-        raise NotFound("There is no such session of yours.")
+        raise NotFound("Session not found.")
 
     async def end_all(self, request: web.Request, who: SignedIn) -> web.Response:
-        """Sign out everywhere; with `?keep_current=true` everywhere else. 204."""
+        """Sign out everywhere, or with `?keep_current=true` everywhere else. 204."""
         keep = request.query.get("keep_current") == "true"
         ending = [each for each in await self._of(who) if not keep or each.sha256 != who.session.sha256]
         if ending:
@@ -87,7 +87,6 @@ class SessionRoutes:
 
 
 def session_response(gate: DashboardGate, who: SignedIn) -> web.Response:
-    """The session as the page needs it."""
     session = who.session
     return json_response(
         {

@@ -1,7 +1,7 @@
-"""Server-side sessions: opaque to the browser, and ended by one deletion.
+"""Server-side sessions, identified by an opaque cookie.
 
-The cookie holds 256 random bits; what is kept is their SHA-256. Two places can keep sessions, behind one protocol: the
-cluster (`ClusterSessions`), where a watch makes an end known to every replica within a second, and Redis.
+The cookie holds 256 random bits; only their SHA-256 is stored. A `SessionStore` keeps sessions in the cluster
+(`ClusterSessions`, where a watch propagates the end of a session to all replicas within a second) or in Redis.
 """
 
 import secrets
@@ -16,7 +16,7 @@ from ...auth.members import Person
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Somebody who is signed in."""
+    """A session of a signed-in person."""
 
     sha256: str
     issuer: str
@@ -69,36 +69,36 @@ class Session:
 
 
 class SessionStore(Protocol):
-    """Where sessions are kept. All methods raise KubeError or ServiceUnavailable when the place does not answer."""
+    """Stores sessions. All methods raise KubeError or ServiceUnavailable when the store is unavailable."""
 
     async def require_up(self) -> None:
-        """Before what cannot be taken back, such as using up a link."""
+        """Fail if the store is down. Called before irreversible steps, such as using up a link."""
         ...
 
     async def create(self, session: Session) -> None: ...
 
     async def get(self, sha256: str, now: datetime) -> Session | None:
-        """The session, unless it is unknown, was ended, has expired, or was without a request for too long."""
+        """Return the session; None if it is unknown, ended, expired or idle for too long."""
         ...
 
     def note_use(self, session: Session, now: datetime) -> None:
-        """Remember in the background that it was used, at most every few minutes."""
+        """Record the use in the background, at most every few minutes."""
         ...
 
     async def end(self, sha256: str) -> None:
-        """At once and for every replica; nothing happens when there is no such session."""
+        """End the session in all replicas; no effect if it does not exist."""
         ...
 
     async def of_person(self, person: Person, now: datetime) -> list[Session]:
-        """The newest first."""
+        """Return the person's sessions, newest first."""
         ...
 
 
 def new_secret() -> str:
-    """What the cookie holds: 43 characters, 256 bits."""
+    """Return a cookie value: 43 characters, 256 bits."""
     return secrets.token_urlsafe(32)
 
 
 def object_name(sha256: str) -> str:
-    """The name of the DashboardSession object: one GET finds it."""
+    """Return the name of the DashboardSession object."""
     return f"session-{sha256[:40]}"

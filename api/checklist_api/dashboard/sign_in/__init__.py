@@ -1,1 +1,1 @@
-"""Signing in to the dashboard, and local accounts."""
+"""Sign-in to the dashboard, and local accounts."""

@@ -1,4 +1,4 @@
-"""`/dashboard/api/account/password`: a person with a local account sets their own password."""
+"""`/dashboard/api/account/password`: sets the password of the signed-in local account."""
 
 from typing import Final
 
@@ -32,21 +32,21 @@ class AccountRoutes:
         router.add_post("/dashboard/api/account/password", self._gate.signed_in(self.set_password))
 
     async def set_password(self, request: web.Request, who: SignedIn) -> web.Response:
-        """`{current_password?, new_password}` -> 200, the session as `GET session` shows it, with a new cookie.
+        """`{current_password?, new_password}` -> 200 with the body of `GET session` and a new cookie.
 
-        All other sessions of the person end. The present password is not asked for where there is none yet, nor
-        shortly after signing in by a link, which is how a forgotten one is replaced.
+        Ends all other sessions of the person. The current password is not required if there is none, or shortly after
+        a sign-in by link (password reset).
         """
         session, sign_in = who.session, self._sign_in
         if session.issuer != LOCAL_ISSUER:
-            raise Forbidden("Your password is with the provider that you signed in with.")
+            raise Forbidden("Change your password at your identity provider.")
         body = await strings(request, _NEW)
         account = await self._account(session)
         await sign_in.throttle.count_account(request, account.name)
-        if account.has_password and not self._came_by_fresh_link(session):
+        if account.has_password and not self._is_password_reset(session):
             given = body.get(_CURRENT)
             if not isinstance(given, str) or not await sign_in.accounts.is_password(account, given):
-                raise ValidationFailed(details=[Problem(_CURRENT, "wrong", "This is not your present password.")])
+                raise ValidationFailed(details=[Problem(_CURRENT, "wrong", "This is not your current password.")])
         spec = account.spec
         problems = await sign_in.passwords.problems(body[_NEW], own=(spec.email, spec.name), path=_NEW)
         if problems:
@@ -69,7 +69,7 @@ class AccountRoutes:
         set_session_cookie(response, secret)
         return response
 
-    def _came_by_fresh_link(self, session: Session) -> bool:
+    def _is_password_reset(self, session: Session) -> bool:
         return session.method is SignInMethod.LINK and self._clock() - session.created_at < FRESH_LINK
 
     async def _account(self, session: Session) -> LocalAccount:

@@ -1,17 +1,17 @@
-"""Local accounts: people who sign in without an identity provider, by password or by a link that works once.
+"""Local accounts: sign-in without an identity provider, by password or one-time link.
 
-What is stored of a password is its Argon2id hash, sealed and bound to the account; of a link, its digest.
+Passwords are stored as Argon2id hashes, sealed and bound to the account; links as digests.
 
-Whoever may make LocalAccounts with kubectl runs the installation, and the service takes such an account's e-mail
-address for verified. An account that an organization's own admin made (`invite`) bears that organization's label, and
-its address counts in that organization alone: otherwise any admin could become anybody elsewhere.
+Accounts created with kubectl belong to the operator of the installation, and their e-mail addresses count as verified.
+Accounts created by an organization's admin (`invite`) have that organization's label, and their addresses are valid in
+that organization only: otherwise an admin could impersonate people in other organizations.
 
-The LocalAccount's name comes from its e-mail address and, where it bears a label, from its organization. So an address
-has one account in the installation and one in each organization, and inviting it says nothing about the others.
-Accounts that were invited before names had the organization in them keep theirs, that of the installation's account.
+An account's name is derived from its e-mail address and, if labelled, its organization. So an address has at most one
+account for the installation and one for each organization, and inviting it reveals nothing about the others. Accounts
+from before names included the organization keep their names.
 
-A person signs in with an address and a password, and all accounts of the address are candidates. Their hashes share a
-salt, so the work is one Argon2id computation however many there are, and for an address without an account too.
+At a sign-in by password, all accounts of the address are candidates. Their hashes share one salt, so that a sign-in
+always takes one Argon2id computation, for any number of accounts (timing attacks).
 """
 
 import asyncio
@@ -50,16 +50,16 @@ logger = logging.getLogger(__name__)
 
 _LONGEST_EMAIL: Final = 254
 FRESH_LINK: Final = timedelta(minutes=15)
-"""How long after signing in by a link a new password may be set without the present one."""
+"""How long after a sign-in by link the password may be changed without the current one."""
 
 
 class AccountExists(Conflict):
     code = "account_exists"
-    default_message = "This person has a password in this organization already. Reset the member to take it away."
+    default_message = "This person already has a password in this organization. Reset the member first."
 
 
 class LocalAccounts:
-    """The accounts of the installation's namespace. All methods that ask the cluster raise KubeError."""
+    """Accounts in the installation's namespace. Methods that query the cluster raise KubeError."""
 
     def __init__(
         self,
@@ -79,11 +79,11 @@ class LocalAccounts:
         self._known: dict[str, LocalAccount] = {}
         self._writes: set[asyncio.Task[None]] = set()
         self.on_closed: Callable[[str], None] = lambda _: None
-        """Called with the name of an account that is disabled, removed or taken over."""
+        """Called with the name of an account that is disabled, removed or reset."""
         self.informer = Informer(watcher, LOCAL_ACCOUNT, self._apply, namespace=namespace, silence_s=SILENCE_S)
 
     async def admits(self, session: Session) -> bool:
-        """Whether a session of a local account may go on: its account is there, and not disabled."""
+        """Whether a session is still valid: its account exists, is enabled, and was not reset since."""
         if not self.informer.connected:
             await self._get(session.subject)
         account = self._known.get(session.subject)
@@ -92,10 +92,7 @@ class LocalAccounts:
         return account.spec.reset_at is None or session.created_at > account.spec.reset_at
 
     async def with_password(self, email: str, password: str) -> list[LocalAccount]:
-        """The accounts of the address that have this password; the answer takes as long however many there are.
-
-        Raises ServiceUnavailable when too many sign in at once.
-        """
+        """Return the accounts of the address with this password, in constant time. Raises ServiceUnavailable."""
         accounts = [account for account in await self._of_email(email) if not account.spec.disabled]
         candidates = [(account, hashed) for account in accounts if (hashed := self._hash_of(account)) is not None]
         matches = await self._passwords.matching([hashed for _, hashed in candidates], password)
@@ -105,18 +102,15 @@ class LocalAccounts:
         return [account for account, _ in found]
 
     async def is_password(self, account: LocalAccount, password: str) -> bool:
-        """Raises ServiceUnavailable."""
+        """Check a password. Raises ServiceUnavailable."""
         return await self._passwords.verify(self._hash_of(account), password)
 
     async def get(self, name: str) -> LocalAccount | None:
-        """As it is in the cluster now."""
+        """Read the account from the cluster."""
         return await self._get(name)
 
     async def redeem(self, token: str) -> tuple[LocalAccount, LinkPurpose] | None:
-        """Use a one-time link up. None: it is unknown, was used, has expired, or its account is disabled.
-
-        However many try at once, one gets it: the write that removes the link is conditional.
-        """
+        """Use up a one-time link, by compare-and-swap. None if it is unknown, used, expired or its account disabled."""
         name = account_of(token)
         if name is None:
             return None
@@ -134,20 +128,20 @@ class LocalAccounts:
         return found
 
     async def set_password(self, account: LocalAccount, password: str) -> LocalAccount:
-        """Raises KubeConflict when the account changed meanwhile, ServiceUnavailable."""
+        """Set the password and remove the link. Raises KubeConflict, ServiceUnavailable."""
         hashed = await self._hashed(account, password)
         change = {"sealedPassword": self._seal(account.name, hashed), "passwordChangedAt": self._now(), "link": None}
         return await self._write(account, change)
 
     async def name_of(self, email: str, organization: str) -> str:
-        """The name of the organization's account of the address (metadata.name), which need not be there."""
+        """Return the name of the organization's account of the address, which need not exist."""
         return (await self._names(email.strip().lower(), organization))[0]
 
     async def invite(self, *, email: str, name: str, organization: str) -> tuple[str, datetime]:
-        """A link for a person whom an organization's admin invites (metadata.name): its token, and until when.
+        """Create a link for a person invited to `organization` (metadata.name); returns its token and expiry.
 
-        Makes the organization's account of the address, or gives it a new link while it has no password yet. Raises
-        AccountExists when it has one.
+        Creates the organization's account of the address, or replaces the link of one without a password. Raises
+        AccountExists.
         """
         email = email.strip().lower()
         own = await self.name_of(email, organization)
@@ -171,10 +165,9 @@ class LocalAccounts:
         return token, link.expires_at
 
     async def reset(self, *, email: str, organization: str) -> None:
-        """Take the organization's account of the address over: its password, its link and all its sessions are over.
+        """Remove password, link and sessions of the organization's account of the address.
 
-        A new link is made by `invite`. The installation's account of the address, and those of other organizations,
-        stay as they are.
+        `invite` creates a new link. Other accounts of the address are unchanged.
         """
         for name in await self._names(email.strip().lower(), organization):
 
@@ -187,7 +180,7 @@ class LocalAccounts:
             await retry_conflicts(attempt)
 
     def note_sign_in(self, name: str) -> None:
-        """Remember in the background when it last signed in."""
+        """Record the time of the sign-in in the background."""
         task = asyncio.create_task(self._write_sign_in(name))
         self._writes.add(task)
         task.add_done_callback(self._writes.discard)
@@ -200,14 +193,14 @@ class LocalAccounts:
             logger.info("account.sign_in_not_written", extra={"account": name, "reason": error.message})
 
     async def _names(self, email: str, organization: str) -> list[str]:
-        """Of the organization's account of the address, the one to use first: one from before may bear the name that
-        is the installation's now. It is read in any case, so that the answer takes as long."""
+        """Return possible names of the organization's account of the address, the preferred one first. An older account
+        may have the name without the organization; it is always read, for constant time."""
         earlier = await self._get(account_name(email))
         has_earlier = earlier is not None and earlier.organization == organization
         return [account_name(email)] * has_earlier + [account_name(email, organization)]
 
     async def _of_email(self, email: str) -> list[LocalAccount]:
-        """All accounts of the address as they are in the cluster now."""
+        """Read all accounts of the address from the cluster."""
         if len(email) > _LONGEST_EMAIL or not email.isprintable():
             return []
         wanted = re.sub(r"([\\=,])", r"\\\1", email)
@@ -218,7 +211,7 @@ class LocalAccounts:
         return [self._known[name] for name in names if name in self._known]
 
     async def _hashed(self, account: LocalAccount, password: str) -> str:
-        """With the salt of the other accounts of the address: one computation then tells for all of them."""
+        """Hash with the salt of the address's other accounts, so that one computation serves all of them."""
         others = (self._hash_of(other) for other in await self._of_email(account.spec.email))
         return await self._passwords.hash(password, salt_of=next((hashed for hashed in others if hashed), None))
 
@@ -230,7 +223,7 @@ class LocalAccounts:
         return self._known.get(name)
 
     async def _write(self, account: LocalAccount, change: Mapping[str, Any]) -> LocalAccount:
-        """Raises KubeConflict when it is not as `account` any more."""
+        """Patch the account. Raises KubeConflict if it has changed since it was read."""
         body = await self._client.patch(
             LOCAL_ACCOUNT, account.name, {"spec": dict(change)}, self._namespace, resource_version=account.version
         )
@@ -238,7 +231,7 @@ class LocalAccounts:
         return LocalAccount.of(body)
 
     async def _renew(self, account: LocalAccount, hashed: str, password: str) -> None:
-        """After a good sign-in: a hash of old parameters is made anew, one under an old key is sealed anew."""
+        """Rehash a password with outdated parameters and reseal one under an old key, after a sign-in."""
         outdated = self._passwords.is_outdated(hashed)
         if not outdated and sealing_key_of(account.spec.sealed_password or "") == self._sealing.current:
             return

@@ -1,7 +1,7 @@
 """Binds a member to the person who first signs in with the invited e-mail address (`MemberStatus.binding`).
 
-A binding is made by a conditional write while there is none; afterwards the e-mail address of a member decides nothing
-any more. So whoever comes later with the same address from another issuer, or as another subject, gets nowhere.
+The binding is a compare-and-swap write. Once bound, a member's e-mail address grants no access: another issuer or
+subject with the same address cannot sign in as the member.
 """
 
 import logging
@@ -19,8 +19,6 @@ logger = logging.getLogger(__name__)
 
 
 class Binding:
-    """Binds members to persons."""
-
     def __init__(
         self, client: KubeClient, members: MemberDirectory, organizations: OrganizationDirectory, clock: Clock
     ) -> None:
@@ -30,10 +28,10 @@ class Binding:
         self._clock = clock
 
     async def bind(self, person: Person, email: str, *, organization: str | None = None) -> None:
-        """Every member with that e-mail address whom nobody signs in as becomes `person`.
+        """Bind all unbound members with this e-mail address to `person`.
 
-        Those of an organization that is being restored stay as the backup has them; they are bound when the person
-        comes again. `email` must be verified. `organization`: only there. Raises KubeError.
+        Members of an organization that is being restored are skipped until the person's next sign-in. `email` must be
+        verified. `organization`: bind only there. Raises KubeError.
         """
         await self._members.informer.wait_for_first_list()
         for member in self._members.with_email(email):

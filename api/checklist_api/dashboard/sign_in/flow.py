@@ -1,4 +1,4 @@
-"""Completes every sign-in: a new session, the cookie, and the memberships of the e-mail address."""
+"""Completes sign-ins: creates the session and binds members with the e-mail address."""
 
 import asyncio
 import logging
@@ -32,15 +32,15 @@ from .throttle import SignInThrottle
 
 logger = logging.getLogger(__name__)
 
-MOST_SESSIONS: Final = 20
-"""Of one person; a further sign-in ends the oldest."""
+MAX_SESSIONS: Final = 20
+"""Per person; a further sign-in ends the oldest session."""
 _LONGEST_ID_TOKEN: Final = 10_000
-"""A longer one is not kept: signing out at the provider then asks who it is."""
+"""Longer tokens are not stored; the provider's logout then has no `id_token_hint`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who somebody was found to be. `organization`: the only one where the e-mail address counts; None: anywhere."""
+    """An authenticated person. `organization`: the only one where the e-mail address is valid; None: everywhere."""
 
     issuer: str
     subject: str
@@ -56,7 +56,7 @@ class Identity:
 
 
 class SignIn:
-    """Begins sessions. `accounts`, `passwords` and `throttle` are for the routes."""
+    """Starts sessions. `accounts`, `passwords` and `throttle` are used by the routes."""
 
     def __init__(
         self,
@@ -98,10 +98,10 @@ class SignIn:
         since: datetime | None = None,
         id_token: str | None = None,
     ) -> tuple[Session, str]:
-        """A new session for the browser, and the secret for its cookie; the session that it had ends.
+        """Start a session for the browser and end its previous one; returns the session and its cookie's secret.
 
-        `since`: before the person was looked at (None: now), so that a session that an administrator's reset of the
-        account has overtaken is over, too. Raises KubeError, ServiceUnavailable.
+        `since`: creation time of the session, taken before the credentials were checked (None: now), so that a reset of
+        the account in the meantime ends the session, too. Raises KubeError, ServiceUnavailable.
         """
         previous = await self._gate.session_of(request)
         secret, now = new_secret(), since or self._clock()
@@ -125,22 +125,22 @@ class SignIn:
         await self._sessions.create(session)
         if previous is not None:
             await self._sessions.end(previous.sha256)
-        for oldest in (await self._sessions.of_person(session.person, now))[MOST_SESSIONS:]:
+        for oldest in (await self._sessions.of_person(session.person, now))[MAX_SESSIONS:]:
             await self._sessions.end(oldest.sha256)
         logger.info("sign_in.done", extra={"method": method.value, "session": object_name(sha256)})
         return session, secret
 
     async def require_sessions(self) -> None:
-        """Raises ServiceUnavailable while no session could be made."""
+        """Fail if no session could be created. Raises ServiceUnavailable."""
         await self._sessions.require_up()
 
-    async def bind_again(self, session: Session) -> None:
-        """For members who were invited while the person was signed in. Raises KubeError."""
+    async def bind_new_members(self, session: Session) -> None:
+        """Bind members that were invited since the sign-in. Raises KubeError."""
         if session.email_verified:
             await self._binding.bind(session.person, session.email)
 
     def id_token_of(self, session: Session) -> str | None:
-        """The provider's ID token that the session began with, if it was kept. Raises SealBroken."""
+        """Return the ID token of the session's sign-in, if it was stored. Raises SealBroken."""
         sealed = session.sealed_id_token
         return None if sealed is None else self._sealing.open(sealed, owner=_owner(session.sha256))
 
@@ -150,7 +150,7 @@ class SignIn:
         return self._sealing.seal(id_token, owner=_owner(sha256))
 
     def _end_soon(self, account: str) -> None:
-        """Those of its sessions that are refused now are removed: they stay ended when it is enabled again."""
+        """Delete the account's invalid sessions, so that enabling the account again does not restore them."""
         task = asyncio.create_task(self._end_all_of(account))
         self._endings.add(task)
         task.add_done_callback(self._endings.discard)
@@ -178,5 +178,5 @@ def _owner(sha256: str) -> str:
 
 
 def _client(request: web.Request) -> str | None:
-    said = "".join(char for char in request.headers.get("User-Agent", "") if char.isprintable())
-    return said[:300] or None
+    client = "".join(char for char in request.headers.get("User-Agent", "") if char.isprintable())
+    return client[:300] or None

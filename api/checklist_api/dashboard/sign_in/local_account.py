@@ -1,4 +1,4 @@
-"""A LocalAccount as it was read."""
+"""A parsed LocalAccount."""
 
 from dataclasses import dataclass
 
@@ -9,13 +9,11 @@ from checklist_crds.resources.base import ORGANIZATION_LABEL
 
 @dataclass(frozen=True, slots=True)
 class LocalAccount:
-    """A LocalAccount as it was read."""
-
     name: str
     """metadata.name; the person's subject."""
     version: str
     organization: str | None
-    """Whose admin made it, where its e-mail address counts; None: the installation's, and it counts everywhere."""
+    """Organization where its e-mail address is valid; None: an account of the installation, valid everywhere."""
     spec: LocalAccountSpec
 
     @property
@@ -24,7 +22,7 @@ class LocalAccount:
 
     @classmethod
     def of(cls, body: JsonObject) -> "LocalAccount":
-        """Raises pydantic.ValidationError."""
+        """Parse an object. Raises pydantic.ValidationError."""
         metadata = body["metadata"]
         return cls(
             name=str(metadata["name"]),

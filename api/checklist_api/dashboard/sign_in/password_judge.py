@@ -1,7 +1,7 @@
-"""Estimates in a process of its own how many guesses a password takes.
+"""Estimates the number of guesses for a password in a separate process.
 
-zxcvbn tries every way to read digits and signs as letters: for a hostile password that takes it many seconds, in which
-no other thread of the process runs. So it has a process that the kernel ends when its processor time is used up.
+zxcvbn tries all readings of digits and signs as letters. For a hostile password this takes many seconds and holds the
+GIL, so it runs in a process that the kernel ends when its CPU time is used up.
 """
 
 import asyncio
@@ -13,33 +13,33 @@ from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Sequence
 from typing import Final
 
-_JUDGED: Final = 72
-"""Characters that are looked at: the library's bound. What these alone make safe, more does not make unsafe."""
+_MAX_CHARS: Final = 72
+"""Limit of the library. More characters never make a password weaker."""
 _WORDS: Final = 40
 PROCESSOR_S: Final = 2.0
-"""A password that a person chose takes a tenth of a second, most of it to read the lists of known ones."""
-_WITHIN_S: Final = 20.0
-_PASSED_ON: Final = ("PYTHONPATH", "LD_LIBRARY_PATH")
+"""A typical password takes 0.1 seconds, most of it to load the dictionaries."""
+_TIMEOUT_S: Final = 20.0
+_PASSED_ENV: Final = ("PYTHONPATH", "LD_LIBRARY_PATH")
 
 
 async def guesses(password: str, words: Sequence[str], *, processor_s: float = PROCESSOR_S) -> float | None:
-    """The number of guesses; None when it could not be found within the limits. `words`: what attackers try first.
+    """Return the number of guesses; None if the limits were exceeded. `words`: context words that attackers try first.
 
-    `processor_s`: seconds of processor time the process may use. Raises OSError when no process can be started.
+    `processor_s`: CPU time limit in seconds. Raises OSError when no process can be started.
     """
-    tried = [word[:_JUDGED].lower() for word in words if len(word) > 2][:_WORDS]
-    asked = json.dumps([processor_s, password[:_JUDGED], tried])
+    tried = [word[:_MAX_CHARS].lower() for word in words if len(word) > 2][:_WORDS]
+    request = json.dumps([processor_s, password[:_MAX_CHARS], tried])
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         *("-P", "-s", "-m", __name__),
         stdin=PIPE,
         stdout=PIPE,
         stderr=DEVNULL,
-        env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},
+        env={name: os.environ[name] for name in _PASSED_ENV if name in os.environ},
     )
     try:
-        async with asyncio.timeout(_WITHIN_S):
-            answer, _ = await process.communicate(asked.encode())
+        async with asyncio.timeout(_TIMEOUT_S):
+            answer, _ = await process.communicate(request.encode())
     except TimeoutError:
         return None
     finally:
@@ -50,19 +50,19 @@ async def guesses(password: str, words: Sequence[str], *, processor_s: float = P
 
 
 def judge(password: str, words: Sequence[str]) -> float:
-    """The number of guesses, however long it takes to find."""
-    # Its lists of known passwords take half a megabyte and a moment to read.
+    """Return the number of guesses, without a time limit."""
+    # Imported late: it loads half a megabyte of dictionaries.
     from zxcvbn import zxcvbn
 
     return float(zxcvbn(password, user_inputs=words)["guesses"])
 
 
 def main() -> None:
-    """Reads the limit, the password and the words from standard input, as JSON, and prints the number."""
+    """Read `[processor_s, password, words]` as JSON from standard input and print the number of guesses."""
     processor_s, password, words = json.load(sys.stdin)
     signal.setitimer(signal.ITIMER_PROF, processor_s)  # SIGPROF ends the process
     os.nice(10)
-    print(judge(password, words))  # noqa: T201 - what it is for
+    print(judge(password, words))  # noqa: T201 - the result
 
 
 if __name__ == "__main__":

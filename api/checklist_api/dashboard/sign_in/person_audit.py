@@ -1,7 +1,6 @@
-"""Records signing in and out in the audit trails of all the person's organizations, before it is done.
+"""Records sign-ins and sign-outs in the audit trails of the person's organizations, before they take effect.
 
-Attempts that fail are not there: whoever makes them is nobody's member yet, and could fill a trail at will. They are
-throttled, counted and logged.
+Failed sign-ins are not recorded: anyone could fill a trail with them. They are throttled, counted and logged.
 """
 
 from aiohttp import web
@@ -15,19 +14,19 @@ from ..sessions.store import Session
 
 
 class PersonAudit:
-    """All methods raise ServiceUnavailable: then nothing is to be done; and KubeError."""
+    """All methods raise KubeError and ServiceUnavailable; the caller must then abort."""
 
     def __init__(self, trail: AuditTrail, gate: DashboardGate) -> None:
         self._trail = trail
         self._gate = gate
 
     async def session_started(self, request: web.Request, session: Session) -> None:
-        """To be called when the person's members are bound, and before the session is made."""
+        """Called after the person's members are bound and before the session is created."""
         details = {"method": session.method.value, "issuer": session.issuer}
         await self._record(request, session, "session.started", details)
 
     async def sessions_ended(self, request: web.Request, session: Session, count: int) -> None:
-        """By the person's own wish; `session` is the one that wishes so."""
+        """`session`: the one that requested it."""
         await self._record(request, session, "session.ended", {"sessions": str(count)})
 
     async def password_set(self, request: web.Request, session: Session) -> None:

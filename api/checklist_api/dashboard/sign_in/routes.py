@@ -1,7 +1,7 @@
-"""`/dashboard/api/sign-in...`: the available methods, and signing in with local accounts.
+"""`/dashboard/api/sign-in...`: the available methods, and sign-in with local accounts.
 
-A refusal never says whether there is such an account. All of it counts for the address that it comes from, and is taken
-from our own page only: nobody can sign a browser in as somebody else behind its back.
+Responses do not reveal whether an account exists. All requests are rate limited by address and accepted from our own
+page only (login CSRF).
 """
 
 import logging
@@ -37,11 +37,11 @@ class SignInRoutes:
         self._clock = clock
 
     def add_to(self, router: web.UrlDispatcher, gate: Gate) -> None:
-        router.add_get("/dashboard/api/sign-in", gate.public(self.ways))
+        router.add_get("/dashboard/api/sign-in", gate.public(self.methods))
         router.add_post("/dashboard/api/sign-in/password", gate.public(self.with_password))
         router.add_post("/dashboard/api/sign-in/link", gate.public(self.with_link))
 
-    async def ways(self, _: web.Request) -> web.Response:
+    async def methods(self, _: web.Request) -> web.Response:
         """`{oidc: {name} | null, local}`"""
         settings = self._sign_in.settings
         oidc = {"name": settings.oidc.name} if settings.oidc is not None else None
@@ -50,9 +50,9 @@ class SignInRoutes:
     async def with_password(self, request: web.Request) -> web.Response:
         """`{email, password, organization_id?}` -> 200 `{choose_password: false}` and the cookie; 401 `sign_in_failed`.
 
-        200 `{choose_organization: [{id, name}]}` without a cookie where several accounts of the address have this
-        password: the page asks which, and repeats the request with an `organization_id` of these. An `id` of "" is
-        the installation's account, which counts in all organizations.
+        200 `{choose_organization: [{id, name}]}` without a cookie if several accounts of the address have this
+        password: the page then repeats the request with one of these ids as `organization_id`. The id "" is the
+        installation's account, valid in all organizations.
         """
         since = self._clock()
         body = await self._body(request, "email", "password", optional=("organization_id",))
@@ -75,7 +75,7 @@ class SignInRoutes:
         return await self._begin(request, identity, SignInMethod.PASSWORD, choose_password=False, since=since)
 
     async def _choices(self, account: LocalAccount) -> list[dict[str, str]]:
-        """What the page offers for an account: nothing where its organization is gone."""
+        """Return the choices for an account; none if its organization does not exist."""
         if account.organization is None:
             return [{"id": "", "name": "All organizations"}]
         organization = await self._organizations.find(account.organization)
@@ -84,7 +84,7 @@ class SignInRoutes:
     async def with_link(self, request: web.Request) -> web.Response:
         """`{secret}` -> 200 `{choose_password}` and the cookie; 401 `link_not_valid`.
 
-        `choose_password`: an invitation to an account without a password: the page asks for one.
+        `choose_password`: the page must ask for a password (an invitation to an account without one).
         """
         since = self._clock()
         body = await self._body(request, "secret")
@@ -107,21 +107,21 @@ class SignInRoutes:
         return response
 
     async def _body(self, request: web.Request, *names: str, optional: Sequence[str] = ()) -> dict[str, Any]:
-        """The body's members as strings. Raises NotFound where local accounts are switched off."""
+        """Return the body's members as strings. Raises NotFound if local accounts are disabled."""
         await self._sign_in.throttle.count_address(request)
         self._gate.require_own_page(request)
         if not self._sign_in.settings.local_accounts:
-            raise NotFound("Nobody signs in with a password or a link here.")
+            raise NotFound("Sign-in by password or link is disabled.")
         await self._sign_in.require_sessions()
         return await strings(request, *names, optional=optional)
 
 
 async def strings(request: web.Request, *names: str, optional: Sequence[str] = ()) -> dict[str, str]:
-    """The body's members `names`, which are text. Raises MissingField, ValidationFailed, as reading a body does."""
+    """Return the body's members, which must be strings. Raises MissingField, ValidationFailed."""
     body = await read_json_object(request)
     require_members(body, *names)
     names = (*names, *(name for name in optional if name in body))
-    wrong = [Problem(name, "invalid_type", "This must be text.") for name in names if not isinstance(body[name], str)]
+    wrong = [Problem(name, "invalid_type", "must be a string") for name in names if not isinstance(body[name], str)]
     if wrong:
         raise ValidationFailed(details=wrong)
     return body

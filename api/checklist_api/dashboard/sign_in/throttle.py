@@ -1,9 +1,8 @@
-"""Rate limits of signing in.
+"""Rate limits of sign-ins.
 
-Three counts: one account from one address, which stops guessing; one account from anywhere, ten times as much, which
-stops guessing from many places and still leaves room for the person while somebody else guesses; one address, ten
-times as much, which stops trying one password on many accounts. A one-time link is counted by its address alone, so
-that nobody can keep a person out for good: an administrator makes a link.
+Three limits: one account from one address (guessing); one account from all addresses, ten times as high (distributed
+guessing, without locking the person out at once); one address, ten times as high (password spraying). One-time links
+are limited by address only, so that an attacker cannot lock a person out: an administrator can create a link.
 """
 
 from typing import Final
@@ -18,8 +17,8 @@ from ...http.rate_limit import RateLimiter
 from ...metrics import Metrics
 from ...settings.rates import Rate
 
-_WIDE: Final = 10
-_OF_NO_USE_AFTER_S: Final = 3600.0
+_WIDE_FACTOR: Final = 10
+_ONCE_TTL_S: Final = 3600.0
 
 
 class SignInThrottle:
@@ -28,7 +27,7 @@ class SignInThrottle:
     def __init__(self, limiter: RateLimiter, rate: Rate | None, *, trusted_proxies: int, metrics: Metrics) -> None:
         self._limiter = limiter
         self._rate = rate
-        self._wide = Rate(rate.per_second * _WIDE, rate.burst * _WIDE) if rate else None
+        self._wide = Rate(rate.per_second * _WIDE_FACTOR, rate.burst * _WIDE_FACTOR) if rate else None
         self._trusted_proxies = trusted_proxies
         self._metrics = metrics
 
@@ -36,14 +35,14 @@ class SignInThrottle:
         await self._count(f"sign-in:address:{self._address(request)}", self._wide)
 
     async def count_account(self, request: web.Request, account: str) -> None:
-        """`account`: a name that may not exist; unknown ones are counted all the same."""
+        """Count a sign-in to `account`, which need not exist."""
         await self._count(f"sign-in:pair:{account}:{self._address(request)}", self._rate)
         await self._count(f"sign-in:account:{account}", self._wide)
 
     async def is_first(self, secret: str) -> bool:
-        """Whether `secret`, which is of no use after ten minutes, is seen for the first time."""
+        """Whether `secret`, which is valid for ten minutes, is used for the first time."""
         subject = "sign-in:once:" + digest(secret)
-        return await self._limiter.is_first(subject, _OF_NO_USE_AFTER_S)
+        return await self._limiter.is_first(subject, _ONCE_TTL_S)
 
     async def _count(self, subject: str, rate: Rate | None) -> None:
         if rate is None:

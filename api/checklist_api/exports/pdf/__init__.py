@@ -1,1 +1,1 @@
-"""A run as a PDF: content in `paper`, drawn by a process of its own (`press`, `worker`), in the fonts of `fonts`."""
+"""PDF of a run: content in `paper`, drawn in a separate process (`press`, `worker`) with `fonts`."""

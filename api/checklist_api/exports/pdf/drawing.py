@@ -1,4 +1,4 @@
-"""Draws a `Paper` on A4 with fpdf2: words in the fonts of this document, images, links, page numbers."""
+"""Draws a `Paper` on A4 with fpdf2."""
 
 import logging
 from collections.abc import Mapping
@@ -23,18 +23,18 @@ _IMAGE_GAP_MM: Final = 4.0
 _IMAGE_HIGH_MM: Final = 70.0
 _KEPT_TOGETHER_MM: Final = 40.0
 _WIDE_MM: Final = 0.2
-"""About the width of a letter, for each point of its size: to guess how high a text will be."""
+"""Approximate width of a letter per point of font size, to estimate heights."""
 _INK: Final = (26, 28, 33)
 _QUIET: Final = (96, 102, 112)
 _LINK: Final = (20, 84, 160)
 _LINE: Final = (205, 209, 215)
 
 Pixels = tuple[bytes, int, int]
-"""A JPEG with its width and height."""
+"""JPEG, width and height."""
 
 
 def draw(paper: Paper, images: Mapping[str, Pixels], folder: Path) -> bytes:
-    """The PDF. `images`: by their keys; what is not in it is said to be missing. `folder`: for the fonts."""
+    """Return the PDF. `images`: by key; missing ones are marked. `folder`: for temporary font files."""
     logging.getLogger("fontTools").setLevel(logging.ERROR)
     case = FontCase.of(paper.texts())
     sheet = _Sheet(paper, case, images)
@@ -53,10 +53,10 @@ class _Sheet(FPDF):
         self._names: set[str] = set()
 
     def prepare(self, folder: Path) -> None:
-        measured_once = _measured_once()
+        cached_font = _cached_font_type()
         for name, style, file in self._case.write(folder):
             self.add_font(name, style, file)
-            self.fonts[f"{name.lower()}{style}"].__class__ = measured_once
+            self.fonts[f"{name.lower()}{style}"].__class__ = cached_font
             self._names.add(name)
         moment = datetime.fromisoformat(self._paper.last_changed)
         self.set_creation_date(moment)
@@ -71,7 +71,7 @@ class _Sheet(FPDF):
 
     def footer(self) -> None:
         self.set_y(-_FOOT_MM + 2)
-        # The font of every reader: the number of all pages is put in when they are known, by its plain letters.
+        # A standard font, because fpdf2 replaces {nb} in the content stream at the end.
         self.set_font("Helvetica", size=8)
         self.set_text_color(*_QUIET)
         self.cell(_WIDTH_MM / 2, 5, self._paper.run_id, new_x="RIGHT", new_y="TOP")
@@ -102,9 +102,9 @@ class _Sheet(FPDF):
         self._words(paper.explained, size=8, color=_QUIET)
         if self._case.missing:
             points = sorted(ord(character) for character in self._case.missing)
-            told = ", ".join(f"U+{point:04X}" for point in points[:40]) + (", ..." if len(points) > 40 else "")
+            listed = ", ".join(f"U+{point:04X}" for point in points[:40]) + (", ..." if len(points) > 40 else "")
             self.ln(2)
-            self._plain(f"No font here has these characters; each is printed as a question mark in a diamond: {told}.")
+            self._plain(f"Characters without a font are printed as a question mark in a diamond: {listed}.")
 
     def _entry(self, entry: Entry) -> None:
         first = max((self._height(image) for image in entry.images[:2]), default=0.0)
@@ -131,7 +131,7 @@ class _Sheet(FPDF):
         link: str = "",
         width: float = _WIDTH_MM,
     ) -> None:
-        """A paragraph, from the right where its first letter is written so."""
+        """Draw a paragraph, right-aligned if its first letter is of a right-to-left script."""
         drawn = self._drawn[text]
         if not drawn.strip():
             return
@@ -139,20 +139,20 @@ class _Sheet(FPDF):
         self.set_text_color(*color)
         high = size * 0.5
         to_left = auto_detect_base_direction(drawn) is TextDirection.RTL
-        is_told = _needs_telling(drawn)
-        if is_told:
+        has_actual_text = _needs_actual_text(drawn)
+        if has_actual_text:
             needed = cast(float, self.multi_cell(width, high, drawn, dry_run=True, output="HEIGHT"))
-            is_told = needed <= self.eph
+            has_actual_text = needed <= self.eph
         else:
             needed = (drawn.count("\n") + 1 + len(drawn) * size * _WIDE_MM // width) * high
-        if is_told or needed <= _KEPT_TOGETHER_MM:
+        if has_actual_text or needed <= _KEPT_TOGETHER_MM:
             self._room_for(needed)
-        if is_told:
-            # What letters became of is hard to tell from their forms: whoever copies gets the text itself.
-            told = drawn.encode("utf-16-be").hex()
-            self._out(f"/Span <</ActualText <feff{told}>>> BDC")
+        if has_actual_text:
+            # Shaped glyphs do not map back to characters, so the text is added for copying.
+            actual_text = drawn.encode("utf-16-be").hex()
+            self._out(f"/Span <</ActualText <feff{actual_text}>>> BDC")
         self.multi_cell(width, high, drawn, align="R" if to_left else "L", link=link, new_x="LMARGIN", new_y="NEXT")
-        if is_told:
+        if has_actual_text:
             self._out("EMC")
 
     def _pair(self, name: str, value: str) -> None:
@@ -175,7 +175,7 @@ class _Sheet(FPDF):
         self.set_fallback_fonts([name for name in self._case.order(text) if name in self._names and name != MAIN])
 
     def _pictures(self, images: list[Image]) -> None:
-        """Two beside each other."""
+        """Draw images in two columns."""
         wide = (_WIDTH_MM - _IMAGE_GAP_MM) / 2
         for start in range(0, len(images), 2):
             row = images[start : start + 2]
@@ -200,7 +200,7 @@ class _Sheet(FPDF):
             self.set_xy(left + 2, top + 2)
             self.set_font("Helvetica", size=8)
             self.set_text_color(*_QUIET)
-            self.cell(wide - 4, 5, "This image is not in the store any more.")
+            self.cell(wide - 4, 5, "This image is no longer stored.")
             return
         jpeg, across, down = known
         high = self._height(image)
@@ -212,7 +212,7 @@ class _Sheet(FPDF):
             return 20.0
         _, across, down = known
         wide = (_WIDTH_MM - _IMAGE_GAP_MM) / 2
-        # Small images are not blown up: 96 pixels an inch at least.
+        # Small images are not enlarged below 96 dpi.
         return float(min(_IMAGE_HIGH_MM, wide * down / across, down * 25.4 / 96))
 
     def _rule(self) -> None:
@@ -221,17 +221,16 @@ class _Sheet(FPDF):
         self.ln(2)
 
     def _room_for(self, high: float) -> None:
-        """A new page, when less than that is left of this one."""
+        """Begin a new page if the current one has less room."""
         if self.will_page_break(high):
             self.add_page()
 
 
-def _measured_once() -> type[TTFFont]:
-    """Fonts of one document that remember how wide a letter is: lines are broken letter by letter, and each would be
-    shaped anew, which is where most of the time would go."""
+def _cached_font_type() -> type[TTFFont]:
+    """Return a font class that caches letter widths: line breaking measures each letter, and shaping is slow."""
     known: dict[tuple[str, str, float, Any], tuple[int, float]] = {}
 
-    class MeasuredOnce(TTFFont):
+    class CachedFont(TTFFont):
         __slots__ = ()
 
         def get_text_width(
@@ -245,9 +244,9 @@ def _measured_once() -> type[TTFFont]:
                 known[key] = super().get_text_width(text, font_size_pt, text_shaping_params)
             return known[key]
 
-    return MeasuredOnce
+    return CachedFont
 
 
-def _needs_telling(text: str) -> bool:
-    """Whether it has letters that change with their neighbours, or are written from the right."""
+def _needs_actual_text(text: str) -> bool:
+    """Whether the text has letters that are shaped contextually or written from right to left."""
     return any("\u0590" <= character <= "\u1aff" or "\ufb1d" <= character <= "\ufeff" for character in text)

@@ -1,12 +1,10 @@
-"""Fonts of a PDF: Noto, subset to the characters of the document before anything is drawn.
+"""Fonts of a PDF: Noto, subset to the characters of the document.
 
-Each character is drawn with the first font that has it. The writing systems are told apart by what the fonts have;
-only Chinese, Japanese and Korean share characters that each writes in its own way, so for them the text decides. What
-no font has is drawn as a replacement character, and told.
+Each character is drawn with the first font that has it. Chinese, Japanese and Korean share characters with different
+forms, so the text's region selects among them. Characters without a font are replaced and reported.
 
-HarfBuzz cuts: a font of 65,535 glyphs and nine weights becomes one of some glyphs and one weight within milliseconds.
-The fonts come from two packages of files, both under the SIL Open Font License 1.1. A package that is not installed is
-a font that has no character.
+HarfBuzz subsets a font of 65,535 glyphs and nine weights within milliseconds. The fonts come from two packages under
+the SIL Open Font License 1.1; the fonts of a package that is not installed are skipped.
 """
 
 import unicodedata
@@ -43,15 +41,13 @@ _SCRIPTS: Final = (
     "Ethiopic",
 )
 _FACES: Final = {"JP": 0, "KR": 1, "SC": 2, "TC": 3}
-"""The faces of the collection that all of East Asia shares, by their place in it."""
+"""Indexes of faces in the CJK font collection."""
 _JOINERS: Final = "\u200c\u200d"
 _FLAGS: Final = hb.SubsetFlags.DOWNGRADE_CFF2 | hb.SubsetFlags.NO_HINTING | hb.SubsetFlags.NOTDEF_OUTLINE
 
 
 @dataclass(slots=True)
 class Typeface:
-    """One face of a font file."""
-
     name: str
     face: "hb.Face"
     characters: frozenset[int]
@@ -60,8 +56,8 @@ class Typeface:
     def has(self, character: str) -> bool:
         return ord(character) in self.characters
 
-    def cut(self, weight: int) -> bytes:
-        """A font with the used characters alone, in one weight."""
+    def subset(self, weight: int) -> bytes:
+        """Return a font with the used characters in one weight."""
         wanted = hb.SubsetInput()
         for character in self.used:
             wanted.unicode_set.add(ord(character))
@@ -76,18 +72,17 @@ class Typeface:
 
 @dataclass(slots=True)
 class FontCase:
-    """The fonts of one document. First `clean` every text that it has, then `write` the fonts, then `order` for each
-    text when it is drawn."""
+    """The fonts of one document. Call `clean` for all texts, then `write`, then `order` for each text drawn."""
 
     typefaces: dict[str, Typeface] = field(default_factory=dict)
     missing: set[str] = field(default_factory=set)
-    """Characters of the document that no font has."""
+    """Characters without a font."""
     region: str = "SC"
-    """How characters are written that Chinese, Japanese and Korean share, in a text that does not tell."""
+    """Region of CJK characters in texts of unknown region."""
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> "FontCase":
-        """For a document of these texts."""
+        """Load the fonts for a document with these texts."""
         case = cls(region=_region("\n".join(texts)) or "SC")
         folder = _folder("manimgx_fonts")
         if folder is None:
@@ -103,7 +98,7 @@ class FontCase:
         return case
 
     def clean(self, text: str) -> str:
-        """The text as it will be drawn: every character has a font."""
+        """Return the text with replacements for characters without a font."""
         drawn = []
         order = self.order(text)
         for character in unicodedata.normalize("NFC", text.replace("\t", "    ")):
@@ -118,12 +113,12 @@ class FontCase:
         return "".join(drawn)
 
     def order(self, text: str) -> list[str]:
-        """The names of all typefaces, for this text: the first that has a character draws it."""
-        here = f"CJK{_region(text) or self.region}"
-        return sorted(self.typefaces, key=lambda name: (name != MAIN, name.startswith("CJK") and name != here))
+        """Return the typefaces' names in order of preference for the text."""
+        preferred = f"CJK{_region(text) or self.region}"
+        return sorted(self.typefaces, key=lambda name: (name != MAIN, name.startswith("CJK") and name != preferred))
 
     def write(self, folder: Path) -> list[tuple[str, str, Path]]:
-        """(name, style, file) of each font that is used."""
+        """Write the used fonts; returns (name, style, file) of each."""
         made = []
         for typeface in self.typefaces.values():
             if not typeface.used and typeface.name != MAIN:
@@ -133,14 +128,14 @@ class FontCase:
                 typeface.used |= {chr(point) for point in range(0x20, 0x7F)}
             for style, weight in _WEIGHTS.items():
                 file = folder / f"{typeface.name}{style}.otf"
-                file.write_bytes(typeface.cut(weight))
+                file.write_bytes(typeface.subset(weight))
                 made.append((typeface.name, style, file))
         return made
 
     def _with_a_font(self, character: str, order: list[str]) -> str:
         for name in order:
             typeface = self.typefaces[name]
-            # Joiners belong to the letters around them, and Latin ones need none.
+            # Joiners need the font of their neighbours; Latin letters need none.
             if typeface.has(character) and not (name == MAIN and character in _JOINERS):
                 typeface.used.add(character)
                 return character
@@ -164,14 +159,14 @@ def _folder(package: str) -> Path | None:
 
 
 def _is_invisible(character: str) -> bool:
-    """Controls, and marks that choose between forms which we do not have."""
+    """Whether it is a control or a variation selector."""
     if character in _JOINERS:
         return False
     return unicodedata.category(character) in ("Cc", "Cf", "Cs") or "\ufe00" <= character <= "\ufe0f"
 
 
 def _region(text: str) -> str | None:
-    """Which of JP, KR, SC and TC the text is written in; None where it does not tell."""
+    """Return the region of the text (JP, KR, SC or TC); None if it is ambiguous."""
     if any("\u3040" <= character <= "\u30ff" for character in text):
         return "JP"
     if any("\uac00" <= character <= "\ud7a3" for character in text):

@@ -1,8 +1,4 @@
-"""The content of the PDF of a run, as plain data.
-
-All words of the service are English; all texts of the template and the answers are as they were written. Times are in
-UTC and say so.
-"""
+"""The content of a run's PDF as plain data. Texts of the service are English; times are in UTC."""
 
 import hashlib
 from collections.abc import Iterator
@@ -19,7 +15,7 @@ from ..labelled import ExportContext, executor_of, labelled_view
 from ..run_source import ExportedRun
 
 MAX_PHOTOS: Final = 200
-"""That are drawn; of all others it is said where they are."""
+"""Maximum number of drawn images; further ones are mentioned."""
 _STATUS: Final = {
     "pending": "Dispatched, not answered yet",
     "in_progress": "Being answered",
@@ -28,15 +24,15 @@ _STATUS: Final = {
     "expired": "Expired",
 }
 _EXPLAINED: Final = (
-    "The document digest is the SHA-256 of the run as GET /v1/runs/{run_id}/export?format=json gives it: whoever "
-    "fetches that again and gets the same digest has the run that was printed here. The receipt digest is the one "
-    "that the person who answered was shown; docs/rest.md says how it is computed."
+    "The document digest is the SHA-256 of GET /v1/runs/{run_id}/export?format=json. If you fetch it again and get the "
+    "same digest, it is the run printed here. The receipt digest was shown to the person who answered; docs/rest.md "
+    "describes how it is computed."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image by its key in the store, and what is said below it."""
+    """An image by its storage key, with a caption."""
 
     key: str
     caption: str
@@ -44,11 +40,11 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A step: its label, what became of it, the answer, what is known of the answer, and its images."""
+    """A step with its state, answer, notes and images."""
 
     label: str
     quiet: str = ""
-    """Instead of an answer: skipped, not answered, does not apply."""
+    """Shown instead of an answer: skipped, not answered, does not apply."""
     value: str = ""
     notes: list[str] = field(default_factory=list)
     place: str = ""
@@ -58,16 +54,12 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A section."""
-
     title: str
     entries: list[Entry]
 
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """The whole document."""
-
     run_id: str
     title: str
     organization: str
@@ -79,10 +71,10 @@ class Paper:
     """Pairs of a name and a value."""
     explained: str
     last_changed: str
-    """ISO 8601. The document's own time: the same run gives the same bytes, whenever it is printed."""
+    """ISO 8601, used as the document's time, so that the same run gives the same bytes."""
 
     def texts(self) -> Iterator[str]:
-        """Every text that is drawn."""
+        """Yield all texts that are drawn."""
         yield from (self.title, self.organization, self.status, self.explained)
         for pair in [*self.facts, *self.digests]:
             yield from pair
@@ -116,12 +108,12 @@ class Paper:
 
 
 def document_of(exported: ExportedRun, context: ExportContext) -> bytes:
-    """The run as JSON in the one form of RFC 8785, so that its digest is that of these very bytes."""
+    """Return the run as canonical JSON (RFC 8785), the input of the digest."""
     return canonical_json(labelled_view(exported, context))
 
 
 def paper_of(exported: ExportedRun, context: ExportContext, organization: str) -> Paper:
-    """`organization`: its name as people know it. `context.photo_url` must be the REST API's: it is in the digest."""
+    """`organization`: its display name. `context.photo_url` must create REST API links, which are in the digest."""
     run, left = exported.run, _Left(MAX_PHOTOS)
     receipt = receipt_view(run)
     digest = hashlib.sha256(document_of(exported, context)).hexdigest()
@@ -151,7 +143,7 @@ def paper_of(exported: ExportedRun, context: ExportContext, organization: str) -
 
 @dataclass(slots=True)
 class _Left:
-    """How many images may still be drawn."""
+    """Number of images that may still be drawn."""
 
     images: int
 
@@ -193,12 +185,12 @@ def _entry(result: StepResult, context: ExportContext, left: _Left) -> Entry:
             return Entry(label, quiet="Skipped")
         case StepState.OPEN:
             return Entry(label, quiet="Not answered (required)" if result.step.required else "Not answered")
-    assert answer is not None  # noqa: S101 - for the type checker: the state says so
+    assert answer is not None  # noqa: S101 - implied by the state
     images = _images(answer)
     drawn = left.take(images)
     notes = [_time(answer.at) + (f", by {context.name_of(answer.by)}" if answer.by else "")]
     if len(drawn) < len(images):
-        notes.append(f"{len(images) - len(drawn)} more images are not printed; the run itself has them.")
+        notes.append(f"{len(images) - len(drawn)} more images are not printed.")
     return Entry(
         label,
         value=result.display or "",

@@ -1,7 +1,6 @@
-"""Makes PDFs in a process of their own, one after the other.
+"""Creates PDFs in a separate process, one at a time.
 
-Drawing takes seconds of the processor's time, and must not keep requests waiting: so it is done elsewhere, with low
-priority, within limits, and whoever comes when too many wait is told to come again.
+Drawing takes seconds of CPU time, so it runs in a process with low priority and resource limits. The queue is bounded.
 """
 
 import asyncio
@@ -17,22 +16,22 @@ from typing import Any, Final
 from checklist_crds.errors import ServiceUnavailable
 from checklist_crds.photos.store import PhotoStore, StoreUnavailable
 
-from ...photos.worker_process import killed, started
+from ...photos.worker_process import kill_worker, start_worker
 from .paper import Paper
 
 logger = logging.getLogger(__name__)
 
 _WAITING: Final = 8
 _BUSY_RETRY_AFTER_S: Final = 10
-_WITHIN_S: Final = 240.0
-"""For the whole PDF, with all its images fetched."""
+_TIMEOUT_S: Final = 240.0
+"""For the whole PDF, including fetching its images."""
 _PDF: Final = "run.pdf"
 _IMAGE: Final = "image"
 _MAX_IMAGE_BYTES: Final = 20 * 1024 * 1024
 
 
 class PdfPress:
-    """One PDF at a time, and a bounded line before it."""
+    """Draws one PDF at a time, with a bounded queue."""
 
     def __init__(self, store: PhotoStore, folder: Path) -> None:
         self._store = store
@@ -41,20 +40,18 @@ class PdfPress:
         self._waiting = 0
 
     async def print(self, paper: Paper) -> bytes:
-        """Raises ServiceUnavailable: too many wait, the store does not answer, or it could not be drawn."""
+        """Return the PDF. Raises ServiceUnavailable: the queue is full, the store is unavailable, or drawing failed."""
         if self._waiting >= _WAITING:
-            raise ServiceUnavailable(
-                "Too many PDFs are being made; please try again.", retry_after_s=_BUSY_RETRY_AFTER_S
-            )
+            raise ServiceUnavailable("Too many PDFs are being created. Try again.", retry_after_s=_BUSY_RETRY_AFTER_S)
         self._waiting += 1
         try:
             async with self._free:
                 return await self._print(paper)
         except StoreUnavailable:
-            raise ServiceUnavailable("Photos cannot be read at the moment; please try again.") from None
+            raise ServiceUnavailable("Photos are temporarily unavailable. Try again.") from None
         except (_WorkerDied, TimeoutError) as error:
-            logger.error("pdf.failed", extra={"run_id": paper.run_id, "reason": str(error) or "it took too long"})
-            raise ServiceUnavailable("The PDF could not be made; please try again.") from None
+            logger.error("pdf.failed", extra={"run_id": paper.run_id, "reason": str(error) or "timeout"})
+            raise ServiceUnavailable("The PDF could not be created. Try again.") from None
         finally:
             self._waiting -= 1
 
@@ -63,7 +60,7 @@ class PdfPress:
         folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="pdf-", dir=self._folder))
         process: Process | None = None
         try:
-            async with asyncio.timeout(_WITHIN_S):
+            async with asyncio.timeout(_TIMEOUT_S):
                 process = await _started(folder)
                 await _ask(process, paper=paper.as_dict())
                 for key in dict.fromkeys(image.key for image in paper.images()):
@@ -75,11 +72,11 @@ class PdfPress:
                 return await asyncio.to_thread((folder / _PDF).read_bytes)
         finally:
             if process is not None:
-                await asyncio.shield(killed(process))
+                await asyncio.shield(kill_worker(process))
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
     async def _fetch(self, key: str, file: Path) -> bool:
-        """False when the store has no such image. Raises StoreUnavailable."""
+        """False if the store has no such image. Raises StoreUnavailable."""
         photo = await self._store.get(key)
         if photo is None or photo.size > _MAX_IMAGE_BYTES:
             return False
@@ -96,22 +93,22 @@ class _WorkerDied(Exception):
 async def _started(folder: Path) -> Process:
     stderr = None if logger.isEnabledFor(logging.DEBUG) else DEVNULL
     try:
-        return await started(
+        return await start_worker(
             "checklist_api.exports.pdf.worker", str(os.getpid()), str(folder), folder=folder, stderr=stderr
         )
     except OSError as error:
-        raise _WorkerDied(f"it could not be started: {error.strerror}") from None
+        raise _WorkerDied(f"could not be started: {error.strerror}") from None
 
 
-async def _ask(process: Process, **order: Any) -> dict[str, Any]:
-    """Raises _WorkerDied."""
+async def _ask(process: Process, **request: Any) -> dict[str, Any]:
+    """Send a request to the worker and return its response. Raises _WorkerDied."""
     assert process.stdin is not None  # noqa: S101 - for the type checker
     assert process.stdout is not None  # noqa: S101
     try:
-        process.stdin.write(json.dumps(order).encode() + b"\n")
+        process.stdin.write(json.dumps(request).encode() + b"\n")
         await process.stdin.drain()
         line = await process.stdout.readline()
         answer: dict[str, Any] = json.loads(line)
     except (ConnectionError, RuntimeError, ValueError):
-        raise _WorkerDied("it ended without a word") from None
+        raise _WorkerDied("ended without a response") from None
     return answer

@@ -1,8 +1,7 @@
-"""`python -m checklist_api.exports.pdf.worker <parent> <folder>`: draw one PDF, and end.
+"""`python -m checklist_api.exports.pdf.worker <parent> <folder>`: draws one PDF and exits.
 
-It reads JSON lines and answers each with one: first the paper; then one image after the other, which is made small at
-once, so that neither disk nor memory ever has them all; then the order to draw. What it may use is limited by the
-operating system, and it knows nothing of the service but what is printed.
+Reads JSON lines and answers each with one: first the paper, then the images one by one (each is scaled down at once, to
+limit disk and memory use), then the order to draw. The process has resource limits and no access to the service.
 """
 
 import json
@@ -21,12 +20,11 @@ from .paper import Paper
 
 MEMORY_MIB: Final = 1024
 SECONDS: Final = 120
-"""Of the processor's time, for all of it."""
+"""CPU time limit."""
 MAX_PDF_BYTES: Final = 64 * 1024 * 1024
 SIDE: Final = 1000
-"""Pixels of the longer side of a printed image: 300 to the inch, at the size they are printed in."""
+"""Longer side of a printed image in pixels: 300 dpi at its printed size."""
 _NICE: Final = 10
-"""Requests come first; but somebody waits for the PDF, too."""
 _QUALITY: Final = 80
 
 
@@ -38,31 +36,31 @@ def main() -> None:
     limit(resource.RLIMIT_CPU, SECONDS)
     limit(resource.RLIMIT_FSIZE, MAX_PDF_BYTES)
     limit(resource.RLIMIT_CORE, 0)
-    orders = (json.loads(line) for line in sys.stdin.buffer)
-    paper = Paper.parse(next(orders)["paper"])
+    requests = (json.loads(line) for line in sys.stdin.buffer)
+    paper = Paper.parse(next(requests)["paper"])
     images: dict[str, Pixels] = {}
     _answer(ready=True)
-    for order in orders:
-        if "image" in order:
-            _answer(taken=_take(order, images))
+    for request in requests:
+        if "image" in request:
+            _answer(taken=_take(request, images))
         else:
             pdf = draw(paper, images, folder)
-            (folder / order["draw"]).write_bytes(pdf)
+            (folder / request["draw"]).write_bytes(pdf)
             _answer(bytes=len(pdf))
             return
 
 
-def _take(order: dict[str, str], images: dict[str, Pixels]) -> bool:
-    """False for a file that is no image any more; the PDF says so."""
+def _take(request: dict[str, str], images: dict[str, Pixels]) -> bool:
+    """Load an image; False if the file is not one."""
     try:
-        images[order["image"]] = small(Path(order["file"]))
+        images[request["image"]] = small(Path(request["file"]))
     except (OSError, ValueError, Image.DecompressionBombError):
         return False
     return True
 
 
 def small(file: Path) -> Pixels:
-    """The image upright, at most SIDE pixels long, without metadata, on white. Raises OSError, ValueError."""
+    """Scale an image to at most SIDE pixels: upright, without metadata, on white. Raises OSError, ValueError."""
     with Image.open(file) as opened:
         opened.draft("RGB", (SIDE, SIDE))
         upright = ImageOps.exif_transpose(opened)
@@ -77,8 +75,8 @@ def small(file: Path) -> Pixels:
         return made.getvalue(), upright.width, upright.height
 
 
-def _answer(**told: Any) -> None:
-    sys.stdout.buffer.write(json.dumps(told).encode() + b"\n")
+def _answer(**answer: Any) -> None:
+    sys.stdout.buffer.write(json.dumps(answer).encode() + b"\n")
     sys.stdout.buffer.flush()
 
 

@@ -1,1 +1,1 @@
-"""Templates by a language model: request, validation and checks within bounds."""
+"""Generates templates with a language model, within limits and with validation."""

@@ -1,7 +1,7 @@
-"""Budgets of the language model per organization and in total: requests, tokens, money.
+"""Budgets of the language model per organization and in total: requests, tokens, cost.
 
-Counted by UTC hour and day, in the memory of one process. What a call may cost at most is reserved
-before it and settled after it, so that a bound holds whatever runs at the same time and whatever the server answers.
+Counted by UTC hour and day in the memory of one process. The maximum cost of a call is reserved before it and settled
+after it, so that limits hold for concurrent calls and any response.
 """
 
 from collections import Counter
@@ -15,15 +15,15 @@ from ...settings.language_model import ModelSettings
 from .failures import ModelFailure, Reason
 
 AT_ONCE: Final = 16
-"""Prompts that are with the model at a time."""
+"""Maximum number of concurrent prompts."""
 AT_ONCE_OF_ONE: Final = 4
-"""Of these, of one organization: one that sends many must not keep the others out."""
+"""Maximum of one organization."""
 _MILLION: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """What one call may use at most."""
+    """Maximum use of one call, in tokens."""
 
     organization: str
     sent: int
@@ -32,7 +32,7 @@ class Reservation:
 
 
 class Allowance:
-    """One for a process."""
+    """One per process."""
 
     def __init__(self, settings: ModelSettings, clock: Clock) -> None:
         self._settings = settings
@@ -46,7 +46,7 @@ class Allowance:
         self._running: Counter[str] = Counter()
 
     def begin(self, organization: str) -> None:
-        """Count a prompt that is to reach the model; `end` follows. Raises ModelFailure (busy, limit)."""
+        """Count a prompt; `end` must follow. Raises ModelFailure (busy, limit)."""
         now = self._turn_over()
         if self._running.total() >= AT_ONCE or self._running[organization] >= AT_ONCE_OF_ONE:
             raise ModelFailure(Reason.BUSY, retry_after_s=1.0)
@@ -65,7 +65,7 @@ class Allowance:
             del self._running[organization]
 
     def reserve(self, organization: str, sent: int, written: int) -> Reservation:
-        """Before each call, for the tokens that it may use at most. Raises ModelFailure (limit, budget)."""
+        """Reserve the maximum tokens of a call. Raises ModelFailure (limit, budget)."""
         now = self._turn_over()
         tokens, cost = self._settings.tokens_per_day, self._settings.cost_per_day
         if tokens is not None and self._tokens_of_day[organization] + sent + written > tokens:
@@ -77,18 +77,18 @@ class Allowance:
         return Reservation(organization, sent, written, _day_of(now))
 
     def settle(self, reservation: Reservation, sent: int, written: int) -> None:
-        """After a call whose use is known. Of one that broke off it is not, and the reservation stands."""
+        """Replace a reservation by the actual use. An aborted call keeps its reservation."""
         if self._turn_over() and reservation.day != self._day:
-            return  # yesterday's are forgotten
+            return  # already reset
         self._tokens_of_day[reservation.organization] += sent + written - reservation.sent - reservation.written
         self._cost_of_day += self.cost_of(sent, written) - self.cost_of(reservation.sent, reservation.written)
 
     def cost_of(self, sent: int, written: int) -> float:
-        """In the currency of the prices."""
+        """Return the cost in the currency of the prices."""
         return (sent * self._settings.price_sent + written * self._settings.price_written) / _MILLION
 
     def _turn_over(self) -> datetime:
-        """Now; what was counted in an hour or day that is over is forgotten, so memory is that of a day."""
+        """Reset counters of past hours and days; returns the current time."""
         now = self._clock()
         hour, day = now.replace(minute=0, second=0, microsecond=0), _day_of(now)
         if hour != self._hour:

@@ -1,7 +1,7 @@
-"""Parses a model's output into a template. The output is untrusted data.
+"""Parses a model's output, which is untrusted, into a template.
 
-Of it are taken the fields that TDL knows and a model may decide, and nothing else; all ids are made anew; texts stay
-texts. The verdict is that of create's own validation, and its problems are told to the model.
+Only TDL fields that a model may set are taken, all ids are regenerated, and texts stay plain text. The result is
+validated like in create; problems are reported to the model.
 """
 
 import json
@@ -16,25 +16,25 @@ from checklist_crds.templates.validation import parse_definition, runnable_probl
 
 _THOUGHT: Final = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _DECODE_ATTEMPTS: Final = 8
-"""Places in a text where a JSON object could begin that are tried."""
+"""How many positions are tried as the begin of a JSON object."""
 _TEMPLATE_FIELDS: Final = ("name", "description", "tags")
 _STEP_FIELDS: Final = ("type", "label", "hint", "required", "photo", "geo")
 _ID_LENGTH: Final = 40
 
 
 class Unusable(Exception):
-    """What a model wrote is no valid template. `problems`: lines for the model, never for callers or logs."""
+    """The output is not a valid template. `problems`: messages for the model, never for callers or logs."""
 
     def __init__(self, *problems: str) -> None:
         self.problems = problems
-        super().__init__("the answer is no valid template")
+        super().__init__("the answer is not a valid template")
 
 
 def read_answer(text: str) -> Definition:
-    """The template that `text` holds: a JSON object, perhaps with other text around it. Raises Unusable."""
+    """Parse the template in `text`, a JSON object with optional surrounding text. Raises Unusable."""
     document = _found_object(_THOUGHT.sub("", text))
     try:
-        definition = parse_definition(_Rebuilding(document).template())
+        definition = parse_definition(_Rebuilder(document).template())
     except ValidationFailed as error:
         raise Unusable(*_lines(error.details)) from None
     except RecursionError:
@@ -45,7 +45,7 @@ def read_answer(text: str) -> Definition:
 
 
 def all_texts(definition: Definition) -> Iterator[str]:
-    """Every text that a template shows to somebody."""
+    """Yield all texts of a template."""
     waiting: list[Any] = [definition.to_tdl()]
     while waiting:
         item = waiting.pop()
@@ -63,8 +63,8 @@ def _lines(details: Any) -> list[str]:
 
 
 def _found_object(text: str) -> dict[str, Any]:
-    """The first object with sections, else the one that the text begins with: an inner one of a text that was cut off
-    would be a puzzle for the model. Raises Unusable."""
+    """Return the first object with sections, else the object at the begin: an inner object of truncated output would
+    confuse the model. Raises Unusable."""
     decoder = json.JSONDecoder(parse_constant=_refuse)
     first: dict[str, Any] | None = None
     at = text.find("{")
@@ -90,7 +90,7 @@ def _refuse(constant: str) -> NoReturn:
 
 
 def _unwrapped(found: dict[str, Any]) -> dict[str, Any]:
-    """`{"template": {...}}` is how some models begin."""
+    """Unwrap `{"template": {...}}`, which some models return."""
     if "sections" not in found and len(found) == 1:
         (inner,) = found.values()
         if isinstance(inner, dict) and "sections" in inner:
@@ -98,9 +98,8 @@ def _unwrapped(found: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-class _Rebuilding:
-    """The document once more, with what is known and with ids of ours. What has not the right shape stays as it is:
-    validation says it better."""
+class _Rebuilder:
+    """Rebuilds the document with known fields and new ids. Malformed parts are left to validation."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._document = document
@@ -108,7 +107,7 @@ class _Rebuilding:
         self._step_ids = _FreshIds("s")
         self._new_steps: dict[str, str] = {}
         self._new_options: dict[str, dict[str, str]] = {}
-        """By the new id of a step: what its options were called, by id and by label."""
+        """Per new step id: new option ids by former id and label."""
 
     def template(self) -> dict[str, Any]:
         made: dict[str, Any] = {name: _clean(self._document.get(name)) for name in _TEMPLATE_FIELDS}
@@ -139,7 +138,7 @@ class _Rebuilding:
             made["config"] = self._config(step, made["id"])
         if step.get("condition") is not None:
             made["condition"] = self._condition(step["condition"])
-        # Only now: a step must not be its own source.
+        # Registered last, because a step must not be its own source.
         if isinstance(step.get("id"), str):
             self._new_steps.setdefault(step["id"], made["id"])
         return made
@@ -169,7 +168,7 @@ class _Rebuilding:
     def _condition(self, condition: Any) -> Any:
         if not isinstance(condition, dict):
             return _shapeless(condition)
-        # Some models leave `when` out.
+        # Some models omit `when`.
         return {"when": self._when(condition.get("when", condition))}
 
     def _when(self, when: Any, depth: int = 0) -> Any:
@@ -189,7 +188,7 @@ class _Rebuilding:
 
 
 class _FreshIds:
-    """Ids from labels, each given once: `s-fridge-temperature`, `s-fridge-temperature-2`."""
+    """Unique ids from labels: `s-fridge-temperature`, `s-fridge-temperature-2`."""
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
@@ -226,7 +225,7 @@ def _config_fields(kind: object) -> Iterable[str]:
 
 
 def _settings(value: Any) -> Any:
-    """An estimate that cannot be is none: it is not worth another answer."""
+    """Drop an invalid estimate instead of requesting a correction."""
     settings = _only(value, Settings.model_fields)
     if isinstance(settings, dict):
         minutes = settings.get("est_minutes")
@@ -236,7 +235,7 @@ def _settings(value: Any) -> Any:
 
 
 def _photo(value: Any) -> Any:
-    """Bounds; `true` is at least one, and at most none is what some models write for no photos."""
+    """Normalize photo bounds: `true` is at least one; `max: 0` is none."""
     if isinstance(value, bool):
         return {"min": 1} if value else False
     bounds = _only(value, ("min", "max"))
@@ -244,7 +243,7 @@ def _photo(value: Any) -> Any:
 
 
 def _only(value: Any, names: Iterable[str]) -> Any:
-    """Of an object the members that are known and not null; anything else as it is."""
+    """Reduce an object to known members that are not null."""
     if not isinstance(value, dict):
         return _shapeless(value)
     return {name: _clean(value[name]) for name in names if value.get(name) is not None}
@@ -257,7 +256,7 @@ def _renamed(value: Any, names: Mapping[str, str]) -> Any:
 
 
 def _clean(value: Any) -> Any:
-    """Texts without what a reader does not see but a terminal or page may act on; lists and objects as they are."""
+    """Remove control characters and surrogates from texts."""
     if isinstance(value, str):
         return "".join(filter(_is_shown, value)).strip()
     if isinstance(value, list):
@@ -270,5 +269,5 @@ def _is_shown(character: str) -> bool:
 
 
 def _shapeless(value: Any) -> str | None:
-    """For what should be an object or a list and is none: enough for validation to say so, nothing of its content."""
+    """Replace a value of the wrong type by its type's name, for validation to report without content."""
     return None if value is None else type(value).__name__

@@ -1,7 +1,7 @@
-"""Compares a model's valid template with its prompt: lost items, limits as bounds, conditions that nobody stated.
+"""Compares a model's valid template with its prompt: lost items, limits turned into bounds, unfounded conditions.
 
-The prompt is read by the composer's reader, which makes mistakes. So only what it is sure of is looked for, half of its
-words suffice, and where a step may ask for the same in other words it is taken to do so.
+The prompt is read by the composer, which makes mistakes. So only confident readings count, half of an item's words
+suffice, and a step that may ask for the item in other words is accepted.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -24,65 +24,65 @@ from checklist_crds.templates.validation import parse_definition
 from .harm import GroundlessCondition, Harm, LimitAsBound, LostItem
 from .word_forms import share_of, shares_any
 
-_SURE: Final = 0.9
-"""Mean probability that the words of an item ask for something, from which on it must not be lost."""
+_MIN_CONFIDENCE: Final = 0.9
+"""Minimum mean probability of an item's words for the item to be required."""
 _KNOWN_WORDS: Final = 0.45
-"""Share of words that the tables of the prompt's language have; with fewer, it is in a language nobody here knows."""
+"""Minimum share of words in the language's tables; below it, the language is not supported."""
 _LOSABLE: Final = 3
-"""Of so many items one may be missing and is added; a template that lacks more of them is not used."""
+"""Lost items are added if at most one in so many is lost; otherwise the template is rejected."""
 _REACH: Final = 4
-"""Sentences that a condition may stand before the item that it governs."""
-_SAYS_LITTLE: Final = frozenset(
+"""How many sentences before an item its condition may be."""
+_GENERIC_ROLES: Final = frozenset(
     {"check", "confirm", "act", "measure", "record", "describe", "request", "checklist", "sign", "tour", "seek"}
     | {"rate", "choose", "counted", "recorded", "photo_verb", "state", "verdict", "good", "bad", "done", "grade_word"}
     | {"remarks", "long_noun", "wh", "which", "how_much", "count", "anything", "location", "photo", "signature"}
     | {"none_word"}
 )
-"""Roles of words that a template may well say otherwise: what is done, how it should be, what kind of answer it is."""
+"""Roles of words that a template may paraphrase: actions, qualities, kinds of answers."""
 _EXCEPTING: Final = frozenset({"only", "except", "yes_no"})
-"""Roles of words that in an item's own sentence may state a condition, too."""
+"""Roles that may begin a condition in the item's own sentence, too."""
 _UNCOUNTED: Final = (Label.EACH, Label.HOW, Label.NAME, Label.SETTING, Label.IF, Label.OPTIONS, Label.RANGE)
-"""Spans whose numbers limit no reading."""
+"""Spans whose numbers are not limits."""
 _DATES: Final = frozenset({StepType.DATE, StepType.TIME, StepType.DATETIME})
 _BY_KIND: Final = {Label.PHOTO: StepType.PHOTO, Label.SIGNATURE: StepType.SIGNATURE}
-"""The type of the step that is added for a lost item; all others are a text, which takes any answer."""
+"""Type of the step added for a lost item; text by default."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What is harmful in a template, and the template without it."""
+    """Harms of a template, and the repaired template."""
 
     harms: tuple[Harm, ...]
-    mended: Definition | None
-    """None when too many items are lost."""
+    repaired: Definition | None
+    """None if too many items are lost."""
 
 
 def judgement(definition: Definition, prompt: str, locale: str | None) -> Judgement:
-    """Compare a valid template with its prompt; takes some milliseconds."""
-    wish = _Wish(prompt, locale)
-    harms = tuple(dict.fromkeys(wish.harms(definition)))
+    """Compare a valid template with its prompt. Takes some milliseconds."""
+    reading = _PromptReading(prompt, locale)
+    harms = tuple(dict.fromkeys(reading.harms(definition)))
     lost = sum(isinstance(harm, LostItem) for harm in harms)
-    if lost > max(1, len(wish.sure) / _LOSABLE) or lost + sum(1 for _ in definition.steps()) > MAX_STEPS:
+    if lost > max(1, len(reading.sure) / _LOSABLE) or lost + sum(1 for _ in definition.steps()) > MAX_STEPS:
         return Judgement(harms, None)
     if not harms:
         return Judgement((), definition)
     document = definition.to_tdl()
-    for harm in reversed(harms):  # what is added at one place comes in the prompt's order
-        harm.mend(document)
+    for harm in reversed(harms):  # keeps the prompt's order of steps added at one place
+        harm.repair(document)
     return Judgement(harms, parse_definition(document))
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A step of the template with the words that are read with it."""
+    """A step with its words, path and section title."""
 
     step: Step
     path: str
     words: frozenset[str]
 
 
-class _Wish:
-    """What a prompt certainly says, to compare templates with."""
+class _PromptReading:
+    """The confident reading of a prompt."""
 
     def __init__(self, prompt: str, locale: str | None) -> None:
         self.locale = detect(prompt, next((known for known in LOCALES if known == locale), None))
@@ -119,22 +119,22 @@ class _Wish:
             yield from self._bounds(place, served.get(place.step.id, []), self.language.texts["expected"])
 
     def _is_hidden(self, item: Item, mine: Sequence[_Place], served: Mapping[str, Sequence[Item]]) -> bool:
-        """Whether all steps that ask for the item have a condition, and at least one certainly asks for it."""
+        """Whether all steps for the item have a condition, and at least one of them clearly asks for it."""
         if any(place.step.condition is None for place in mine):
             return False
         if item.label is Label.CHECK and all(_follows_other(place.step, served) for place in mine):
-            return False  # the question is there in other words, and this is what it leads to
+            return False  # a follow-up of a paraphrased question
         return any(share_of(self._own_words(item), place.words) > 0.5 for place in mine)
 
     def _is_sure(self, item: Item) -> bool:
-        inside = range(item.start, item.end)
-        return sum(1 - self.outside[index] for index in inside) >= _SURE * len(inside)
+        indexes = range(item.start, item.end)
+        return sum(1 - self.outside[index] for index in indexes) >= _MIN_CONFIDENCE * len(indexes)
 
     def _said(self, place: Item | LabelledSpan) -> str:
         return self.text.slice(place.start, place.end).strip(" ,;:.()")
 
     def _own_words(self, item: Item) -> list[str]:
-        """The stems of the item's words that a template can hardly leave out."""
+        """Return the stems of the item's specific words."""
         found: list[str] = []
         for index in range(item.start, item.end):
             roles = self.text.roles[index].keys()
@@ -142,12 +142,12 @@ class _Wish:
                 break
             word = fold(self.text.tokens[index].text)
             known = word in self.language.function_words or self.language.any_stem(word) in self.language.numbers
-            if self.text.carries_meaning(index) and not roles & _SAYS_LITTLE and not known:
+            if self.text.carries_meaning(index) and not roles & _GENERIC_ROLES and not known:
                 found.append(self.language.any_stem(self.text.tokens[index].text))
         return found
 
     def _asking(self, item: Item, places: Sequence[_Place]) -> list[_Place]:
-        """The steps with at least half of the item's own words, or with most of its options."""
+        """Return the steps with at least half of the item's specific words, or most of its options."""
         own = self._own_words(item)
         options = item.first(Label.OPTIONS)
         answers = self.text.stems(options.start, options.end) if options is not None else []
@@ -161,7 +161,7 @@ class _Wish:
         ]
 
     def _is_covered(self, item: Item, places: Sequence[_Place], definition: Definition) -> bool:
-        """Whether the template may well ask for an item none of whose words are found."""
+        """Whether the template may ask for an item without using its words."""
         steps = [place.step for place in places]
         unit = self._unit(item)
         if unit is not None and self._enough(unit, steps):
@@ -186,7 +186,7 @@ class _Wish:
                 return not own or share_of(own, elsewhere) == 1
 
     def _enough(self, unit: str, steps: Sequence[Step]) -> bool:
-        """Whether as many steps have the unit as items."""
+        """Whether at least as many steps as items have the unit."""
         wanted = sum(self._unit(item) == unit for item in self.items)
         return sum(fold(step.config.unit or "") == fold(unit) for step in steps) >= wanted
 
@@ -203,13 +203,13 @@ class _Wish:
                 yield _Place(step, f"sections[{number}].steps[{index}]", words)
 
     def _words(self, texts: Iterable[str | None]) -> frozenset[str]:
-        """The words of texts, folded, and their stems."""
+        """Return the folded words of texts and their stems."""
         tokens = TokenizedText(self.language, "\n".join(text for text in texts if text)).tokens
         words = [token.text for token in tokens if token.is_word]
         return frozenset(map(fold, words)) | frozenset(map(self.language.any_stem, words))
 
     def _bounds(self, place: _Place, served: Sequence[Item] | None, expected: str) -> Iterator[LimitAsBound]:
-        """`served`: the items that the step asks for; None: in another language, where nobody here can tell."""
+        """Find bounds that come from limits. `served`: items of the step; None: the languages differ."""
         config = place.step.config
         if place.step.type is not StepType.NUMBER or (config.min is None and config.max is None):
             return
@@ -229,13 +229,13 @@ class _Wish:
             return
         if span is not None and served is not None:
             words = self._said(span)
-        else:  # numbers need no translation
-            said = " ".join(f"{name}. {getattr(config, name):g}" for name in fields)
-            words = f"{said} {config.unit or ''}".strip()
+        else:  # numbers only, which need no translation
+            bounds = " ".join(f"{name}. {getattr(config, name):g}" for name in fields)
+            words = f"{bounds} {config.unit or ''}".strip()
         yield LimitAsBound(place.step.id, place.path, fields, words, expected.format(bounds=words))
 
     def _near_numbers(self, served: Sequence[Item]) -> list[float]:
-        """The numbers beside the items that limit what they read, though the reader did not see it."""
+        """Return the numbers in the items' sentences that no span accounts for."""
         sentences = {self.sentences.of[item.start] for item in served}
         taken = {index for span in self.spans if span.label in _UNCOUNTED for index in range(span.start, span.end)}
         free = [at for at in range(len(self.text)) if at not in taken and self.sentences.of[at] in sentences]
@@ -244,7 +244,7 @@ class _Wish:
     def _groundless(
         self, item: Item, mine: Sequence[_Place], places: Sequence[_Place]
     ) -> Iterator[GroundlessCondition]:
-        """What hides an item that the prompt asks for in any case, or in another one."""
+        """Find conditions on an item that the prompt asks for unconditionally or on another condition."""
         if not self._may_be_conditional(item):
             yield from (GroundlessCondition(place.step.id, place.path, "") for place in mine)
             return
@@ -257,7 +257,7 @@ class _Wish:
         (span,) = conditions
         named = self._between(span.start, span.end)
         if not any(shares_any(named, place.words) for place in places if place.step.condition is None):
-            return  # it refers back, or to what no step asks
+            return  # the condition refers to no step
         near = self._between(*self.sentences.bounds(span.start))
         known = {place.step.id: place for place in places}
         for place in mine:
@@ -266,7 +266,7 @@ class _Wish:
                 yield GroundlessCondition(place.step.id, place.path, self._said(span))
 
     def _may_be_conditional(self, item: Item) -> bool:
-        """Whether words of a condition, or a question, stand where they can be about the item."""
+        """Whether a condition or question in the prompt may apply to the item."""
         start, end = self.sentences.bounds(item.start)
         if item.has(Label.OPTIONAL) or self._supposition(start, end, SUPPOSING | _EXCEPTING) is not None:
             return True
@@ -288,13 +288,13 @@ class _Wish:
         return False
 
     def _supposition(self, start: int, end: int, roles: frozenset[str]) -> int | None:
-        """The last token between two that begins a condition."""
+        """Return the last token in a range that begins a condition."""
         begins = {span.start for span in self.spans if span.label is Label.IF}
         found = (at for at in range(start, end) if at in begins or self.text.roles[at].keys() & roles)
         return max(found, default=None)
 
     def _between(self, start: int, end: int) -> list[str]:
-        """The stems of the words that name things."""
+        """Return the stems of content words in a range."""
         return [
             self.language.any_stem(token.text)
             for index, token in enumerate(self.text.tokens[start:end], start)
@@ -310,19 +310,19 @@ def _texts(section: Section, step: Step) -> Iterator[str | None]:
 
 
 def _same_bounds(config: StepConfig, numbers: Collection[float]) -> tuple[str, ...]:
-    """The bounds that are among the numbers; 0 as the smallest is a bound of counts and lengths by nature."""
+    """Return the bounds that equal one of the numbers; a minimum of 0 is natural for counts and lengths."""
     low, high = (None if value is None else abs(value) for value in (config.min, config.max))
     return ("min",) * (low in numbers and (low != 0 or config.max in numbers)) + ("max",) * (high in numbers)
 
 
 def _narrower_bounds(config: StepConfig, numbers: Collection[float]) -> tuple[str, ...]:
-    """The positive bounds within the numbers of the step's own limit."""
+    """Return the positive bounds inside the step's own limit."""
     low, high = config.min or 0, config.max or 0
     return ("min",) * (low > min(numbers, default=low)) + ("max",) * (0 < high < max(numbers, default=high))
 
 
 def _follows_other(step: Step, served: Mapping[str, Sequence[Item]]) -> bool:
-    """Whether a step that is no check follows the answer to a step in which nothing of the prompt was found."""
+    """Whether a step depends on a step that serves no item of the prompt (booleans excluded)."""
     return step.type is not StepType.BOOLEAN and not any(source in served for source in _sources(step))
 
 

@@ -1,7 +1,7 @@
-"""Calls an OpenAI-compatible `/chat/completions` once, with limits on everything a server could do wrong.
+"""Client of an OpenAI-compatible `/chat/completions` endpoint, hardened against malicious servers.
 
-Nothing is followed (redirects), nothing is unpacked (we ask for no compression and take none), nothing is read beyond a
-bound, and no proxy or certificate comes from the environment. The key is in the request's header and nowhere else.
+No redirects, no compression, bounded response size, and no proxy or CA from the environment. The key is sent in the
+Authorization header only.
 """
 
 import asyncio
@@ -21,21 +21,20 @@ from ...settings.language_model import ModelSettings
 from .failures import ModelFailure, Reason
 
 MAX_ANSWER_BYTES: Final = 512 * 1024
-"""Of a response's body: a template that create would take has 256 KiB at most."""
+"""Limit of the response body; templates have 256 KiB at most."""
 _CONNECT_S: Final = 5.0
 _MAX_WAIT_S: Final = 10.0
-"""Longest Retry-After that is waited for; longer ones are for somebody who has more time."""
+"""Longest Retry-After that is waited for."""
 _PAUSE_S: Final = 0.5
 _TRIES: Final = 2
-_MAX_COMPLAINT: Final = 2_000
+_MAX_ERROR_TEXT: Final = 2_000
 _REFUSED_REQUEST: Final = frozenset({400, 415, 422, 500, 501})
-"""What servers answer to a member of the request that they do not know, or do not like; 500 is that of some whose
-grammar cannot be made of a schema."""
-_PASSING: Final = frozenset({429, 502, 503, 504, 529})
+"""Statuses for unsupported request members; some servers return 500 for a schema that they cannot compile."""
+_TRANSIENT: Final = frozenset({429, 502, 503, 504, 529})
 
 
 class RequestRefused(Exception):
-    """The server takes no such request. `complaint` is its text, for choosing another dialect, never for a log."""
+    """The server rejected the request. `complaint`: its error text, to choose another dialect; never logged."""
 
     def __init__(self, status: int, complaint: str) -> None:
         self.status = status
@@ -45,17 +44,17 @@ class RequestRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What the model said, and what the server counted (None where it did not)."""
+    """Output of the model, with token counts (None if the server sent none)."""
 
     text: str
     cut_off: bool
-    """The bound of tokens was reached before the end."""
+    """The token limit was reached."""
     sent: int | None
     written: int | None
 
 
 class ModelClient:
-    """Speaks with the one server of the settings. `close` it."""
+    """Client of the configured server. Call `close` at the end."""
 
     def __init__(self, settings: ModelSettings, clock: Clock = utc_now) -> None:
         self._settings = settings
@@ -64,21 +63,21 @@ class ModelClient:
         self._trust: ssl.SSLContext | bool | None = None
         self._outdated: list[httpx.AsyncClient] = []
         self.sent_key: str | None = None
-        """The key that the last request bore."""
+        """The key of the last request."""
 
     async def complete(self, request: dict[str, Any]) -> Completion:
-        """Raises RequestRefused, ModelFailure. Takes as long as it takes: the caller has the deadline."""
+        """Send a request without a deadline. Raises RequestRefused, ModelFailure."""
         body = json.dumps({"model": self._settings.name, "stream": False, **request}, ensure_ascii=False).encode()
         for attempt in range(1, _TRIES + 1):
             try:
                 status, raw = await self._exchange(body)
-            except _Passing as passing:
-                if attempt == _TRIES or passing.wait_s > _MAX_WAIT_S:
-                    raise passing.failure from None
-                await asyncio.sleep(passing.wait_s)
+            except _Transient as transient:
+                if attempt == _TRIES or transient.wait_s > _MAX_WAIT_S:
+                    raise transient.failure from None
+                await asyncio.sleep(transient.wait_s)
                 continue
             if status in _REFUSED_REQUEST:
-                raise RequestRefused(status, raw[:_MAX_COMPLAINT].decode("utf-8", "replace"))
+                raise RequestRefused(status, raw[:_MAX_ERROR_TEXT].decode("utf-8", "replace"))
             if status != 200:
                 raise ModelFailure(_reason_of(status), f"status {status}", free=True)
             return read_completion(raw)
@@ -90,7 +89,7 @@ class ModelClient:
         self._http, self._outdated = None, []
 
     async def _exchange(self, body: bytes) -> tuple[int, bytes]:
-        """Status and body of one request. Raises _Passing, ModelFailure."""
+        """Send one request; returns status and body. Raises _Transient, ModelFailure."""
         headers = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
         try:
             self.sent_key = self._settings.current_key()
@@ -100,25 +99,25 @@ class ModelClient:
                 "POST", f"{self._settings.url}/chat/completions", content=body, headers=headers
             )
             async with _closed_at_once(await self._client().send(request, stream=True)) as response:
-                if response.status_code in _PASSING:
+                if response.status_code in _TRANSIENT:
                     reason = _reason_of(response.status_code)
                     failure = ModelFailure(reason, f"status {response.status_code}", free=True)
-                    raise _Passing(failure, self._wait_of(response.headers.get("Retry-After", "")))
+                    raise _Transient(failure, self._wait_of(response.headers.get("Retry-After", "")))
                 return response.status_code, await _bounded_body(response)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
-            raise _Passing(ModelFailure(Reason.UNREACHABLE, type(error).__name__, free=True), _PAUSE_S) from None
+            raise _Transient(ModelFailure(Reason.UNREACHABLE, type(error).__name__, free=True), _PAUSE_S) from None
         except httpx.TimeoutException as error:
             raise ModelFailure(Reason.TIMEOUT, type(error).__name__) from None
         except httpx.NetworkError as error:
             raise ModelFailure(Reason.UNREACHABLE, type(error).__name__) from None
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
-            # Never the text of these: it may quote what the server sent.
+            # Not the message: it may quote the server.
             raise ModelFailure(Reason.ERROR, type(error).__name__) from None
 
     def _client(self) -> httpx.AsyncClient:
         trust = True if self._settings.ca is None else self._settings.ca.context()
         if self._http is None or trust is not self._trust:
-            if self._http is not None:  # others are to be trusted now; what is under way ends as it began
+            if self._http is not None:  # certificates changed; pending requests keep theirs
                 self._outdated = [*self._outdated, self._http][-2:]
             self._trust = trust
             self._http = httpx.AsyncClient(
@@ -133,7 +132,7 @@ class ModelClient:
         return self._http
 
     def _wait_of(self, retry_after: str) -> float:
-        """Seconds of a Retry-After (RFC 9110, section 10.2.3), or a short pause when it says nothing usable."""
+        """Parse Retry-After (RFC 9110 section 10.2.3) to seconds; a short default if it is invalid."""
         text = retry_after.strip()
         if text.isascii() and text.isdigit():
             return float(text[:9])
@@ -142,8 +141,8 @@ class ModelClient:
         return _PAUSE_S
 
 
-class _Passing(Exception):
-    """A failure that may be over at the next try."""
+class _Transient(Exception):
+    """A failure that is worth a retry."""
 
     def __init__(self, failure: ModelFailure, wait_s: float) -> None:
         self.failure = failure
@@ -152,7 +151,7 @@ class _Passing(Exception):
 
 
 def read_completion(raw: bytes) -> Completion:
-    """The first choice of a chat completion. Raises ModelFailure (error, refused)."""
+    """Parse the first choice of a chat completion. Raises ModelFailure (error, refused)."""
     try:
         document = json.loads(raw)
         message = document["choices"][0]["message"]
@@ -160,13 +159,13 @@ def read_completion(raw: bytes) -> Completion:
         text = message.get("content")
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
         raise ModelFailure(Reason.ERROR, "no chat completion") from None
-    if isinstance(text, list):  # content in parts, as some servers have it
+    if isinstance(text, list):  # some servers send content in parts
         text = "".join(part["text"] for part in text if isinstance(part, dict) and isinstance(part.get("text"), str))
     if message.get("refusal") or ended == "content_filter":
         raise ModelFailure(Reason.REFUSED, "refusal" if message.get("refusal") else "content_filter")
     usage = document.get("usage")
     sent, written = (_count(usage, name) for name in ("prompt_tokens", "completion_tokens"))
-    # Without content (tool calls, which nobody offered) there is nothing to read; the model is told so.
+    # Empty content (e.g. tool calls) is reported to the model as unusable.
     return Completion(text if isinstance(text, str) else "", ended == "length", sent, written)
 
 
@@ -182,7 +181,7 @@ def _reason_of(status: int) -> Reason:
 
 
 async def _bounded_body(response: httpx.Response) -> bytes:
-    """Raises ModelFailure (too_large, error). Bytes as they came: an encoding that we did not ask for is refused."""
+    """Read the body. Raises ModelFailure (too_large, error), also for an unexpected Content-Encoding."""
     if response.headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity"):
         raise ModelFailure(Reason.ERROR, "compressed")
     length = response.headers.get("Content-Length", "")
@@ -198,7 +197,7 @@ async def _bounded_body(response: httpx.Response) -> bytes:
 
 @contextlib.asynccontextmanager
 async def _closed_at_once(response: httpx.Response) -> AsyncIterator[httpx.Response]:
-    """The connection goes with the response when that was not read to its end."""
+    """Close the connection with the response, even if the body was not read."""
     try:
         yield response
     finally:

@@ -1,7 +1,7 @@
 """Detects which features of the OpenAI-compatible API the model's server supports.
 
-Begun is with the most: structured output by a JSON schema. What a server refuses is left out, one thing at a time, and
-what it took is remembered: the next prompt does not ask for it again.
+It starts with all features (structured output with a bounded JSON schema), drops one after each rejection, and caches
+what the server accepted.
 """
 
 import re
@@ -13,19 +13,19 @@ from typing import Any, Final
 from .schema import strict_schema
 
 FORGET_AFTER_S: Final = 3_600.0
-"""A server may have been replaced by a better one."""
+"""After this time all features are tried again, in case the server was upgraded."""
 MAX_STEPS: Final = 6
-"""Refusals that are understood at all: three of the format, two of the field for tokens, one of the temperature."""
+"""Maximum number of downgrades: three of the format, two of the token field, one of the temperature."""
 
 _TOKENS: Final = re.compile(r"max_(?:completion_)?tokens", re.IGNORECASE)
 _TEMPERATURE: Final = re.compile(r"temperature", re.IGNORECASE)
 
 
 class AnswerForm(StrEnum):
-    """How the server is told to answer."""
+    """Requested response format."""
 
     BOUNDED_SCHEMA = "bounded_json_schema"
-    """With bounds of lengths and counts, which not every server takes."""
+    """With limits of lengths and counts, which some servers reject."""
     SCHEMA = "json_schema"
     OBJECT = "json_object"
     TEXT = "text"
@@ -36,7 +36,7 @@ class AnswerForm(StrEnum):
 
 
 class TokensField(StrEnum):
-    """What the bound of the answer's tokens is called."""
+    """Name of the token limit."""
 
     OLD = "max_tokens"
     NEW = "max_completion_tokens"
@@ -44,14 +44,14 @@ class TokensField(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What to ask for."""
+    """A set of features."""
 
     form: AnswerForm = AnswerForm.BOUNDED_SCHEMA
     tokens: TokensField = TokensField.OLD
     temperature: bool = True
 
     def members(self, max_tokens: int) -> dict[str, Any]:
-        """The members of a request that depend on the dialect."""
+        """Return the request members that depend on the dialect."""
         members: dict[str, Any] = {self.tokens.value: max_tokens}
         if self.temperature:
             members["temperature"] = 0
@@ -63,8 +63,8 @@ class Dialect:
             members["response_format"] = {"type": "json_object"}
         return members
 
-    def without_what(self, complaint: str, tried: "frozenset[Dialect]") -> "Dialect | None":
-        """The next one to try after the server refused this one with an error that says `complaint`; None: give up."""
+    def next_after(self, complaint: str, tried: "frozenset[Dialect]") -> "Dialect | None":
+        """Return the next dialect to try after a rejection with error text `complaint`; None if there is none."""
         candidates: list[Dialect] = []
         if self.temperature and _TEMPERATURE.search(complaint):
             candidates.append(replace(self, temperature=False))
@@ -77,7 +77,7 @@ class Dialect:
 
 
 class RememberedDialect:
-    """The dialect that the server took last."""
+    """The dialect accepted last."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
@@ -89,7 +89,7 @@ class RememberedDialect:
             self._dialect, self._since = Dialect(), self._monotonic()
         return self._dialect
 
-    def took(self, dialect: Dialect) -> None:
-        """Only what was taken is learned: a refusal may have been of the prompt."""
+    def accepted(self, dialect: Dialect) -> None:
+        """Remember an accepted dialect. Rejections are not remembered, since the prompt may have caused them."""
         if dialect != self._dialect:
             self._dialect, self._since = dialect, self._monotonic()

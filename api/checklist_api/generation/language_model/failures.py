@@ -1,39 +1,39 @@
-"""Reasons why a language model gave no template."""
+"""Failures of a language model."""
 
 from enum import StrEnum
 
 
 class Reason(StrEnum):
-    """As callers are told in `X-Generated-By`, and metrics in a label: it says nothing about where the model is."""
+    """Value in `X-Generated-By` and in metrics; reveals nothing about the model's server."""
 
     TIMEOUT = "model_timeout"
-    """Not done within the time for all of it."""
+    """Deadline exceeded."""
     UNREACHABLE = "model_unreachable"
-    """No connection, or one that broke."""
+    """Connection failed or broken."""
     UNAUTHORIZED = "model_unauthorized"
-    """The model's server does not take our key."""
+    """The server rejects the key."""
     RATE_LIMITED = "model_rate_limited"
-    """The model's server takes no more requests for now."""
+    """The server is rate limiting."""
     ERROR = "model_error"
-    """The model's server answered with an error, or with what is no chat completion."""
+    """The server returned an error or no chat completion."""
     TOO_LARGE = "model_too_large"
-    """The answer has more bytes than any template needs."""
+    """The response exceeds the size limit."""
     REFUSED = "model_refused"
-    """The model does not want to."""
+    """The model refused the request."""
     NONSENSE = "model_nonsense"
-    """What the model wrote is no valid template, also after it was told twice what is wrong."""
+    """No valid template after two corrections."""
     INCOMPLETE = "model_incomplete"
-    """Too much of what the prompt asks for is missing in the template, also after the model was told twice."""
+    """Too many items of the prompt are missing after two corrections."""
     LIMIT = "model_limit"
-    """The organization has had its share of requests or tokens."""
+    """The organization's limit of requests or tokens is reached."""
     BUDGET = "model_budget"
-    """What all organizations together may cost a day is spent."""
+    """The daily budget of all organizations is spent."""
     BUSY = "model_busy"
-    """Too many prompts are with the model now."""
+    """Too many concurrent prompts."""
 
 
 class ModelFailure(Exception):
-    """The model gave no template. `explanation` is for the log: it holds nothing that model or caller wrote."""
+    """The model gave no template. `explanation` is logged and contains no text of the model or caller."""
 
     def __init__(
         self, reason: Reason, explanation: str = "", *, retry_after_s: float | None = None, free: bool = False
@@ -42,5 +42,5 @@ class ModelFailure(Exception):
         self.explanation = explanation
         self.retry_after_s = retry_after_s
         self.free = free
-        """Whether nothing was written that somebody could charge for."""
+        """Whether the call produced no billable tokens."""
         super().__init__(f"{reason.value}: {explanation}" if explanation else reason.value)

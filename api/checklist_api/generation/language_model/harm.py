@@ -1,6 +1,6 @@
-"""Possible harm in a model's valid template, the correction requested from the model, and the repair.
+"""Possible harms in a model's valid template: the correction requested from the model, and the repair.
 
-Mending loses nothing that the prompt asks for, and makes nobody answer what they may be unable to.
+A repair never loses an item of the prompt and never requires an answer that a person may be unable to give.
 """
 
 from collections.abc import Mapping
@@ -18,19 +18,19 @@ _LONGEST_HINT: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class LostItem:
-    """Something that the prompt asks for and no step does."""
+    """An item of the prompt that no step asks for."""
 
     words: str
     type: StepType
     after: str | None
-    """The id of the step of the item before it; None: it comes first."""
+    """Id of the preceding item's step; None if the item is the first."""
 
     @property
     def problem(self) -> str:
         return f"The wish asks for {self.words!r}, and no step does: add one that says so."
 
-    def mend(self, document: dict[str, Any]) -> None:
-        """Add a step in the prompt's own words that nobody has to answer."""
+    def repair(self, document: dict[str, Any]) -> None:
+        """Add an optional step with the prompt's words."""
         label = (label_of(self.words) or self.words)[:_LONGEST_LABEL]
         step = {"type": self.type.value, "label": label, "required": False}
         used = {each["id"] for section in document["sections"] for each in section["steps"]}
@@ -45,15 +45,15 @@ class LostItem:
 
 @dataclass(frozen=True, slots=True)
 class LimitAsBound:
-    """A number step that refuses readings beyond what the prompt expects."""
+    """A number step whose bounds reject values that the prompt merely does not expect."""
 
     step: str
     path: str
     fields: tuple[str, ...]
     limit: str
-    """What is expected, in the prompt's words where these are in the template's language."""
+    """The expected values, in the prompt's words if the languages match."""
     hint: str
-    """The same with what the composer writes before it: `Expected: max. 7 °C`."""
+    """The hint for the repair: `Expected: max. 7 °C`."""
 
     @property
     def problem(self) -> str:
@@ -63,24 +63,24 @@ class LimitAsBound:
             f"{fields} null, and say it in the hint."
         )
 
-    def mend(self, document: dict[str, Any]) -> None:
+    def repair(self, document: dict[str, Any]) -> None:
         """Move the limit into the hint."""
         step = _step(document, self.step)
         for name in self.fields:
             step["config"].pop(name, None)
-        said = numbers_of(step.get("hint") or "", language_of("en"))
-        if not set(numbers_of(self.limit, language_of("en"))) <= set(said):
+        present = numbers_of(step.get("hint") or "", language_of("en"))
+        if not set(numbers_of(self.limit, language_of("en"))) <= set(present):
             _add_hint(step, self.hint)
 
 
 @dataclass(frozen=True, slots=True)
 class GroundlessCondition:
-    """A step for an item of the prompt that a condition hides, though the prompt states none, or another."""
+    """A step for an item of the prompt, with a condition that the prompt does not state."""
 
     step: str
     path: str
     words: str
-    """The words of the condition that the prompt states; empty when it states none."""
+    """The condition that the prompt states; empty if none."""
 
     @property
     def problem(self) -> str:
@@ -88,8 +88,8 @@ class GroundlessCondition:
             return f"{self.path}.condition: the wish says {self.words!r}, and that is not about the step it looks at."
         return f"{self.path}.condition: the wish asks for this in any case: set the condition to null."
 
-    def mend(self, document: dict[str, Any]) -> None:
-        """Show the step to everybody, and let nobody have to answer it."""
+    def repair(self, document: dict[str, Any]) -> None:
+        """Remove the condition and make the step optional."""
         step = _step(document, self.step)
         step.pop("condition", None)
         step["required"] = False
@@ -104,6 +104,6 @@ def _step(document: Mapping[str, Any], name: str) -> dict[str, Any]:
     return next(step for section in document["sections"] for step in section["steps"] if step["id"] == name)
 
 
-def _add_hint(step: dict[str, Any], said: str) -> None:
-    hint = f"{said} · {step['hint']}" if step.get("hint") else said
+def _add_hint(step: dict[str, Any], text: str) -> None:
+    hint = f"{text} · {step['hint']}" if step.get("hint") else text
     step["hint"] = hint[:_LONGEST_HINT]

@@ -1,6 +1,4 @@
-"""A template from the language model: asked for, judged, and if need be asked for again, within bounds of time, tokens
-and money.
-"""
+"""Generates a template with the language model, with corrections, within limits of time, tokens and cost."""
 
 import asyncio
 import base64
@@ -30,25 +28,25 @@ logger = logging.getLogger(__name__)
 
 MAX_CORRECTIONS: Final = 2
 _CHARACTERS_PER_TOKEN: Final = 2.5
-"""Fewest of any language that models are used for, on average: what is reserved is rather too much."""
+"""A low average over languages, so that reservations are rather too high."""
 _SCHEMA_TOKENS: Final = 4_000
-"""Servers count the schema, too, and each in its own way."""
+"""Added for the schema, which servers count differently."""
 _KEY_LENGTH: Final = 16
-"""A shorter one is no secret but a word that a local server wants to see, and may stand in any template."""
+"""Shorter keys are placeholders of local servers, not secrets, and may occur in templates."""
 
 
 _T = TypeVar("_T")
 
 
 class RunsAside(Protocol):
-    """Runs a function that takes a while, and not in the event loop."""
+    """Runs a blocking function outside of the event loop."""
 
     async def __call__(self, function: Callable[[str], _T], text: str, /) -> _T: ...
 
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """A valid template that a model wrote, and what is harmful in it."""
+    """A valid template of the model with its harms."""
 
     definition: Definition
     judgement: "Judgement"
@@ -56,21 +54,21 @@ class _Judged:
 
 @dataclass(slots=True)
 class _Conversation:
-    """What was asked for, and the valid templates that came but do harm."""
+    """A prompt, and the valid but harmful templates received for it."""
 
-    wish: str
+    prompt: str
     locale: str | None
     organization: str
     harmful: list[_Judged] = field(default_factory=list)
 
-    def mended(self) -> Definition | None:
-        """Of the template with the fewest harms, of equal ones the last, one without them; None where nothing helps."""
-        usable = [each.judgement for each in self.harmful if each.judgement.mended is not None]
-        return min(reversed(usable), key=lambda each: len(each.harms)).mended if usable else None
+    def repaired(self) -> Definition | None:
+        """Repair the latest template with the fewest harms; None if none can be repaired."""
+        usable = [each.judgement for each in self.harmful if each.judgement.repaired is not None]
+        return min(reversed(usable), key=lambda each: len(each.harms)).repaired if usable else None
 
 
 class ModelProvider:
-    """Asks the model. `close` it."""
+    """Generates templates with the model. Call `close` at the end."""
 
     def __init__(
         self,
@@ -88,14 +86,14 @@ class ModelProvider:
         self._dialect = RememberedDialect(monotonic)
         self._aside = aside
 
-    async def generate(self, wish: str, locale: str | None, organization: str) -> Definition:
-        """A valid template. Raises ModelFailure."""
+    async def generate(self, prompt: str, locale: str | None, organization: str) -> Definition:
+        """Return a valid template. Raises ModelFailure."""
         started = time.monotonic()
         outcome = "template"
         try:
             self._allowance.begin(organization)
             try:
-                return await self._best(_Conversation(wish, locale, organization))
+                return await self._best(_Conversation(prompt, locale, organization))
             finally:
                 self._allowance.end(organization)
         except ModelFailure as failure:
@@ -107,25 +105,25 @@ class ModelProvider:
     async def close(self) -> None:
         await self._client.close()
 
-    async def _best(self, asked: _Conversation) -> Definition:
-        """A template without harm, else what is left of a harmful one without it. Raises ModelFailure."""
+    async def _best(self, conversation: _Conversation) -> Definition:
+        """Return a harmless template, else a repaired one. Raises ModelFailure."""
         try:
             async with asyncio.timeout(self._settings.timeout_s):
-                return await self._harmless(asked)
+                return await self._harmless(conversation)
         except TimeoutError:
-            failure = ModelFailure(Reason.TIMEOUT, "all of it")
+            failure = ModelFailure(Reason.TIMEOUT, "deadline")
         except ModelFailure as error:
             failure = error
-        if (mended := asked.mended()) is None:
+        if (repaired := conversation.repaired()) is None:
             raise failure
-        logger.info("model.mended", extra={"reason": failure.reason.value, "organization": asked.organization})
-        return mended
+        logger.info("model.repaired", extra={"reason": failure.reason.value, "organization": conversation.organization})
+        return repaired
 
-    async def _harmless(self, asked: _Conversation) -> Definition:
-        messages = messages_for(asked.wish, asked.locale)
-        judge = functools.partial(_judged, wish=asked.wish, locale=asked.locale)
+    async def _harmless(self, conversation: _Conversation) -> Definition:
+        messages = messages_for(conversation.prompt, conversation.locale)
+        judge = functools.partial(_judged, prompt=conversation.prompt, locale=conversation.locale)
         for correction in range(MAX_CORRECTIONS + 1):
-            completion = await self._completion(messages, asked.organization)
+            completion = await self._completion(messages, conversation.organization)
             try:
                 if completion.cut_off:
                     raise Unusable("It was cut off: write a shorter template.")
@@ -133,32 +131,32 @@ class ModelProvider:
                 self._refuse_leaks(judged.definition)
                 if not judged.judgement.harms:
                     return judged.definition
-                asked.harmful.append(judged)
+                conversation.harmful.append(judged)
                 raise Unusable(*(harm.problem for harm in judged.judgement.harms))
             except Unusable as unusable:
                 logger.debug("model.unusable", extra={"correction": correction, "problems": len(unusable.problems)})
                 messages = [*messages[:2], *corrected(completion.text, unusable.problems)]
-        reason = Reason.INCOMPLETE if asked.harmful else Reason.NONSENSE
+        reason = Reason.INCOMPLETE if conversation.harmful else Reason.NONSENSE
         raise ModelFailure(reason, f"after {MAX_CORRECTIONS} corrections")
 
     async def _completion(self, messages: list[Message], organization: str) -> Completion:
-        """One answer, in the first dialect that the server takes."""
+        """Request a completion in the first dialect that the server accepts."""
         dialect, tried = self._dialect.current(), frozenset[Dialect]()
         for _ in range(MAX_STEPS + 1):
             try:
-                completion = await self._paid_for(dialect, messages, organization)
+                completion = await self._complete_within_budget(dialect, messages, organization)
             except RequestRefused as refused:
                 tried |= {dialect}
-                other = dialect.without_what(refused.complaint, tried)
+                other = dialect.next_after(refused.complaint, tried)
                 if other is None:
                     raise ModelFailure(Reason.ERROR, f"status {refused.status}") from None
                 dialect = other
                 continue
-            self._dialect.took(dialect)
+            self._dialect.accepted(dialect)
             return completion
         raise ModelFailure(Reason.ERROR, "every request is refused")
 
-    async def _paid_for(self, dialect: Dialect, messages: list[Message], organization: str) -> Completion:
+    async def _complete_within_budget(self, dialect: Dialect, messages: list[Message], organization: str) -> Completion:
         most_sent = sum(tokens_at_most(message["content"]) for message in messages)
         most_sent += _SCHEMA_TOKENS if dialect.form.has_schema else 0
         reservation = self._allowance.reserve(organization, most_sent, self._settings.max_tokens)
@@ -179,23 +177,23 @@ class ModelProvider:
         return completion
 
     def _refuse_leaks(self, definition: Definition) -> None:
-        """No answer holds our key or recites our instructions. The model knows no key; a server does, and could."""
+        """Reject a template that contains the server's key or our instructions."""
         key = self._client.sent_key or ""
         forms = (key, base64.b64encode(key.encode()).decode().rstrip("="), key[::-1]) if len(key) >= _KEY_LENGTH else ()
         for text in all_texts(definition):
             if repeats_instructions(text) or any(form in text for form in forms):
-                raise ModelFailure(Reason.NONSENSE, "repeats what it was sent")
+                raise ModelFailure(Reason.NONSENSE, "leaked key or instructions")
 
 
-def _judged(text: str, *, wish: str, locale: str | None) -> _Judged:
-    """The template of an answer, compared with its prompt. Raises Unusable."""
-    # With the tables of the composer: not before they are needed, and in the thread of the pool.
+def _judged(text: str, *, prompt: str, locale: str | None) -> _Judged:
+    """Parse an answer and compare it with its prompt. Raises Unusable."""
+    # Imported late and in the pool's thread: it loads the composer's tables.
     from .check import judgement
 
     definition = read_answer(text)
-    return _Judged(definition, judgement(definition, wish, locale))
+    return _Judged(definition, judgement(definition, prompt, locale))
 
 
 def tokens_at_most(text: str) -> int:
-    """More tokens than any usual tokenizer makes of `text`."""
+    """Return an upper bound of the tokens in `text`."""
     return int(len(text.encode()) / _CHARACTERS_PER_TOKEN) + 8

@@ -1,15 +1,14 @@
 """JSON schema of the TDL for structured output.
 
-In strict mode servers want every property required (one that may be left out is null instead), no additional ones, and
-none of the keywords that bound a value: those are judged afterwards, by the validation that create uses. So that a
-model need not write a null for everything that a step does not have, each type of step has a schema of its own. What
-fields mean is told in words (`model_prompt`): descriptions would stand here once for each type, and are paid for.
+Strict mode requires every property (optional ones are nullable), forbids additional ones and most validation keywords;
+values are validated afterwards like in create. Each step type has its own schema, so that a model need not write nulls
+for fields of other types. Meanings are in the instructions (`prompt`), since descriptions here would repeat per type.
 
-Small models write one text until they are stopped when nothing bounds it. So there are two: with bounds of lengths and
-counts, for the many servers that take them, and without, for those that allow no more than strict mode has.
+Small models may write one endless text without limits, so there are two schemas: with limits of lengths and counts for
+servers that accept them, and without.
 
-Left out is what a model has no business to decide (who may execute runs, whether an answer is refused without a
-place), and groups inside groups of conditions.
+Fields that a model must not set (who may execute runs, whether a location is required) and nested condition groups are
+omitted.
 """
 
 from collections.abc import Iterable, Mapping
@@ -39,7 +38,7 @@ _LONGEST: Final[Mapping[str, int]] = {
     "id": 40, "step": 40, "name": 120, "description": 300, "title": 120, "label": 300, "hint": 300, "placeholder": 80,
     "unit": 20, "true_label": 40, "false_label": 40, "low_label": 40, "high_label": 40,
 }  # fmt: skip
-"""Characters: enough for what people write, less than what create takes."""
+"""Maximum lengths in characters, below those of create."""
 _MOST: Final[Mapping[str, int]] = {"tags": 6, "sections": 20, "steps": 60, "options": 30, "all": 5, "any": 5}
 _LONGEST_ITEM: Final = 40
 _RANGES: Final[Mapping[str, tuple[int, int]]] = {
@@ -50,7 +49,7 @@ _RANGE: Final[Mapping[str, tuple[int, int]]] = {"number": (-1_000_000, 1_000_000
 
 @lru_cache(maxsize=2)
 def strict_schema(*, bounded: bool) -> Schema:
-    """The reduced schema. Made once of each kind; nobody may change it."""
+    """Return the schema, cached: do not modify it."""
     schema = _strict_schema()
     return _bounded(schema) if bounded else schema
 
@@ -107,7 +106,7 @@ def _config(names: Iterable[str]) -> dict[str, Schema]:
 
 def _settings() -> dict[str, Schema]:
     parts = _fields_of(Settings)
-    # Whole minutes: servers bound integers better than other numbers.
+    # Integers, because servers enforce their limits better.
     return parts | {"est_minutes": _or_null({"type": "integer"})}
 
 
@@ -116,7 +115,7 @@ def _group(name: str) -> Schema:
 
 
 def _fields_of(model: type[BaseModel]) -> dict[str, Schema]:
-    """The model's fields as its own schema has them, reduced to their types."""
+    """Return the fields of a model's own schema, reduced to their types."""
     whole = model.model_json_schema()
     return {name: _reduced(part, whole.get("$defs", {})) for name, part in whole["properties"].items()}
 
@@ -150,12 +149,12 @@ def _reference(name: str) -> Schema:
 
 
 def _or_null(schema: Schema) -> Schema:
-    """Null is how a strict document leaves something out; read, it is just that."""
+    """Make a schema nullable."""
     return {"anyOf": [*schema.get("anyOf", [schema]), dict(_NULL)]}
 
 
 def _bounded(node: Schema, name: str = "") -> Schema:
-    """The schema of what is called `name`, with bounds on texts, lists and numbers, also within."""
+    """Add limits to the schema of the property `name`, recursively."""
     node = dict(node)
     if "$defs" in node:
         node["$defs"] = {part: _bounded(schema) for part, schema in node["$defs"].items()}

@@ -1,6 +1,6 @@
-"""Finds a word in a text in any form: inflected, in a compound, or mistyped.
+"""Matches words in any form: inflected, in a compound, or misspelled.
 
-Words are folded, or folded stems; a text is the set of its words and their stems.
+Words are folded or stemmed; a text is the set of its words and stems.
 """
 
 from collections.abc import Sequence
@@ -9,18 +9,18 @@ from typing import Final
 
 _SHORTEST: Final = 4
 _ALIKE: Final = 0.6
-"""Words that begin with so much of the shorter one alike are forms of one word: `reinigen`, `Reinigung`."""
+"""Minimum common prefix of inflections, as a share of the shorter word: `reinigen`, `Reinigung`."""
 _MISTYPED: Final = 0.8
-"""Words that begin and end with so much of the longer one alike are one word: `wechslgeld`, `Wechselgeld`."""
+"""Minimum common prefix plus suffix of misspellings, as a share of the longer word: `wechslgeld`, `Wechselgeld`."""
 
 
 def share_of(words: Sequence[str], text: frozenset[str]) -> float:
-    """The share of some stems that a text has, 0 to 1; 0 of none."""
+    """Return the share of stems that a text contains, 0 to 1; 0 for no stems."""
     return sum(_has(text, word) for word in words) / len(words) if words else 0
 
 
 def shares_any(words: Sequence[str], text: frozenset[str]) -> bool:
-    """Whether a text has one of some stems."""
+    """Whether a text contains one of the stems."""
     return any(_has(text, word) for word in words)
 
 
@@ -29,7 +29,7 @@ def _has(text: frozenset[str], word: str) -> bool:
 
 
 def _is_form_of(word: str, other: str) -> bool:
-    """Whether two words may be forms or parts of one: `lock`, `locked`; `temperatur`, `raumtemperatur`."""
+    """Whether two words are forms or parts of one: `lock`, `locked`; `temperatur`, `raumtemperatur`."""
     short, long = sorted((word, other), key=len)
     if len(short) < _SHORTEST or short[0] not in long:
         return False
@@ -42,5 +42,5 @@ def _is_form_of(word: str, other: str) -> bool:
 
 
 def _alike(one: str, two: str) -> int:
-    """With how many same letters two words begin."""
+    """Return the length of the common prefix."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, two, strict=False)))

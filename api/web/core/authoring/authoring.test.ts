@@ -12,7 +12,7 @@ import {
   changedComparison,
   changesBetween,
   completeStep,
-  conditionWords,
+  conditionText,
   duplicateStep,
   firstComparison,
   lineOf,
@@ -28,13 +28,13 @@ import {
   readWhen,
   removeStep,
   renameStep,
-  retypeStep,
+  changeStepType,
   shapeFault,
   slugOf,
   sourcesFor,
   stepMap,
   stepOf,
-  stillOpen,
+  remainingProblems,
   withReadableIds,
   withStep,
   withoutSource,
@@ -56,12 +56,12 @@ const DRAFT: Draft = {
 const ids = (draft: Draft) => draft.sections.map((section) => section.steps.map((one) => one.id.slice(2)).join(" ")).join(" | ");
 
 describe("moving", () => {
-  test("a step is moved before the one that stands at the place", () => {
+  test("a step is moved before the one at the target position", () => {
     expect(ids(moveStep(DRAFT, "s-c", { section: 0, step: 0 }))).toBe("c ok why | d");
     expect(ids(moveStep(DRAFT, "s-ok", { section: 0, step: 3 }))).toBe("why c ok | d");
     expect(ids(moveStep(DRAFT, "s-ok", { section: 1, step: 1 }))).toBe("why c | d ok");
   });
-  test("a place that a step has already changes nothing", () => {
+  test("the current position changes nothing", () => {
     expect(moveStep(DRAFT, "s-why", { section: 0, step: 1 })).toBe(DRAFT);
     expect(moveStep(DRAFT, "s-why", { section: 0, step: 2 })).toBe(DRAFT);
   });
@@ -72,17 +72,17 @@ describe("moving", () => {
     expect(nudgeStep(DRAFT, "s-ok", -1)).toBeNull();
     expect(nudgeStep(DRAFT, "s-d", 1)).toBeNull();
   });
-  test("sections change places, and none leaves the template", () => {
+  test("sections are moved within the template only", () => {
     expect(ids(nudgeSection(DRAFT, "g-b", -1) ?? DRAFT)).toBe("d | ok why c");
     expect(nudgeSection(DRAFT, "g-b", 1)).toBeNull();
   });
-  test("what is not touched stays the same object", () => {
+  test("unchanged steps stay the same objects", () => {
     const next = withStep(DRAFT, "s-c", { label: "Other" });
     expect(next.sections[1]).toBe(DRAFT.sections[1]);
     expect(next.sections[0]?.steps[0]).toBe(DRAFT.sections[0]?.steps[0]);
     expect(completeStep(DRAFT.sections[0]?.steps[0] ?? step("s-x"))).toBe(completeStep(DRAFT.sections[0]?.steps[0] ?? step("s-x")));
   });
-  test("a source that was moved behind its dependant is found, and moving the dependant mends it", () => {
+  test("a source after its dependant is found, and moving the dependant fixes it", () => {
     const moved = moveStep(DRAFT, "s-ok", { section: 1, step: 1 });
     const [broken] = brokenConditions(moved);
     expect(broken).toMatchObject({ why: "later", sourceId: "s-ok", step: { id: "s-why" } });
@@ -90,8 +90,8 @@ describe("moving", () => {
   });
 });
 
-describe("adding and taking away", () => {
-  test("ids are of labels once the template is stored, and conditions go with them", () => {
+describe("adding and removing", () => {
+  test("ids are made from labels when the template is stored, and conditions follow", () => {
     const { draft, id } = addStep(DRAFT, "boolean", { section: 1, step: 1 });
     const labelled = withStep(draft, id, { label: "Türen zu? (Ganz)" });
     const asked = withStep(addSection(labelled, 1).draft, "s-d", { condition: { when: { step: id, op: "eq", value: true } } });
@@ -101,33 +101,33 @@ describe("adding and taking away", () => {
     expect(named.sections.at(-1)?.id).toBe("g-1");
     expect(withReadableIds(named)).toBe(named);
   });
-  test("labels in other scripts, or the same label twice, give ids all the same", () => {
+  test("labels in other scripts and duplicate labels give valid ids", () => {
     expect(slugOf("冷蔵庫")).toBe("");
     const first = addStep(DRAFT, "text", { section: 0, step: 0 });
     const second = addStep(withStep(first.draft, first.id, { label: "Fridge" }), "text", { section: 0, step: 0 });
     const named = withReadableIds(withStep(second.draft, second.id, { label: "Fridge" }));
     expect(ids(named)).toBe("fridge fridge-2 ok why c | d");
   });
-  test("a copy stands behind its original under another id", () => {
+  test("a copy follows its original under another id", () => {
     const made = duplicateStep(DRAFT, "s-why");
     expect(made?.draft && ids(made.draft)).toBe("ok why why-2 c | d");
     expect(made && stepOf(made.draft, made.id)?.condition).toEqual(stepOf(DRAFT, "s-why")?.condition);
   });
-  test("a step that others ask about leaves conditions to mend", () => {
+  test("removing a step leaves broken conditions", () => {
     expect(brokenConditions(removeStep(DRAFT, "s-ok"))).toMatchObject([{ why: "gone", sourceId: "s-ok" }]);
   });
-  test("the limit of steps is told before it is broken", () => {
+  test("the limit of steps is reported before it is exceeded", () => {
     const full: Draft = { ...DRAFT, sections: [{ id: "g-a", title: "A", steps: Array.from({ length: 500 }, (_, index) => step(`s-${index}`)) }] };
     expect(noMoreSteps(full)).toContain("500");
     expect(noMoreSteps(DRAFT)).toBeNull();
   });
-  test("another type keeps what it knows and what nobody knows", () => {
+  test("a change of type keeps shared and unknown fields", () => {
     const choice = step("s-x", { type: "choice", config: { options: [{ id: "o-1", label: "A" }], "x-mine": 1 } });
     const draft: Draft = { name: "", sections: [{ id: "g-a", title: "", steps: [choice] }] };
-    expect(stepOf(retypeStep(draft, choice, "multi_choice"), "s-x")?.config).toEqual(choice.config);
-    expect(stepOf(retypeStep(draft, choice, "text"), "s-x")?.config).toEqual({ "x-mine": 1 });
+    expect(stepOf(changeStepType(draft, choice, "multi_choice"), "s-x")?.config).toEqual(choice.config);
+    expect(stepOf(changeStepType(draft, choice, "text"), "s-x")?.config).toEqual({ "x-mine": 1 });
   });
-  test("renaming a step that nobody asks about touches nothing else", () => {
+  test("renaming a step without dependants changes nothing else", () => {
     expect(renameStep(DRAFT, "s-d", "s-e").sections[0]).toBe(DRAFT.sections[0]);
   });
 });
@@ -144,10 +144,10 @@ describe("conditions", () => {
     expect(withoutSource(when, "s-a")).toEqual({ step: "s-b", op: "gt", value: 3 });
     expect(withoutSource({ step: "s-a", op: "eq", value: true }, "s-a")).toBeNull();
   });
-  test("are said as a sentence, with the words that the person reads", () => {
+  test("are formatted as a sentence", () => {
     const steps = stepMap({ name: "", sections: [{ id: "g-a", title: "", steps: [step("s-a", { config: { false_label: "Broken" } }), source({ type: "number", label: "Heat", config: { unit: "°C" } })] }] });
-    expect(conditionWords(when, steps)).toBe("“a” is Yes or (“Heat” is more than 3 °C and “a” is not answered)");
-    expect(conditionWords({ step: "s-a", op: "eq", value: false }, steps)).toBe("“a” is Broken");
+    expect(conditionText(when, steps)).toBe("“a” is Yes or (“Heat” is more than 3 °C and “a” is not answered)");
+    expect(conditionText({ step: "s-a", op: "eq", value: false }, steps)).toBe("“a” is Broken");
   });
   test("only earlier steps with an answer are offered", () => {
     const draft = addStep(DRAFT, "instruction", { section: 0, step: 0 }).draft;
@@ -172,25 +172,25 @@ describe("conditions", () => {
 });
 
 describe("differences in words", () => {
-  const told = (after: Draft, before = DRAFT) => changesBetween(before, after).map(changeLine);
-  test("say what became of a step", () => {
-    expect(told(withStep(DRAFT, "s-ok", { required: true }))).toEqual(["Step “Fridge ok?”: required: no → yes"]);
-    expect(told(withStep(DRAFT, "s-why", { condition: undefined }))).toEqual(["Step “why”: shown when: “Fridge ok?” is No → always"]);
-    expect(told(removeStep(DRAFT, "s-d"))).toEqual(["Step “d” removed"]);
-    expect(told(addStep(DRAFT, "rating", { section: 1, step: 1 }).draft)).toEqual(["Step “s-new-1” added to Section “Bar” (rating)"]);
+  const described = (after: Draft, before = DRAFT) => changesBetween(before, after).map(changeLine);
+  test("describe changes of a step", () => {
+    expect(described(withStep(DRAFT, "s-ok", { required: true }))).toEqual(["Step “Fridge ok?”: required: no → yes"]);
+    expect(described(withStep(DRAFT, "s-why", { condition: undefined }))).toEqual(["Step “why”: shown when: “Fridge ok?” is No → always"]);
+    expect(described(removeStep(DRAFT, "s-d"))).toEqual(["Step “d” removed"]);
+    expect(described(addStep(DRAFT, "rating", { section: 1, step: 1 }).draft)).toEqual(["Step “s-new-1” added to Section “Bar” (rating)"]);
   });
-  test("say what became of sections and of the template", () => {
-    expect(told({ ...DRAFT, name: "Warm store", settings: { allow_skip: true } })).toEqual(["Template: name: “Cold store” → “Warm store”", "Template: steps may be skipped: no → yes"]);
-    expect(told({ ...DRAFT, sections: [DRAFT.sections[0] ?? { id: "", title: "", steps: [] }] })).toEqual(["Section “Bar” removed with 1 step", "Step “d” removed"]);
+  test("describe changes of sections and of the template", () => {
+    expect(described({ ...DRAFT, name: "Warm store", settings: { allow_skip: true } })).toEqual(["Template: name: “Cold store” → “Warm store”", "Template: steps may be skipped: no → yes"]);
+    expect(described({ ...DRAFT, sections: [DRAFT.sections[0] ?? { id: "", title: "", steps: [] }] })).toEqual(["Section “Bar” removed with 1 step", "Step “d” removed"]);
   });
-  test("tell one move as one move", () => {
-    expect(told(moveStep(DRAFT, "s-ok", { section: 0, step: 3 }))).toEqual(["Step “Fridge ok?” moved behind “c”"]);
-    expect(told(moveStep(DRAFT, "s-c", { section: 1, step: 0 }))).toEqual(["Step “c” moved to Section “Bar”"]);
+  test("report one move as one change", () => {
+    expect(described(moveStep(DRAFT, "s-ok", { section: 0, step: 3 }))).toEqual(["Step “Fridge ok?” moved behind “c”"]);
+    expect(described(moveStep(DRAFT, "s-c", { section: 1, step: 0 }))).toEqual(["Step “c” moved to Section “Bar”"]);
     expect([...movedIds(["1", "2", "3", "4"], ["4", "1", "2", "3"])]).toEqual(["4"]);
     expect(movedIds(["1", "2"], ["2"]).size).toBe(0);
   });
-  test("defaults that are written down are none", () => {
-    expect(told({ ...DRAFT, description: "", tags: [], execution: { scope: "any" } })).toEqual([]);
+  test("do not include explicit defaults", () => {
+    expect(described({ ...DRAFT, description: "", tags: [], execution: { scope: "any" } })).toEqual([]);
   });
 });
 
@@ -203,7 +203,7 @@ describe("JSON", () => {
     const lines = text.split("\n");
     expect(lines[lineOf(read.lines, "sections[0].steps[1].type") - 1]).toContain('"type": "text"');
     expect(lines[lineOf(read.lines, "sections[1].title") - 1]).toContain("Bar");
-    // What is missing is told where it would be.
+    // A missing field is reported at its own path.
     expect(lineOf(read.lines, "sections[0].steps[2].config.options[1].label")).toBe(lineOf(read.lines, "sections[0].steps[2]"));
     expect(lineOf(read.lines, "")).toBe(1);
   });
@@ -235,7 +235,7 @@ describe("JSON", () => {
     expect(shapeFault([])?.path).toBe("");
     expect(asDraft({ ...DRAFT, sections: [{ id: "g-a", title: "A", steps: [step("s-a", { condition: { when: {} } as never })] }] })).toBeNull();
   });
-  test("fields that nobody knows stay through every change", () => {
+  test("unknown fields survive every change", () => {
     const given = { ...DRAFT, "x-top": [1], sections: DRAFT.sections.map((section) => ({ ...section, "x-section": 2, steps: section.steps.map((one) => ({ ...one, "x-step": 3 })) })) };
     const draft = moveStep(withStep(asDraft(given) ?? DRAFT, "s-c", { label: "Other" }), "s-c", { section: 1, step: 0 });
     expect(draft).toMatchObject({ "x-top": [1], sections: [{ "x-section": 2 }, { steps: [{ id: "s-c", "x-step": 3, label: "Other" }, {}] }] });
@@ -244,25 +244,25 @@ describe("JSON", () => {
 
 describe("the service's problems", () => {
   const problem = { path: "sections[0].steps[1].config.placeholder", code: "too_long", message: "Too long." };
-  test("go with the step that they are about", () => {
+  test("follow their step", () => {
     const bound = anchored(problem, DRAFT);
     expect(bound).toMatchObject({ owner: "s-why", field: "config.placeholder" });
     const moved = moveStep(DRAFT, "s-why", { section: 1, step: 0 });
     expect(pathOf(bound, moved)).toBe("sections[1].steps[0].config.placeholder");
-    expect(stillOpen([bound], DRAFT, moved)).toEqual([bound]);
+    expect(remainingProblems([bound], DRAFT, moved)).toEqual([bound]);
   });
-  test("end when what they are about is changed or gone, and not before", () => {
+  test("are removed when their field is changed or gone", () => {
     const bound = [anchored(problem, DRAFT)];
-    expect(stillOpen(bound, DRAFT, withStep(DRAFT, "s-why", { label: "Other" }))).toHaveLength(1);
-    expect(stillOpen(bound, DRAFT, withStep(DRAFT, "s-why", { config: { placeholder: "x" } }))).toHaveLength(0);
-    expect(stillOpen(bound, DRAFT, removeStep(DRAFT, "s-why"))).toHaveLength(0);
+    expect(remainingProblems(bound, DRAFT, withStep(DRAFT, "s-why", { label: "Other" }))).toHaveLength(1);
+    expect(remainingProblems(bound, DRAFT, withStep(DRAFT, "s-why", { config: { placeholder: "x" } }))).toHaveLength(0);
+    expect(remainingProblems(bound, DRAFT, removeStep(DRAFT, "s-why"))).toHaveLength(0);
     const ofName = [anchored({ path: "name", code: "blank", message: "Blank." }, DRAFT)];
-    expect(stillOpen(ofName, DRAFT, withStep(DRAFT, "s-c", { label: "Other" }))).toHaveLength(1);
-    expect(stillOpen(ofName, DRAFT, { ...DRAFT, name: "B" })).toHaveLength(0);
+    expect(remainingProblems(ofName, DRAFT, withStep(DRAFT, "s-c", { label: "Other" }))).toHaveLength(1);
+    expect(remainingProblems(ofName, DRAFT, { ...DRAFT, name: "B" })).toHaveLength(0);
   });
 });
 
-test("what is sent says everything, so that nothing that was taken away stays", () => {
+test("the patch contains removals and defaults", () => {
   expect(patchOf({ ...DRAFT, settings: { est_minutes: 5 } })).toMatchObject({ description: "", tags: [], settings: { allow_skip: false, signature_on_complete: false, est_minutes: 5 } });
   expect(patchOf({ name: "A" } as Draft)).toMatchObject({ sections: null });
   expect(authored({ id: "t-1", v: 3, name: "A", sections: [], managed_by: null })).toEqual({ name: "A", sections: [] });

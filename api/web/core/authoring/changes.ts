@@ -1,18 +1,18 @@
 /**
- * What is different between two drafts, told in words. Sections and steps are known by their ids, so what was moved is
- * told as moved and not as written anew.
+ * Describes the differences between two drafts in words. Sections and steps are matched by id, so a moved step is
+ * reported as moved, not as removed and added.
  */
 import { DEFAULT_EXECUTION, DEFAULT_SETTINGS, allSteps, completeStep, isObject, isSame, type Draft, type DraftSection, type DraftStep } from "./draft";
 import { AUTHORING } from "../step_types";
-import { conditionWords } from "./when";
+import { conditionText } from "./when";
 
 export interface Change {
   readonly kind: "added" | "removed" | "changed" | "moved";
-  /** What it is about: `Template`, `Section “Bar”`, `Step “Fridge ok?”`. */
+  /** The changed object: `Template`, `Section “Bar”`, `Step “Fridge ok?”`. */
   readonly about: string;
-  /** What became of it: `required`, `moved to “Kitchen”`. */
+  /** The kind of change: `required`, `moved to “Kitchen”`. */
   readonly what: string;
-  /** For a changed field, in words. */
+  /** The values of a changed field, in words. */
   readonly before?: string;
   readonly after?: string;
 }
@@ -31,7 +31,7 @@ function templateChanges(before: Draft, after: Draft): Change[] {
   const about = "Template";
   const [old, now] = [templateFields(before), templateFields(after)];
   return Object.keys({ ...old, ...now }).flatMap((name): Change[] =>
-    isSame(old[name], now[name]) ? [] : [{ kind: "changed", about, what: TEMPLATE_FIELDS[name] ?? name, before: plainWords(old[name]), after: plainWords(now[name]) }],
+    isSame(old[name], now[name]) ? [] : [{ kind: "changed", about, what: TEMPLATE_FIELDS[name] ?? name, before: plainText(old[name]), after: plainText(now[name]) }],
   );
 }
 
@@ -46,7 +46,7 @@ const TEMPLATE_FIELDS: Readonly<Record<string, string>> = {
   "execution.identity_required": "identity that is asked for",
 };
 
-/** Every field of the template itself, flat. */
+/** All fields of the template itself, flattened. */
 export function templateFields(draft: Draft): Record<string, unknown> {
   const { sections: _, settings, execution, ...rest } = draft;
   return {
@@ -76,7 +76,7 @@ function sectionChanges(before: Draft, after: Draft): Change[] {
     if (!was) changes.push({ kind: "added", about: sectionName(section), what: `added${withSteps(section)}` });
     else {
       if (moved.has(section.id)) changes.push({ kind: "moved", about: sectionName(section), what: `moved ${behind(after.sections[index - 1])}` });
-      if (was.title !== section.title) changes.push({ kind: "changed", about: sectionName(was), what: "title", before: plainWords(was.title), after: plainWords(section.title) });
+      if (was.title !== section.title) changes.push({ kind: "changed", about: sectionName(was), what: "title", before: plainText(was.title), after: plainText(section.title) });
     }
   }
   return changes;
@@ -139,7 +139,7 @@ export function stepFieldName(name: string): string {
   return STEP_FIELDS[name] ?? name.replace(/^config\./, "");
 }
 
-/** Every field of a step but its id, flat; defaults filled in. */
+/** All fields of a step except its id, flattened, with defaults filled in. */
 export function stepFields(step: DraftStep): Record<string, unknown> {
   const { id: _, config, ...rest } = completeStep(step);
   return { ...rest, ...prefixed("config", config) };
@@ -150,7 +150,7 @@ function fieldChanges(before: DraftStep, after: DraftStep, steps: readonly [Step
   return Object.keys({ ...old, ...now }).flatMap((name): Change[] =>
     isSame(old[name], now[name])
       ? []
-      : [{ kind: "changed", about: stepName(after), what: stepFieldName(name), before: fieldWords(name, old[name], steps[0]), after: fieldWords(name, now[name], steps[1]) }],
+      : [{ kind: "changed", about: stepName(after), what: stepFieldName(name), before: fieldText(name, old[name], steps[0]), after: fieldText(name, now[name], steps[1]) }],
   );
 }
 
@@ -160,16 +160,16 @@ export function stepMap(draft: Draft): StepMap {
   return new Map(allSteps(draft).map((step) => [step.id, step]));
 }
 
-/** The value of a step's or the template's field as people say it. */
-export function fieldWords(name: string, value: unknown, steps: StepMap): string {
-  if (name === "condition") return isObject(value) ? conditionWords(value["when"] as Parameters<typeof conditionWords>[0], steps) : "always";
+/** Formats the value of a step's or the template's field for display. */
+export function fieldText(name: string, value: unknown, steps: StepMap): string {
+  if (name === "condition") return isObject(value) ? conditionText(value["when"] as Parameters<typeof conditionText>[0], steps) : "always";
   if (name === "type" && typeof value === "string") return AUTHORING[value as DraftStep["type"]]?.name ?? value;
   if (name === "photo") return isObject(value) ? `${String(value["min"])} to ${String(value["max"])}` : "none";
   if (name === "config.options" && Array.isArray(value)) return value.map((one) => (isObject(one) && String(one["label"]).trim() !== "" ? String(one["label"]) : "(blank)")).join(", ") || "none";
-  return plainWords(value);
+  return plainText(value);
 }
 
-export function plainWords(value: unknown): string {
+export function plainText(value: unknown): string {
   if (value === undefined || value === null || value === "") return "nothing";
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "string") return `“${value}”`;
@@ -188,7 +188,7 @@ export function stepName(step: Pick<DraftStep, "label" | "id">): string {
 interface Placed {
   readonly step: DraftStep;
   readonly section: DraftSection;
-  /** The one before it in its section. */
+  /** The id of the previous step in its section. */
   readonly before: DraftStep | undefined;
 }
 
@@ -196,11 +196,13 @@ function placed(draft: Draft): Map<string, Placed> {
   return new Map(draft.sections.flatMap((section) => section.steps.map((step, index) => [step.id, { step, section, before: section.steps[index - 1] }] as const)));
 }
 
-/** The fewest ids that have to be moved to make one order of the other: all but a longest common run of them. */
+/**
+ * The smallest set of ids to move to turn one order into the other: everything outside a longest common subsequence.
+ */
 export function movedIds(before: readonly string[], after: readonly string[]): Set<string> {
   const place = new Map(before.map((id, index) => [id, index]));
   const common = after.filter((id) => place.has(id));
-  // Longest increasing subsequence of the old places, by patience: tails[n] ends the best run of n + 1.
+  // Longest increasing subsequence of the old positions; tails[n] is the last element of the best run of length n + 1.
   const tails: number[] = [];
   const previous = new Map<number, number>();
   const order = common.map((id) => place.get(id) ?? 0);

@@ -1,6 +1,6 @@
 /**
- * A template while somebody works on it: what the visual editor can show, as JSON holds it. Fields may be left out that
- * the service fills in, and fields that nobody here knows are carried along: every change makes new objects by spreading.
+ * A template that is being edited, as JSON. Fields with defaults may be missing, and unknown fields are preserved:
+ * every change spreads the previous object.
  */
 import type { Option, PhotoBounds, Section, Settings, Execution, Step, StepConfig, StepType, Template, When } from "../types";
 
@@ -32,7 +32,7 @@ export interface Draft {
   readonly execution?: Partial<Execution>;
 }
 
-/** The fields that an author writes; whatever else the service sends with a template is its own. */
+/** The fields that an author writes; the service sets all others. */
 export const AUTHORED = ["name", "description", "tags", "settings", "sections", "execution"] as const;
 
 export const LIMITS = {
@@ -61,7 +61,7 @@ export const EMPTY_DRAFT: Draft = {
   execution: DEFAULT_EXECUTION,
 };
 
-/** What the author wrote of what the service sent. */
+/** Picks the author's fields from a template of the service. */
 export function authored(template: object): Draft {
   const given = template as Readonly<Record<string, unknown>>;
   return Object.fromEntries(AUTHORED.flatMap((name) => (name in given ? [[name, given[name]]] : []))) as unknown as Draft;
@@ -95,7 +95,10 @@ export function stepOf(draft: Draft, stepId: string): DraftStep | null {
 
 const completed = new WeakMap<DraftStep, Step>();
 
-/** The step with its defaults; the same object for the same object, so that what has not changed is not drawn again. */
+/**
+ * The step with its defaults. The same input object returns the same result, so that unchanged steps are not rendered
+ * again.
+ */
 export function completeStep(step: DraftStep): Step {
   const known = completed.get(step);
   if (known !== undefined) return known;
@@ -114,7 +117,7 @@ export function completeStep(step: DraftStep): Step {
   return made;
 }
 
-/** What a run would be made of, as far as it is written. */
+/** The template that a run would use, as far as it is written. */
 export function completeTemplate(draft: Draft): Template {
   return {
     name: draft.name,
@@ -127,8 +130,8 @@ export function completeTemplate(draft: Draft): Template {
 }
 
 /**
- * The merge patch (RFC 7396) that makes the stored template this one: what the draft leaves out is set to its default, or
- * taken away where there is none, so that the service tells what is missing.
+ * The merge patch (RFC 7396) from the stored template to this one. Fields missing in the draft are set to their
+ * default, or removed if there is none, so that the service reports them as missing.
  */
 export function patchOf(draft: Draft): Readonly<Record<string, unknown>> {
   const given = draft as unknown as Readonly<Record<string, unknown>>;
@@ -148,7 +151,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Equal as JSON; the order of an object's fields says nothing. */
+/** Deep JSON equality; the order of fields is ignored. */
 export function isSame(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (Array.isArray(one) || Array.isArray(other)) {
@@ -159,7 +162,7 @@ export function isSame(one: unknown, other: unknown): boolean {
   return names.length === Object.keys(other).filter((name) => other[name] !== undefined).length && names.every((name) => name in other && isSame(one[name], other[name]));
 }
 
-/** What the service would keep of both is the same: defaults that are written down make no difference. */
+/** Whether the service would store the same for both: explicit defaults make no difference. */
 export function isSameTemplate(one: Draft, other: Draft): boolean {
   if (one === other) return true;
   return isSame(withDefaults(one), withDefaults(other));

@@ -1,4 +1,4 @@
-/** Changes of a draft. Each gives a new draft; sections and steps that it does not touch stay the same objects. */
+/** Changes to a draft. Each returns a new draft; sections and steps that it does not change stay the same objects. */
 import { AUTHORING } from "../step_types";
 import type { StepConfig, StepType } from "../types";
 import { LIMITS, countSteps, whereIs, type Draft, type DraftSection, type DraftStep, type Where } from "./draft";
@@ -8,7 +8,7 @@ export function withSection(draft: Draft, sectionId: string, change: Partial<Dra
   return { ...draft, sections: draft.sections.map((section) => (section.id === sectionId ? { ...section, ...change } : section)) };
 }
 
-/** Fields whose new value is undefined are left out. */
+/** Fields whose new value is undefined are removed. */
 export function withStep(draft: Draft, stepId: string, change: { readonly [Name in keyof DraftStep]?: DraftStep[Name] | undefined }): Draft {
   const where = whereIs(draft, stepId);
   const section = where && draft.sections[where.section];
@@ -25,7 +25,7 @@ function without<T extends object>(owner: T): DraftStep & T {
   return Object.fromEntries(Object.entries(owner).filter(([, value]) => value !== undefined)) as DraftStep & T;
 }
 
-/** Why no step (section) can be added; null when one can. */
+/** Why no step (section) can be added; null if one can. */
 export function noMoreSteps(draft: Draft): string | null {
   return countSteps(draft) >= LIMITS.steps ? `A template has at most ${LIMITS.steps} steps.` : null;
 }
@@ -52,7 +52,7 @@ export function addStep(draft: Draft, type: StepType, at: Where): Made {
   return { draft: insertStep(draft, { id, type, label: "", required: false, config }, at), id };
 }
 
-/** Right behind the original, under an id of its own. */
+/** Inserts a copy with a new id right after the original. */
 export function duplicateStep(draft: Draft, stepId: string): Made | null {
   const where = whereIs(draft, stepId);
   const step = where && draft.sections[where.section]?.steps[where.step];
@@ -77,7 +77,7 @@ function insertStep(draft: Draft, step: DraftStep, { section, step: at }: Where)
   return withSection(draft, target.id, { steps: [...target.steps.slice(0, at), step, ...target.steps.slice(at)] });
 }
 
-/** Before the step that stands at `to` now (behind the last one, if `to.step` is their number). */
+/** Moves a step before the step that is at `to` now (to the end if `to.step` is the number of steps). */
 export function moveStep(draft: Draft, stepId: string, to: Where): Draft {
   const from = whereIs(draft, stepId);
   const step = from && draft.sections[from.section]?.steps[from.step];
@@ -87,7 +87,7 @@ export function moveStep(draft: Draft, stepId: string, to: Where): Draft {
   return insertStep(removeStep(draft, stepId), step, { section: to.section, step: to.step - shift });
 }
 
-/** One place up or down; at the edge of its section, into the section before or behind. null: there is no such place. */
+/** Moves a step one position up or down, across section boundaries. Returns null at the first and last position. */
 export function nudgeStep(draft: Draft, stepId: string, by: 1 | -1): Draft | null {
   const from = whereIs(draft, stepId);
   const section = from && draft.sections[from.section];
@@ -109,14 +109,14 @@ export function nudgeSection(draft: Draft, sectionId: string, by: 1 | -1): Draft
   return { ...draft, sections };
 }
 
-/** Puts a step right behind another one: what mends a condition on a later step. */
+/** Moves a step right after another one, which fixes a condition that refers to a later step. */
 export function moveBehind(draft: Draft, stepId: string, afterId: string): Draft {
   const after = whereIs(draft, afterId);
   return after ? moveStep(draft, stepId, { section: after.section, step: after.step + 1 }) : draft;
 }
 
 /** `position 2 of 5 in “Kitchen”` */
-export function placeWords(draft: Draft, stepId: string): string {
+export function positionText(draft: Draft, stepId: string): string {
   const where = whereIs(draft, stepId);
   const section = where && draft.sections[where.section];
   return section ? `position ${where.step + 1} of ${section.steps.length} in “${section.title.trim() || `Section ${where.section + 1}`}”` : "";
@@ -125,15 +125,15 @@ export function placeWords(draft: Draft, stepId: string): string {
 const FIRST_OPTIONS = [{ id: "o-1", label: "" }, { id: "o-2", label: "" }];
 const CONFIG_FIELDS: ReadonlySet<string> = new Set(Object.values(AUTHORING).flatMap(({ fields = [] }) => fields.map(({ name }) => name)));
 
-/** The fields of the config that mean something for the type. */
+/** The config fields that apply to the type. */
 function fieldsOf(type: StepType): readonly string[] {
   return AUTHORING[type].fields?.map(({ name }) => name) ?? [];
 }
 
-/** Another type of step: settings that mean nothing for it go, except those that nobody here knows. */
-export function retypeStep(draft: Draft, step: DraftStep, type: StepType): Draft {
+/** Changes the type of a step: removes the settings that the new type does not have, and keeps unknown ones. */
+export function changeStepType(draft: Draft, step: DraftStep, type: StepType): Draft {
   const [kept, before] = [fieldsOf(type), fieldsOf(step.type)];
-  // A bound of the type before means something else now.
+  // The bounds have another meaning for the new type.
   const drop = (name: string) => CONFIG_FIELDS.has(name) && (!kept.includes(name) || ((name === "min" || name === "max") && before.includes(name)));
   const config: Record<string, unknown> = Object.fromEntries(Object.entries(step.config ?? {}).filter(([name]) => !drop(name)));
   if (kept.includes("options") && !config["options"]) config["options"] = FIRST_OPTIONS;

@@ -1,12 +1,12 @@
-/** Ids of sections, steps and options. They are keys of answers, so they are readable where that is possible. */
+/** Ids of sections, steps and options. They are keys of answers, so they are readable where possible. */
 import { allSteps, type Draft, type DraftStep } from "./draft";
 import { renamedIn } from "./when";
 
 const LONGEST = 48;
-/** The form of ids that were given before anybody had written a label. */
+/** The form of ids assigned before there is a label. */
 const PROVISIONAL = /^[gso]-new-\d+$/;
 
-/** `"Fridge ok?"` is `fridge-ok`; what has no Latin letters gives "". */
+/** Turns `"Fridge ok?"` into `fridge-ok`; "" if the label has no Latin letters. */
 export function slugOf(text: string): string {
   return text
     .normalize("NFKD")
@@ -18,7 +18,7 @@ export function slugOf(text: string): string {
     .replace(/^-+|-+$/g, "");
 }
 
-/** `s-fridge-ok`, or `s-fridge-ok-2` where that is taken. */
+/** `s-fridge-ok`, or `s-fridge-ok-2` if that id exists. */
 export function freeId(prefix: "g" | "s" | "o", slug: string, taken: ReadonlySet<string>): string {
   const plain = `${prefix}-${slug}`;
   if (slug !== "" && !taken.has(plain)) return plain;
@@ -36,7 +36,7 @@ export function takenIds(draft: Draft): Set<string> {
   return new Set(draft.sections.flatMap((section) => [section.id, ...section.steps.map((step) => step.id)]));
 }
 
-/** Changes a step's id, and every condition that speaks of it. */
+/** Changes a step's id, and every condition that refers to it. */
 export function renameStep(draft: Draft, from: string, to: string): Draft {
   if (from === to) return draft;
   return {
@@ -52,7 +52,10 @@ export function renameStep(draft: Draft, from: string, to: string): Draft {
   };
 }
 
-/** Ids that were provisional are made of labels: once, before the template is stored; they are keys of answers from then on. */
+/**
+ * Replaces provisional ids by ids made from labels. Called once, before the template is first stored: ids are keys of
+ * answers.
+ */
 export function withReadableIds(draft: Draft): Draft {
   let next = draft;
   const taken = takenIds(draft);

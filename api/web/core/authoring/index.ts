@@ -1,4 +1,4 @@
-/** Templates while they are written: pure functions on plain data. */
+/** Editing of templates: pure functions on plain data. */
 
 export * from "./changes";
 export * from "./draft";

@@ -1,4 +1,6 @@
-/** JSON as people edit it: its value, and the line on which each part begins; or where it is broken, and why. */
+/**
+ * A JSON reader that returns the value with the line number of each part, or the position and reason of a syntax error.
+ */
 
 export type ReadJson =
   | { readonly ok: true; readonly value: unknown; readonly lines: ReadonlyMap<string, number> }
@@ -23,7 +25,7 @@ const WORDS: readonly (readonly [string, unknown])[] = [
 ];
 const DEEPEST = 200;
 
-/** Lines count from 1. Paths are those of the service's problems: `sections[0].steps[2].label`; "" is the whole. */
+/** Line numbers start at 1. Paths are those of the service's problems: `sections[0].steps[2].label`; "" is the root. */
 export function readJson(text: string): ReadJson {
   const starts = lineStarts(text);
   const reader = new Reader(text, starts);
@@ -36,7 +38,7 @@ export function readJson(text: string): ReadJson {
   }
 }
 
-/** The line of what is at `path`, or of the nearest part around it that is there. */
+/** The line of the value at `path`, or of its nearest existing parent. */
 export function lineOf(lines: ReadonlyMap<string, number>, path: string): number {
   for (let part = path; ; part = part.replace(/(?:^|\.)[^.[\]]*$|\[\d+\]$/, "")) {
     const line = lines.get(part);

@@ -1,4 +1,4 @@
-/** The difference of two texts, line by line. */
+/** Line-by-line difference of two texts. */
 
 export interface DifferentLine {
   readonly kind: "same" | "added" | "removed";
@@ -6,10 +6,10 @@ export interface DifferentLine {
 }
 
 const AROUND = 3;
-/** Beyond so many pairs of lines that are left to compare, a block is told as taken out and put in as a whole. */
-const MOST_PAIRS = 4_000_000;
+/** Above this number of line pairs, a block is shown as removed and added as a whole. */
+const MAX_PAIRS = 4_000_000;
 
-/** Blocks of differences, each with a few unchanged lines around it; none when the texts are equal. */
+/** Blocks of differences with a few unchanged lines of context; empty if the texts are equal. */
 export function lineDifference(before: string, after: string): DifferentLine[][] {
   return blocksOf(allLines(before.split("\n"), after.split("\n")));
 }
@@ -23,12 +23,12 @@ function allLines(old: readonly string[], now: readonly string[]): DifferentLine
   return [...same(old.slice(0, start)), ...between(old.slice(start, old.length - end), now.slice(start, now.length - end)), ...same(end === 0 ? [] : old.slice(-end))];
 }
 
-/** By the longest common subsequence. */
+/** Compares by the longest common subsequence. */
 function between(old: readonly string[], now: readonly string[]): DifferentLine[] {
   const [rows, columns] = [old.length, now.length];
   const removed = old.map((text): DifferentLine => ({ kind: "removed", text }));
   const added = now.map((text): DifferentLine => ({ kind: "added", text }));
-  if (rows === 0 || columns === 0 || rows * columns > MOST_PAIRS) return [...removed, ...added];
+  if (rows === 0 || columns === 0 || rows * columns > MAX_PAIRS) return [...removed, ...added];
   const width = columns + 1;
   const best = new Uint16Array((rows + 1) * width);
   for (let row = rows - 1; row >= 0; row -= 1) {

@@ -23,7 +23,7 @@ describe("two people change a template", () => {
     expect(stepOf(draft, "s-a")).toMatchObject({ required: true, hint: "Look" });
     expect(stepOf(draft, "s-d")?.label).toBe("Door");
   });
-  test("what both changed is asked about, and yours stays until somebody says otherwise", () => {
+  test("what both changed is a conflict, and yours is the default", () => {
     const yours = withStep(BASE, "s-a", { label: "Mine" });
     const theirs = withStep(BASE, "s-a", { label: "Theirs" });
     const first = merge(BASE, yours, theirs);
@@ -47,7 +47,7 @@ describe("two people change a template", () => {
     expect(ids(merge(BASE, withStep(BASE, "s-a", { required: true }), moved).draft)).toBe("c a b | d");
     expect(ids(merge(BASE, BASE, moveStep(BASE, "s-a", { section: 1, step: 0 })).draft)).toBe("b c | a d");
   });
-  test("a step that one removed and the other changed is asked about", () => {
+  test("a step removed by one and changed by the other is a conflict", () => {
     const yours = removeStep(BASE, "s-a");
     const theirs = withStep(BASE, "s-a", { required: true });
     const { conflicts, draft } = merge(BASE, yours, theirs);
@@ -69,7 +69,7 @@ describe("two people change a template", () => {
     expect(conflicts.map((one) => one.key).sort()).toEqual(["section:g-a.title", "template.tags"]);
     expect(draft).toMatchObject({ tags: ["theirs"], settings: { allow_skip: true } });
   });
-  test("with nothing of one's own, theirs comes out; with nothing of theirs, one's own", () => {
+  test("without own changes the result is theirs; without theirs it is one's own", () => {
     const other = moveStep(withStep({ ...BASE, description: "New" }, "s-b", { type: "choice", config: { options: [{ id: "o-1", label: "A" }], "x-mine": { deep: [1] } } }), "s-d", { section: 0, step: 0 });
     expect(isSameTemplate(merge(BASE, BASE, other).draft, other)).toBe(true);
     expect(isSameTemplate(merge(BASE, other, BASE).draft, other)).toBe(true);

@@ -1,16 +1,16 @@
 /**
- * Two people changed the same template: what each did, field by field, put together. What only one of them changed is
- * taken; what both changed is a conflict, which a person decides.
+ * Three-way merge of two edits of the same template, field by field. A field that only one side changed is taken from
+ * that side; a field that both changed is a conflict for the user to resolve.
  */
 import { isSame, type Draft, type DraftSection, type DraftStep } from "./draft";
-import { fieldWords, movedIds, plainWords, sectionName, stepFieldName, stepFields, stepMap, stepName, templateFields, type StepMap } from "./changes";
+import { fieldText, movedIds, plainText, sectionName, stepFieldName, stepFields, stepMap, stepName, templateFields, type StepMap } from "./changes";
 
 export interface Conflict {
-  /** Names it among the others: `step:s-fridge.label`. */
+  /** A unique key: `step:s-fridge.label`. */
   readonly key: string;
   readonly about: string;
   readonly what: string;
-  /** In words. */
+  /** The values in words. */
   readonly base: string;
   readonly yours: string;
   readonly theirs: string;
@@ -23,7 +23,7 @@ export interface Merged {
   readonly conflicts: readonly Conflict[];
 }
 
-/** `choices` says whose value counts in a conflict; where it says nothing, yours does. */
+/** `choices` selects the side of each conflict; the default is yours. */
 export function merge(base: Draft, yours: Draft, theirs: Draft, choices: ReadonlyMap<string, Side> = new Map()): Merged {
   const merger = new Merger(base, yours, theirs, choices);
   return { draft: merger.draft(), conflicts: merger.conflicts };
@@ -54,9 +54,9 @@ class Merger {
     const sections = this.sections(new Set(placedSteps.map(({ section }) => section)));
     const order = new Map(sections.map((section, index) => [section.id, index]));
     const steps = sections.map((): DraftStep[] => []);
-    // A section that is gone for both leaves its steps to the first one.
+    // If both sides removed a section, its remaining steps go to the first section.
     for (const { step, section } of placedSteps) steps[order.get(section) ?? 0]?.push(step);
-    const { settings, execution, ...rest } = unflat(own) as { settings?: object; execution?: object };
+    const { settings, execution, ...rest } = unflatten(own) as { settings?: object; execution?: object };
     return {
       ...(rest as unknown as Draft),
       ...(settings && { settings }),
@@ -75,7 +75,7 @@ class Merger {
       if (!one || (removed && !needed.has(id))) continue;
       if (!mine || !other) kept.set(id, one);
       else {
-        const title = this.pick(`section:${id}.title`, was?.title, mine.title, other.title, () => ({ about: sectionName(mine), what: "title" }), plainWords);
+        const title = this.pick(`section:${id}.title`, was?.title, mine.title, other.title, () => ({ about: sectionName(mine), what: "title" }), plainText);
         kept.set(id, { ...other, ...mine, title: title as string });
       }
     }
@@ -104,7 +104,7 @@ class Merger {
     if (!left) return null;
     if (!was) return left;
     if (isSame(stepFields(left.step), stepFields(was.step))) return null;
-    // One removed it, the other changed it.
+    // One side removed it, the other changed it.
     const chosen = this.pick(`step:${id}`, "there", mine ? "changed" : "removed", other ? "changed" : "removed", () => ({ about: stepName(left.step), what: "removed by one, changed by the other" }), String);
     return chosen === "changed" ? left : null;
   }
@@ -114,14 +114,14 @@ class Merger {
     const fields = this.fields(was ? stepFields(was.step) : {}, stepFields(mine.step), stepFields(other.step), `step:${id}`, about, stepFieldName);
     const titles = new Map([...this.base.sections, ...this.theirs.sections, ...this.yours.sections].map((section) => [section.id, sectionName(section)]));
     const section = this.pick(`step:${id}.section`, was?.section, mine.section, other.section, () => ({ about, what: "its section" }), (one) => titles.get(String(one)) ?? "nothing");
-    const { config, ...rest } = unflat(fields) as { config?: object };
+    const { config, ...rest } = unflatten(fields) as { config?: object };
     return { step: { id, ...rest, config: config ?? {} } as unknown as DraftStep, section: String(section) };
   }
 
   private fields(base: Fields, yours: Fields, theirs: Fields, key: string, about: string, naming: (name: string) => string): Fields {
     const merged: Fields = {};
     for (const name of Object.keys({ ...base, ...theirs, ...yours })) {
-      const value = this.pick(`${key}.${name}`, base[name], yours[name], theirs[name], () => ({ about, what: naming(name) }), (one, side) => fieldWords(name, one, this.words[side]));
+      const value = this.pick(`${key}.${name}`, base[name], yours[name], theirs[name], () => ({ about, what: naming(name) }), (one, side) => fieldText(name, one, this.words[side]));
       if (value !== undefined) merged[name] = value;
     }
     return merged;
@@ -132,18 +132,19 @@ class Merger {
     base: unknown,
     yours: unknown,
     theirs: unknown,
-    tell: () => Pick<Conflict, "about" | "what">,
+    describe: () => Pick<Conflict, "about" | "what">,
     words: (value: unknown, side: 0 | 1 | 2) => string,
   ): unknown {
     if (isSame(yours, theirs) || isSame(theirs, base)) return yours;
     if (isSame(yours, base)) return theirs;
-    this.conflicts.push({ key, ...tell(), base: words(base, 0), yours: words(yours, 1), theirs: words(theirs, 2) });
+    this.conflicts.push({ key, ...describe(), base: words(base, 0), yours: words(yours, 1), theirs: words(theirs, 2) });
     return this.choices.get(key) === "theirs" ? theirs : yours;
   }
 }
 
 /**
- * The order of who changed it; if both did, yours. What the other one added comes behind what it stood behind there.
+ * Takes the order of the side that changed it, or yours if both did. Items added by the other side keep their
+ * predecessor.
  */
 function inOrder<T>([base = [], yours = [], theirs = []]: readonly (readonly string[])[], kept: ReadonlyMap<string, T>): T[] {
   const [lead, other] = movedIds(base, yours).size === 0 ? [theirs, yours] : [yours, theirs];
@@ -171,8 +172,8 @@ function places(draft: Draft): Map<string, At> {
   return new Map(draft.sections.flatMap((section) => section.steps.map((step) => [step.id, { step, section: section.id }] as const)));
 }
 
-/** `{"config.min": 1}` is `{config: {min: 1}}`; deeper names stay as they are. */
-function unflat(fields: Fields): Record<string, unknown> {
+/** Turns `{"config.min": 1}` into `{config: {min: 1}}`; deeper names stay as they are. */
+function unflatten(fields: Fields): Record<string, unknown> {
   const made: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(fields)) {
     const [, owner, inner] = /^(settings|execution|config)\.(.*)$/s.exec(name) ?? [];

@@ -1,6 +1,6 @@
 /**
- * What the service said is wrong (`sections[0].steps[3].config.min`), bound to the section or step that it is about: the
- * list may be sorted anew before it is mended. It stays until what it is about is changed.
+ * Validation problems from the service (`sections[0].steps[3].config.min`), bound to the section or step by id, so that
+ * they survive reordering. A problem is removed when its field changes.
  */
 import { isObject, type Draft } from "./draft";
 
@@ -11,9 +11,9 @@ export interface GivenProblem {
 }
 
 export interface Anchored extends GivenProblem {
-  /** `s-...` or `g-...`; null: it is about the template itself. */
+  /** `s-...` or `g-...`; null for the template itself. */
   readonly owner: string | null;
-  /** Within the owner: `config.options[1].label`; "" is the owner as a whole. */
+  /** Path within the owner: `config.options[1].label`; "" is the owner itself. */
   readonly field: string;
 }
 
@@ -30,8 +30,8 @@ export function anchored(problem: GivenProblem, draft: Draft): Anchored {
   return { ...problem, owner: null, field: problem.path };
 }
 
-/** The problems that are not known to be mended, after `before` became `after`. */
-export function stillOpen(problems: readonly Anchored[], before: Draft, after: Draft): readonly Anchored[] {
+/** The problems that remain after `before` was changed to `after`. */
+export function remainingProblems(problems: readonly Anchored[], before: Draft, after: Draft): readonly Anchored[] {
   if (problems.length === 0) return problems;
   const old = owners(before);
   const now = owners(after);
@@ -39,7 +39,7 @@ export function stillOpen(problems: readonly Anchored[], before: Draft, after: D
   return open.length === problems.length ? problems : open;
 }
 
-/** Where the problem is now, as the service would say it. */
+/** The current path of the problem, in the notation of the service. */
 export function pathOf({ owner, field }: Anchored, draft: Draft): string {
   if (owner === null) return field;
   for (const [index, section] of draft.sections.entries()) {

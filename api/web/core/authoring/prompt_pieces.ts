@@ -1,15 +1,17 @@
-/** A prompt cut where parts of it became steps, and where they became nothing. */
+/** Splits a prompt into the parts that became steps and the parts that were not used. */
 import type { PromptPart, StepOrigin } from "../types";
 
 export interface PromptPiece {
   readonly text: string;
-  /** Ids of the steps that it became, in the template's order. */
+  /** Ids of the steps made from this part, in the template's order. */
   readonly steps: readonly string[];
-  /** Whether it was not used; what is neither says something about a step, or nothing by itself. */
+  /** Whether the part was not used. A part without steps that is not unused only qualifies a step. */
   readonly unused: boolean;
 }
 
-/** The pieces, which are the whole prompt together. Offsets are the service's: Unicode code points, not UTF-16 units. */
+/**
+ * The parts, which together are the whole prompt. The service's offsets count Unicode code points, not UTF-16 units.
+ */
 export function promptPieces(prompt: string, origins: readonly StepOrigin[], unused: readonly PromptPart[]): PromptPiece[] {
   const characters = Array.from(prompt);
   const sources = origins.flatMap(({ step_id, source }) => (source === null ? [] : [{ ...source, step_id }]));

@@ -1,4 +1,4 @@
-/** Whether JSON has the form of a template, so that the visual editor can show it without losing or guessing anything. */
+/** Checks whether JSON has the structure of a template, so that the visual editor can show it without losing data. */
 import { AUTHORING } from "../step_types";
 import type { ConfigField } from "../step_types/kind";
 import { isObject, type Draft } from "./draft";
@@ -8,7 +8,7 @@ export interface ShapeFault {
   readonly message: string;
 }
 
-/** The first thing that the visual editor could not show; null: `value` is a Draft. */
+/** The first thing that the visual editor cannot show; null if `value` is a Draft. */
 export function shapeFault(value: unknown): ShapeFault | null {
   return faults(value).next().value ?? null;
 }

@@ -1,6 +1,6 @@
 /**
- * Conditions as the editor sees them: a group of comparisons and groups, what is wrong with each reference, and the
- * sentence that says it all (contract section 3).
+ * Conditions in the editor: groups of comparisons, invalid references, and the condition as a sentence (contract
+ * section 3).
  */
 import { AUTHORING } from "../step_types";
 import type { Comparison, Operator, StepType, When } from "../types";
@@ -17,7 +17,7 @@ export function isGroup(part: Part): part is Group {
   return "join" in part;
 }
 
-/** A bare comparison is a group of one. */
+/** A single comparison becomes a group of one. */
 export function readWhen(when: When): Group {
   const part = readPart(when);
   return isGroup(part) ? part : { join: "all", parts: [part] };
@@ -29,7 +29,7 @@ function readPart(when: When): Part {
   return when as Comparison;
 }
 
-/** As simple as it can be written; groups within stay groups. null: nothing is left to compare. */
+/** The simplest form of the condition; nested groups stay. null if no comparison is left. */
 export function writeWhen(group: Group): When | null {
   const parts = group.parts.filter((part) => !isGroup(part) || part.parts.length > 0);
   const [only] = parts;
@@ -58,7 +58,7 @@ export function mapComparisons(when: When, change: (one: Comparison) => Comparis
   return change(when as Comparison);
 }
 
-/** The condition without what it says of `stepId`; null when nothing is left. */
+/** Removes all comparisons with `stepId`; null if nothing is left. */
 export function withoutSource(when: When, stepId: string): When | null {
   const prune = (part: Part): Part | null => {
     if (!isGroup(part)) return part.step === stepId ? null : part;
@@ -73,29 +73,29 @@ export interface Broken {
   /** The step with the condition. */
   readonly step: DraftStep;
   readonly sourceId: string;
-  /** null: it is not in the template any more. */
+  /** null if the step no longer exists. */
   readonly source: DraftStep | null;
   readonly why: "gone" | "self" | "later" | "operator" | "value";
 }
 
-/** Conditions that the service would refuse, one of each step and source. */
+/** Conditions that the service would reject, one per step and source. */
 export function brokenConditions(draft: Draft): Broken[] {
   const order = allSteps(draft);
   const byId = new Map(order.map((step, index) => [step.id, { step, index }]));
   return order.flatMap((step, index) => {
     if (!step.condition) return [];
-    const told = new Set<string>();
+    const seen = new Set<string>();
     return comparisonsOf(step.condition.when).flatMap((comparison): Broken[] => {
       const source = byId.get(comparison.step);
-      const why = !source ? "gone" : source.index === index ? "self" : source.index > index ? "later" : misfit(comparison, source.step);
-      if (why === null || told.has(comparison.step)) return [];
-      told.add(comparison.step);
+      const why = !source ? "gone" : source.index === index ? "self" : source.index > index ? "later" : mismatch(comparison, source.step);
+      if (why === null || seen.has(comparison.step)) return [];
+      seen.add(comparison.step);
       return [{ step, sourceId: comparison.step, source: source?.step ?? null, why }];
     });
   });
 }
 
-function misfit({ op, value }: Comparison, source: DraftStep): "operator" | "value" | null {
+function mismatch({ op, value }: Comparison, source: DraftStep): "operator" | "value" | null {
   if (!AUTHORING[source.type].operators.includes(op)) return "operator";
   return valueFits(op, value, source) ? null : "value";
 }
@@ -110,19 +110,19 @@ function scalarFits(value: unknown, source: DraftStep): boolean {
   return AUTHORING[source.type].fits?.(value, source) ?? typeof value === "string";
 }
 
-/** Steps that the condition of `stepId` may look at: earlier ones that take an answer. */
+/** Steps that the condition of `stepId` can refer to: earlier ones that take an answer. */
 export function sourcesFor(draft: Draft, stepId: string): DraftStep[] {
   const order = allSteps(draft);
   return order.slice(0, Math.max(0, order.findIndex((step) => step.id === stepId))).filter((step) => AUTHORING[step.type].operators.length > 0);
 }
 
-/** A comparison to begin with. */
+/** The default comparison with a step. */
 export function firstComparison(source: DraftStep): Comparison {
   const op = AUTHORING[source.type].operators[0] ?? "exists";
   return { step: source.id, op, value: firstValue(op, source) };
 }
 
-/** The comparison with `change`; what does not fit any more is what fits. */
+/** The comparison with `change` applied; parts that no longer fit get a default. */
 export function changedComparison(before: Comparison, change: Partial<Comparison>, source: DraftStep): Comparison {
   const next = { ...before, ...change };
   const op = AUTHORING[source.type].operators.includes(next.op) ? next.op : (AUTHORING[source.type].operators[0] ?? "exists");
@@ -138,7 +138,7 @@ function firstValue(op: Operator, source: DraftStep): Comparison["value"] {
   return op === "in" || op === "not_in" ? [one] : one;
 }
 
-const OPERATOR_WORDS: Readonly<Record<Operator, string>> = {
+const OPERATOR_TEXTS: Readonly<Record<Operator, string>> = {
   eq: "is",
   ne: "is not",
   gt: "is more than",
@@ -152,31 +152,31 @@ const OPERATOR_WORDS: Readonly<Record<Operator, string>> = {
   exists: "is answered",
 };
 
-export function operatorWords(op: Operator, type: StepType): string {
-  return AUTHORING[type].operatorWords?.[op] ?? OPERATOR_WORDS[op];
+export function operatorText(op: Operator, type: StepType): string {
+  return AUTHORING[type].operatorText?.[op] ?? OPERATOR_TEXTS[op];
 }
 
 /** `“Fridge ok?” is No and (“Door” is one of Red, Blue or “Photo” is answered)` */
-export function conditionWords(when: When, steps: ReadonlyMap<string, DraftStep>): string {
+export function conditionText(when: When, steps: ReadonlyMap<string, DraftStep>): string {
   const words = (part: Part, inner: boolean): string => {
-    if (!isGroup(part)) return comparisonWords(part, steps.get(part.step) ?? null);
+    if (!isGroup(part)) return comparisonText(part, steps.get(part.step) ?? null);
     const text = part.parts.map((one) => words(one, true)).join(part.join === "all" ? " and " : " or ");
     return inner && part.parts.length > 1 ? `(${text})` : text;
   };
   return words(readWhen(when), false);
 }
 
-function comparisonWords({ step, op, value }: Comparison, source: DraftStep | null): string {
+function comparisonText({ step, op, value }: Comparison, source: DraftStep | null): string {
   if (source === null) return `${step} (which is not there) ${op} ${String(value)}`;
   const name = `“${source.label.trim() || source.id}”`;
   if (op === "exists") return `${name} ${value === false ? "is not answered" : "is answered"}`;
   const values: readonly unknown[] = Array.isArray(value) ? value : [value];
-  return `${name} ${operatorWords(op, source.type)} ${values.map((one) => valueWords(one, source)).join(", ")}`;
+  return `${name} ${operatorText(op, source.type)} ${values.map((one) => valueText(one, source)).join(", ")}`;
 }
 
-export function valueWords(value: unknown, source: DraftStep): string {
+export function valueText(value: unknown, source: DraftStep): string {
   if (typeof value === "boolean") return value ? source.config?.true_label || "Yes" : source.config?.false_label || "No";
   const option = source.config?.options?.find((one) => one.id === value);
   if (option) return option.label.trim() || option.id;
-  return AUTHORING[source.type].valueWords?.(value, source) ?? String(value);
+  return AUTHORING[source.type].valueText?.(value, source) ?? String(value);
 }

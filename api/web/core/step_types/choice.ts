@@ -1,4 +1,4 @@
-/** Yes or no, one of a list of options, or several of them. */
+/** Step types boolean, single choice and multiple choice. */
 
 import type { Translate } from "../../kit/i18n";
 import type { DraftStep } from "../authoring/draft";
@@ -84,7 +84,7 @@ export const multiChoiceAuthoring: Authoring = {
     { kind: "number", name: "max_selected", label: "Most to choose", none: "all", min: 1, max: 100, whole: true },
   ],
   operators: [...CONTAINMENT, "exists"],
-  operatorWords: { contains: "includes", not_contains: "does not include" },
+  operatorText: { contains: "includes", not_contains: "does not include" },
   ...ofOptions,
 };
 
@@ -92,7 +92,7 @@ export function optionsOf(step: Step): readonly Option[] {
   return step.config.options ?? [];
 }
 
-/** Fewest and most options to choose in a multi_choice step. */
+/** Minimum and maximum number of options of a multi_choice step. */
 export function selectionBounds(step: Step): { readonly min: number; readonly max: number } {
   const { min_selected, max_selected } = step.config;
   return { min: min_selected ?? Number(step.required), max: max_selected ?? optionsOf(step).length };

@@ -1,4 +1,4 @@
-/** Photos and signatures; and instructions, which take no answer at all. */
+/** Step types photo, signature and instruction. */
 
 import { MAX_NAME } from "../bounds";
 import { canBeStored, hasVisibleText, lengthOf, strip } from "../text";
@@ -23,8 +23,8 @@ export const photoAuthoring: Authoring = {
   meaning: "One or more pictures",
   icon: "camera",
   fields: [
-    { kind: "number", name: "min", label: "Fewest photos", none: "1", min: 0, max: 20, whole: true },
-    { kind: "number", name: "max", label: "Most photos", none: "20", min: 1, max: 20, whole: true },
+    { kind: "number", name: "min", label: "Minimum photos", none: "1", min: 0, max: 20, whole: true },
+    { kind: "number", name: "max", label: "Maximum photos", none: "20", min: 1, max: 20, whole: true },
   ],
   operators: ["exists"],
 };

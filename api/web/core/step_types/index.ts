@@ -1,9 +1,9 @@
-/** The step types: what each of them is stands in the module of its family, and here the lists of them. */
+/** Lists of the step types; each one is defined in the module of its family. */
 
 import type { JsonValue, PhotoBounds, Step, StepType } from "../types";
 import { boolean, booleanAuthoring, choice, choiceAuthoring, multiChoice, multiChoiceAuthoring } from "./choice";
 import { instruction, instructionAuthoring, photo, photoAuthoring, signature, signatureAuthoring } from "./evidence";
-import type { Authoring, DisplayWords, StepKind, Verdict } from "./kind";
+import type { Authoring, DisplayText, StepKind, Verdict } from "./kind";
 import { number, numberAuthoring, rating, ratingAuthoring } from "./number";
 import { date, dateAuthoring, datetime, datetimeAuthoring, scanAuthoring, text, textAuthoring, time, timeAuthoring } from "./text";
 
@@ -23,7 +23,7 @@ const KINDS: Readonly<Record<StepType, StepKind>> = {
   instruction,
 };
 
-/** In the order in which the editor offers them. */
+/** In the order of the editor's menu. */
 export const AUTHORING: Readonly<Record<StepType, Authoring>> = {
   boolean: booleanAuthoring,
   number: numberAuthoring,
@@ -40,7 +40,7 @@ export const AUTHORING: Readonly<Record<StepType, Authoring>> = {
   instruction: instructionAuthoring,
 };
 
-/** Of a type that came after this version of the app, what most types have. */
+/** Fallback for a type that this version of the app does not know. */
 export function kindOf({ type }: { readonly type: StepType }): Partial<StepKind> {
   return KINDS[type] ?? {};
 }
@@ -49,12 +49,12 @@ export function validateValue(step: Step, value: JsonValue): Verdict {
   return KINDS[step.type].validate(step, value);
 }
 
-/** The answer as a person would read it: labels instead of ids, numbers with their unit; empty for null. */
-export function displayValue(step: Step, value: JsonValue, words: DisplayWords): string {
+/** Formats an answer for display: labels instead of ids, numbers with units; empty for null. */
+export function displayValue(step: Step, value: JsonValue, words: DisplayText): string {
   return value === null ? "" : (kindOf(step).display?.(step, value, words) ?? String(value));
 }
 
-/** How many photos the step takes, or null when it takes none. The photos of a photo step are its answer. */
+/** How many photos the step takes; null if none. The photos of a photo step are its answer. */
 export function photoBounds(step: Step): PhotoBounds | null {
   const { photoBounds } = kindOf(step);
   return photoBounds ? photoBounds(step) : step.photo || null;
@@ -65,7 +65,7 @@ export function takesAnswer(step: Pick<Step, "type">): boolean {
   return kindOf(step).takes !== "nothing";
 }
 
-/** Whether what is uploaded to the step is a drawing that belongs to its value. */
+/** Whether the uploads of the step are drawings that belong to its value. */
 export function takesDrawing(step: Step | undefined): boolean {
   return step !== undefined && kindOf(step).takes === "drawing";
 }

@@ -1,6 +1,6 @@
 /**
- * What a step type says of itself. A `StepKind` is what runs need of it; what is left out suits an answer that is one
- * JSON value. An `Authoring` is what the editor of templates needs; the executor app does not carry it.
+ * The definition of a step type. `StepKind` is what runs need; defaults suit an answer that is one JSON value.
+ * `Authoring` is what the template editor needs; the executor app does not load it.
  */
 
 import type { IconName } from "../../kit/controls/icon";
@@ -8,13 +8,13 @@ import type { Translate } from "../../kit/i18n";
 import type { DraftStep } from "../authoring/draft";
 import type { AnswerLike, JsonValue, Operator, PhotoBounds, Problem, ProblemParams, Scalar, Step, StepConfig } from "../types";
 
-/** The normal form of a value, or why it is refused. */
+/** The normal form of a value, or the reason for its rejection. */
 export type Verdict =
   | { readonly value: JsonValue; readonly problem: null }
   | { readonly value: null; readonly problem: Problem };
 
-/** What depends on the language. */
-export interface DisplayWords {
+/** Language-dependent formatting. */
+export interface DisplayText {
   readonly yes: string;
   readonly no: string;
   readonly none: string;
@@ -29,22 +29,22 @@ export interface DisplayWords {
 }
 
 export interface StepKind {
-  /** The normal form that the service stores, or the problem that it would answer with, by the same code. */
+  /** The normal form that the service stores, or a problem with the service's code. */
   validate(step: Step, value: JsonValue): Verdict;
-  /** A value that is not null as a person would read it; null for what is no answer to the step. */
-  display?(step: Step, value: JsonValue, words: DisplayWords): string | null;
-  /** Whether the answer says something that conditions can look at. */
+  /** Formats a value that is not null; null if it is no valid answer. */
+  display?(step: Step, value: JsonValue, words: DisplayText): string | null;
+  /** Whether conditions can compare the answer. */
   hasValue?(answer: AnswerLike): boolean;
-  /** What sorts as the type's values do; true and 1 are not the same. */
+  /** A sort key for the type's values; true and 1 are different. */
   sortKey?(value: unknown): Scalar | null;
   photoBounds?(step: Step): PhotoBounds | null;
-  /** The bounds of the answer, said before anybody breaks them. */
+  /** The bounds of the answer, as hints. */
   hints?(step: Step, t: Translate): string[];
-  /** Its control is one field, which is typed into key by key or not. */
+  /** Whether the control is a single field, and whether it is typed into. */
   readonly field?: "typed" | "set";
-  /** What it takes instead of a value: an instruction nothing, a photo step photos, a signature a drawing with it. */
+  /** Other input besides a value: an instruction takes nothing, a photo step photos, a signature a drawing. */
   readonly takes?: "nothing" | "photos" | "drawing";
-  /** A text that was emptied is an answer. */
+  /** Whether an empty text is an answer. */
   readonly mayBeEmpty?: true;
 }
 
@@ -65,18 +65,18 @@ export interface Authoring {
   readonly meaning: string;
   readonly icon: IconName;
   readonly fields?: readonly ConfigField[];
-  /** Those with which a condition may look at its answer, the usual one first. */
+  /** Operators for conditions on this type, the most common one first. */
   readonly operators: readonly Operator[];
-  /** Operators that read otherwise than with most types. */
-  readonly operatorWords?: Readonly<Partial<Record<Operator, string>>>;
-  /** How what its answer is compared with is entered. */
+  /** Labels of operators that differ from those of most types. */
+  readonly operatorText?: Readonly<Partial<Record<Operator, string>>>;
+  /** How the value of a comparison is entered. */
   readonly compared?: "truth" | "option" | "number" | "integer" | "date" | "time";
-  /** Whether one value can be compared with; any text, if left out. */
+  /** Whether a value can be compared with; any text by default. */
   fits?(value: unknown, source: DraftStep): boolean;
-  /** A value to begin with; an empty text, if left out. */
+  /** The default value; an empty text by default. */
   first?(source: DraftStep): Scalar;
-  /** What is compared with, in words. */
-  valueWords?(value: unknown, source: DraftStep): string;
+  /** Formats the value of a comparison. */
+  valueText?(value: unknown, source: DraftStep): string;
 }
 
 export const EQUALITY = ["eq", "ne"] as const;

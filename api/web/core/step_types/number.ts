@@ -1,4 +1,4 @@
-/** Numbers: with a unit, bounds and decimals; and grades on a scale. */
+/** Step types number and rating. */
 
 import { roundedTo } from "../decimals";
 import type { Step } from "../types";
@@ -41,7 +41,7 @@ export const numberAuthoring: Authoring = {
   compared: "number",
   fits: Number.isFinite,
   first: (source) => source.config?.min ?? 0,
-  valueWords: (value, { config }) => `${String(value)}${config?.unit ? ` ${config.unit}` : ""}`,
+  valueText: (value, { config }) => `${String(value)}${config?.unit ? ` ${config.unit}` : ""}`,
 };
 
 export const rating: StepKind = {

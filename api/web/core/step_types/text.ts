@@ -1,9 +1,9 @@
-/** What is typed as text, or read from a code: text itself, days, times of day, moments. */
+/** Step types text, scan, date, time and datetime. */
 
 import { normalDate, normalDateTime, normalTime } from "../dates";
 import { canBeStored, hasVisibleText, lengthOf } from "../text";
 import type { Step } from "../types";
-import { CONTAINMENT, EQUALITY, ORDER, accepted, refused, wrongType, type Authoring, type DisplayWords, type StepKind } from "./kind";
+import { CONTAINMENT, EQUALITY, ORDER, accepted, refused, wrongType, type Authoring, type DisplayText, type StepKind } from "./kind";
 
 const MAX_TEXT = 500;
 const MAX_LONG_TEXT = 4_000;
@@ -30,7 +30,7 @@ export const textAuthoring: Authoring = {
     { kind: "flag", name: "multiline", label: "Long text", hint: "Up to 4,000 characters instead of 500." },
   ],
   operators: [...EQUALITY, ...CONTAINMENT, "exists"],
-  valueWords: (value) => `“${String(value)}”`,
+  valueText: (value) => `“${String(value)}”`,
 };
 
 export const scanAuthoring: Authoring = {
@@ -41,7 +41,7 @@ export const scanAuthoring: Authoring = {
   fields: [{ kind: "text", name: "placeholder" }],
 };
 
-/** Most characters of a text or scan step. */
+/** Maximum characters of a text or scan step. */
 export function textLimit(step: Step): number {
   return step.type === "text" && step.config.multiline ? MAX_LONG_TEXT : MAX_TEXT;
 }
@@ -53,7 +53,7 @@ function moment(wanted: string, normal: (text: string) => string | null, words: 
       const text = normal(value);
       return text === null ? refused("invalid_format", { wanted }) : accepted(text);
     },
-    display: (_, value, says: DisplayWords) => (typeof value === "string" ? says[words](value) : null),
+    display: (_, value, format: DisplayText) => (typeof value === "string" ? format[words](value) : null),
     sortKey: (value) => (typeof value === "string" ? normal(value) : typeof value === "number" ? value : null),
     field: "set",
   };
@@ -70,7 +70,7 @@ function momentAuthoring(name: string, meaning: string, normal: (text: string) =
     meaning,
     icon: "clock",
     operators: [...EQUALITY, ...ORDER, "exists"],
-    operatorWords: { gt: "is after", gte: "is not before", lt: "is before", lte: "is not after" },
+    operatorText: { gt: "is after", gte: "is not before", lt: "is before", lte: "is not after" },
     fits: (value) => typeof value === "string" && normal(value) !== null,
     first: () => first,
     ...(compared && { compared }),

@@ -1,4 +1,4 @@
-/** The person's own account: their memberships, the browsers that are signed in, the password. */
+/** The person's account: memberships, signed-in browsers, password. */
 import { useState } from "preact/hooks";
 
 import { call } from "../client";
@@ -40,7 +40,7 @@ export function AccountPage() {
         </p>
       </PageHead>
       {who.method === "oidc" ? (
-        <Section title="Password" lead="Your password is with the identity provider that you sign in with.">
+        <Section title="Password" lead="You sign in with an identity provider, which manages your password.">
           {null}
         </Section>
       ) : (
@@ -49,7 +49,7 @@ export function AccountPage() {
       <Sessions />
       <Section title="Your organizations">
         {who.organizations.length === 0 ? (
-          <p>No organization has you as a member.</p>
+          <p>You are not a member of an organization.</p>
         ) : (
           <DataTable
             caption="Your organizations"
@@ -68,7 +68,7 @@ export function AccountPage() {
 }
 
 function Sessions() {
-  // A new session of this very browser (a password was changed) is another list.
+  // A new session of this browser (after a password change) is a new list.
   const sessions = useResource<{ readonly sessions: readonly OwnSession[] }>(session.value?.csrf_token ?? "", (signal) => call("sessions", { signal }));
   const [ending, setEnding] = useState(false);
   const end = async (one: OwnSession) => {
@@ -92,11 +92,11 @@ function Sessions() {
       title: "Browser",
       cell: (one) => (
         <span title={one.client ?? undefined}>
-          {browserName(one.client)} {one.current && <Badge tone="good">This one</Badge>}
+          {browserName(one.client)} {one.current && <Badge tone="good">This browser</Badge>}
         </span>
       ),
     },
-    { key: "method", title: "Signed in by", cell: (one) => METHODS[one.method] },
+    { key: "method", title: "Signed in with", cell: (one) => METHODS[one.method] },
     { key: "created_at", title: "Since", cell: (one) => <Time at={one.created_at} /> },
     { key: "last_seen_at", title: "Last used", cell: (one) => (one.current ? "now" : <Time at={one.last_seen_at} />) },
     { key: "expires_at", title: "Ends", cell: (one) => <Time at={one.expires_at} /> },
@@ -135,7 +135,7 @@ function Sessions() {
       {sessions.data && <DataTable caption="Where you are signed in" columns={columns} rows={sessions.data.sessions} rowKey={(one) => one.id} busy={sessions.loading} />}
       {ending && (
         <Confirm title="Sign out everywhere?" act="Sign out everywhere" onConfirm={endAll} onClose={() => setEnding(false)}>
-          <p>Every browser that you are signed in with is signed out at once, this one too.</p>
+          <p>This signs you out of all browsers, including this one.</p>
         </Confirm>
       )}
     </Section>

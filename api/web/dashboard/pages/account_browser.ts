@@ -1,4 +1,4 @@
-/** A browser by what it says of itself, in few words: "Firefox on Windows". */
+/** Short name of a browser from its user agent: "Firefox on Windows". */
 const BROWSERS: readonly (readonly [sign: RegExp, name: string])[] = [
   [/Edg(A|iOS)?\//, "Edge"],
   [/OPR\//, "Opera"],

@@ -1,8 +1,8 @@
-/** The password of a local account: chosen after an invitation, changed at any time. */
+/** The password of a local account: set after an invitation, or changed. */
 import { useRef, useState } from "preact/hooks";
 
 import { ApiError, call } from "../client";
-import { allBeside, focusFirstProblem, problemOf } from "../parts/fields";
+import { allInline, focusFirstProblem, problemOf } from "../parts/fields";
 import { Link } from "../parts/link";
 import { Section } from "../parts/page_head";
 import { PasswordField } from "../parts/password_field";
@@ -22,10 +22,10 @@ export function PasswordForm({ method }: { method: Session["method"] }) {
   const [tried, setTried] = useState(false);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<ApiError | null>(null);
-  /** The run's page that asked who one is, and waits. */
+  /** The run's page to return to. */
   const away = returnPath(query.value);
   const choosing = query.value.get("password") === "choose";
-  // Shortly after signing in by a link it is not asked for; the service says when that time is over.
+  // Shortly after signing in by a link, the current password is not required; the service says when that ends.
   const asksCurrent = method !== "link" || problemOf(error, CURRENT) !== undefined || current !== "";
   const submit = async (event: Event) => {
     event.preventDefault();
@@ -54,29 +54,29 @@ export function PasswordForm({ method }: { method: Session["method"] }) {
   return (
     <Section
       title={choosing ? "Choose a password" : "Password"}
-      lead={choosing ? "The link that you have opened works only once. With a password you can sign in the next time." : "A new one signs out all your other browsers."}
+      lead={choosing ? "The link works only once. Set a password for your next sign-in." : "A new password signs you out of all other browsers."}
     >
       <form ref={form} class="form password-form" noValidate onSubmit={(event) => void submit(event)}>
         {asksCurrent && (
           <PasswordField
             name={CURRENT}
-            label="Present password"
+            label="Current password"
             autocomplete="current-password"
             value={current}
-            error={tried && current === "" ? "Enter your present password." : problemOf(error, CURRENT)}
+            error={tried && current === "" ? "Enter your current password." : problemOf(error, CURRENT)}
             onInput={setCurrent}
           />
         )}
         <PasswordField
           name={NEW}
           label="New password"
-          hint="At least 12 characters. A few words that nobody would put together are easy to remember."
+          hint="At least 12 characters. A few unrelated words are easy to remember."
           autocomplete="new-password"
           value={fresh}
           error={tried && fresh === "" ? "Enter a new password." : problemOf(error, NEW)}
           onInput={setFresh}
         />
-        {error && !allBeside(error, [CURRENT, NEW]) && <Refusal error={error} onOver={() => setError(null)} />}
+        {error && !allInline(error, [CURRENT, NEW]) && <Refusal error={error} onOver={() => setError(null)} />}
         <div class="actions">
           <button type="submit" class="button button-primary" aria-disabled={busy}>
             {busy && <span class="spinner" />}

@@ -1,4 +1,4 @@
-/** All deliveries of the organization, newest first: what was sent, what failed and why. */
+/** All deliveries of the organization, newest first. */
 import "../styles/deliveries.css";
 import { Icon } from "../../kit/controls/icon";
 import { call } from "../client";
@@ -16,7 +16,7 @@ import { query, setQuery } from "../router";
 import { may, organization } from "../session";
 import { DeliveriesNav } from "./deliveries_nav";
 import type { Delivery, ListOf } from "./deliveries_types";
-import { DELIVERY_STATUSES, DeliveryBadge, EVENTS, OUTCOME_OPTIONS, outcomeWords } from "./deliveries_words";
+import { DELIVERY_STATUSES, DeliveryBadge, EVENTS, OUTCOME_OPTIONS, outcomeText } from "./deliveries_text";
 
 const FILTERS = ["status", "event", "host", "outcome", "run", "from", "until"] as const;
 const PER_PAGE = 50;
@@ -28,7 +28,7 @@ const COLUMNS: readonly Column<Delivery>[] = [
   { key: "outcome", title: "Last outcome", cell: (delivery) => lastOutcome(delivery) },
   { key: "attempts", title: "Attempts", end: true, cell: (delivery) => `${delivery.attempts_made} of 5` },
   { key: "ts", title: "Happened", cell: (delivery) => <Time at={delivery.ts} /> },
-  { key: "next", title: "Next try", cell: (delivery) => <Time at={delivery.next_attempt_at} /> },
+  { key: "next", title: "Next attempt", cell: (delivery) => <Time at={delivery.next_attempt_at} /> },
 ];
 
 export function DeliveriesPage() {
@@ -48,7 +48,7 @@ export function DeliveriesPage() {
           may("editor") && (
             <Link to={`${id}/deliveries/replay${replayQuery()}`} class="button">
               <Icon name="retake" />
-              Replay failed ones
+              Replay failed deliveries
             </Link>
           )
         }
@@ -97,9 +97,9 @@ function NothingFound() {
 function NoDeliveries() {
   const id = organization.value?.id ?? "";
   return (
-    <Empty title="Nothing was delivered yet">
+    <Empty title="No deliveries yet">
       <p>
-        A run with a webhook tells your server of each answer and of the end, by signed requests. The webhook is chosen when the run is dispatched; what is not taken is tried five times and can be replayed here.
+        A run with a webhook sends signed events to your server. You choose the webhook when you dispatch the run. A failed event is retried up to five times, and you can replay it here.
       </p>
       {may("editor") && (
         <Link to={`${id}/runs/new`} class="button button-primary">
@@ -112,10 +112,10 @@ function NoDeliveries() {
 
 function lastOutcome(delivery: Delivery) {
   const last = delivery.attempts.at(-1);
-  return last === undefined ? <span class="quiet">–</span> : outcomeWords(last.outcome, last.http_status);
+  return last === undefined ? <span class="quiet">–</span> : outcomeText(last.outcome, last.http_status);
 }
 
-/** The filters of the address as the service takes them. */
+/** The filters in the address as query parameters of the API. */
 function filtersOf(given: URLSearchParams): string {
   const parts = new URLSearchParams();
   const put = (name: string, value: string | null) => value && parts.set(name, value);
@@ -127,7 +127,7 @@ function filtersOf(given: URLSearchParams): string {
   return parts.toString();
 }
 
-/** What is filtered by here is also what a replay begins with; its days are others. */
+/** A new replay starts with the current filters, except the days, which have another meaning there. */
 function replayQuery(): string {
   const parts = new URLSearchParams();
   for (const name of ["event", "host", "outcome", "run"]) {

@@ -1,4 +1,4 @@
-/** One delivery with all its attempts, and its replay in place. */
+/** One delivery with all its attempts and its replay. */
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { Icon } from "../../kit/controls/icon";
@@ -9,9 +9,9 @@ import { duration, Time } from "../parts/time";
 import { toast } from "../parts/toast";
 import { may } from "../session";
 import type { Attempt, Delivery } from "./deliveries_types";
-import { DeliveryBadge, outcomeWords, refusalWords } from "./deliveries_words";
+import { DeliveryBadge, outcomeText, refusalText } from "./deliveries_text";
 
-const LOOK_EVERY_MS = 1_500;
+const POLL_MS = 1_500;
 
 const ATTEMPTS: readonly Column<Attempt>[] = [
   { key: "number", title: "Attempt", cell: (attempt) => (attempt.manual ? "Replay" : `${attempt.number} of 5`) },
@@ -24,7 +24,7 @@ const ATTEMPTS: readonly Column<Attempt>[] = [
       <span class="attempt-outcome">
         <span class={attempt.outcome === "success" ? "is-good" : "is-bad"}>
           <Icon name={attempt.outcome === "success" ? "check" : "alert"} />
-          {outcomeWords(attempt.outcome, attempt.http_status)}
+          {outcomeText(attempt.outcome, attempt.http_status)}
         </span>
         {attempt.detail !== null && (
           <span class="quiet small" dir="auto">
@@ -34,18 +34,18 @@ const ATTEMPTS: readonly Column<Attempt>[] = [
       </span>
     ),
   },
-  { key: "next", title: "Next try was due", cell: (attempt) => <Time at={attempt.next_attempt_at} as="local" /> },
+  { key: "next", title: "Next attempt due", cell: (attempt) => <Time at={attempt.next_attempt_at} as="local" /> },
 ];
 
 interface DeliveryProps {
   delivery: Delivery;
   organizationId: string;
-  /** Asks for the delivery again. */
+  /** Reloads the delivery. */
   onChanged(): void;
 }
 
 export function Attempts({ delivery }: { delivery: Delivery }) {
-  if (delivery.attempts.length === 0) return <p class="quiet">No attempt was made yet.</p>;
+  if (delivery.attempts.length === 0) return <p class="quiet">No attempts yet.</p>;
   return (
     <DataTable
       caption={`Attempts to deliver ${delivery.event}`}
@@ -56,7 +56,7 @@ export function Attempts({ delivery }: { delivery: Delivery }) {
   );
 }
 
-/** In a line: where it stands. */
+/** The status in one line. */
 export function Standing({ delivery }: { delivery: Delivery }) {
   return (
     <>
@@ -70,16 +70,16 @@ export function Standing({ delivery }: { delivery: Delivery }) {
   );
 }
 
-/** The button, its question, and what became of it. Nothing for whoever may not replay. */
+/** The replay button with its confirmation and result. Empty for members who may not replay. */
 export function ReplayOne({ delivery, organizationId, onChanged }: DeliveryProps) {
   const [asking, setAsking] = useState(false);
-  /** The replay before the one that was asked for here; undefined: none was. */
+  /** The replay before the one requested here; undefined if none was requested. */
   const before = useRef<string | null | undefined>(undefined);
   const underWay = delivery.replay_refusal === "replay_under_way";
 
   useEffect(() => {
     if (!underWay) return;
-    const timer = setInterval(onChanged, LOOK_EVERY_MS);
+    const timer = setInterval(onChanged, POLL_MS);
     return () => clearInterval(timer);
   }, [underWay, onChanged]);
 
@@ -89,7 +89,7 @@ export function ReplayOne({ delivery, organizationId, onChanged }: DeliveryProps
     before.current = undefined;
     if (last.outcome === "success") toast(`${delivery.event} was delivered to ${delivery.host}.`);
     else if (last.outcome === null) toast(`${delivery.event} could not be sent.`, "bad");
-    else toast(`${delivery.event} was sent in vain: ${outcomeWords(last.outcome, last.http_status)}.`, "bad");
+    else toast(`${delivery.event} failed again: ${outcomeText(last.outcome, last.http_status)}.`, "bad");
   }, [delivery, underWay]);
 
   if (!may("editor")) return null;
@@ -120,9 +120,9 @@ export function ReplayOne({ delivery, organizationId, onChanged }: DeliveryProps
       {asking && (
         <Confirm title={`Send ${delivery.event} to ${delivery.host} again?`} act="Send again" harmless onConfirm={replay} onClose={() => setAsking(false)}>
           <p>
-            The receiver gets the same event with the same <code>event_id</code>, signed anew. It is tried once; there are no further attempts.
+            The receiver gets the same event with the same <code>event_id</code> and a new signature. There is one attempt and no retry.
           </p>
-          {delivery.status === "delivered" && <p>It was delivered before. A receiver that does not look at the id acts on it twice.</p>}
+          {delivery.status === "delivered" && <p>It was delivered before. A receiver that does not deduplicate by id processes it twice.</p>}
         </Confirm>
       )}
     </>
@@ -132,5 +132,5 @@ export function ReplayOne({ delivery, organizationId, onChanged }: DeliveryProps
 export function WhyNot({ delivery }: { delivery: Delivery }) {
   const reason = delivery.replay_refusal;
   if (reason === null || reason === "replay_under_way" || !may("editor")) return null;
-  return <p class="quiet small">Cannot be replayed now: {refusalWords(reason)}.</p>;
+  return <p class="quiet small">Cannot be replayed now: {refusalText(reason)}.</p>;
 }

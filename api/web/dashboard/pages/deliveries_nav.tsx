@@ -2,7 +2,7 @@ import { Link } from "../parts/link";
 import { path } from "../router";
 import { organization } from "../session";
 
-/** The three views of what was delivered. */
+/** Navigation between the three views of deliveries. */
 export function DeliveriesNav() {
   const id = organization.value?.id ?? "";
   const here = path.value.slice(id.length + 1);

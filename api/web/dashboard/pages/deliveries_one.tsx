@@ -1,4 +1,4 @@
-/** One delivery: which event of which run, and each attempt. */
+/** One delivery: its event, its run, and each attempt. */
 import "../styles/deliveries.css";
 import { call } from "../client";
 import { useLiveReload } from "../live";
@@ -11,7 +11,7 @@ import { Time } from "../parts/time";
 import { organization } from "../session";
 import { Attempts, ReplayOne, WhyNot } from "./deliveries_card";
 import type { Delivery } from "./deliveries_types";
-import { DeliveryBadge, outcomeWords } from "./deliveries_words";
+import { DeliveryBadge, outcomeText } from "./deliveries_text";
 import type { PageProps } from "./index";
 
 export function DeliveryPage({ params }: PageProps) {
@@ -28,8 +28,8 @@ export function DeliveryPage({ params }: PageProps) {
         {found.error === null ? (
           <Loading what="the delivery" />
         ) : found.error.status === 404 ? (
-          <Empty title="There is no such delivery">
-            <p>It may be gone with its run after the retention time.</p>
+          <Empty title="Delivery not found">
+            <p>It may have been removed with its run after the retention time.</p>
           </Empty>
         ) : (
           <Failure error={found.error} onRetry={found.reload} />
@@ -43,7 +43,7 @@ export function DeliveryPage({ params }: PageProps) {
       <PageHead
         title={delivery.event}
         trail={trail}
-        beside={<DeliveryBadge delivery={delivery} />}
+        badge={<DeliveryBadge delivery={delivery} />}
         actions={<ReplayOne delivery={delivery} organizationId={id} onChanged={found.reload} />}
       >
         <p class="run-id">
@@ -69,7 +69,7 @@ export function DeliveryPage({ params }: PageProps) {
           <dd class="host">{delivery.host}</dd>
           {delivery.next_attempt_at !== null && (
             <>
-              <dt>Next try</dt>
+              <dt>Next attempt</dt>
               <dd>
                 <Time at={delivery.next_attempt_at} as="local" />
               </dd>
@@ -77,7 +77,7 @@ export function DeliveryPage({ params }: PageProps) {
           )}
           {delivery.finished_at !== null && (
             <>
-              <dt>{delivery.status === "failed" ? "Given up" : "Delivered"}</dt>
+              <dt>{delivery.status === "failed" ? "Failed" : "Delivered"}</dt>
               <dd>
                 <Time at={delivery.finished_at} as="local" />
               </dd>
@@ -88,7 +88,7 @@ export function DeliveryPage({ params }: PageProps) {
               <dt>Last replay</dt>
               <dd>
                 {last.requested_by !== null && <span dir="auto">{`${last.requested_by}, `}</span>}
-                <Time at={last.requested_at} as="local" />: {last.outcome === null ? "it could not be sent" : outcomeWords(last.outcome, last.http_status)}
+                <Time at={last.requested_at} as="local" />: {last.outcome === null ? "it could not be sent" : outcomeText(last.outcome, last.http_status)}
               </dd>
             </>
           )}

@@ -1,4 +1,4 @@
-/** Replaying many: choose by filter, have them counted, then confirm a number and an endpoint. */
+/** Replaying many events: choose a filter, count the matches, then confirm number and endpoint. */
 import { useEffect, useState } from "preact/hooks";
 
 import "../styles/deliveries.css";
@@ -13,15 +13,15 @@ import { Failure } from "../parts/states";
 import { navigate, query } from "../router";
 import { organization } from "../session";
 import type { Replay } from "./deliveries_types";
-import { EVENTS, filterWords, OUTCOME_OPTIONS, refusalWords } from "./deliveries_words";
+import { EVENTS, filterText, OUTCOME_OPTIONS, refusalText } from "./deliveries_text";
 
 const FILTERS = ["host", "event", "outcome", "run", "from", "until"] as const;
-const LOOK_EVERY_MS = 400;
+const POLL_MS = 400;
 
 type Filter = Readonly<Record<string, string>>;
 
 interface Counted {
-  /** The filter that was counted with. */
+  /** The filter of the count. */
   readonly filter: Filter;
   readonly replay: Replay;
 }
@@ -42,7 +42,7 @@ export function ReplayManyPage() {
     setCounting(true);
     setError(null);
     try {
-      // What fails from now on is not meant.
+      // Events that fail after the count are excluded.
       const bounded = { finished_before: new Date(serverNow()).toISOString(), ...filter };
       setFound({ key, counted: { filter: bounded, replay: await count(id, bounded) } });
     } catch (problem) {
@@ -61,16 +61,16 @@ export function ReplayManyPage() {
   return (
     <>
       <PageHead title="Replay failed deliveries" trail={[{ to: `${id}/deliveries`, title: "Deliveries" }]}>
-        <p>What was given up is sent once more, at the pace that the endpoint takes. First it is counted; nothing is sent before you confirm the number.</p>
+        <p>Failed events are sent once more, as fast as the endpoint accepts them. They are counted first; nothing is sent until you confirm the number.</p>
       </PageHead>
-      <Section title="Which ones">
+      <Section title="Filter">
         <FilterBar label="Choose what to replay" names={FILTERS}>
           <TextFilter name="host" label="Endpoint" placeholder="Every endpoint" />
           <SelectFilter name="event" label="Event" options={EVENTS} />
           <SelectFilter name="outcome" label="Last outcome" options={OUTCOME_OPTIONS.filter((option) => option.value !== "success")} />
           <TextFilter name="run" label="Run" placeholder="r-…" />
-          <DayFilter name="from" label="Given up from" />
-          <DayFilter name="until" label="Given up until" />
+          <DayFilter name="from" label="Failed from" />
+          <DayFilter name="until" label="Failed until" />
         </FilterBar>
         {error && <Failure error={error} />}
         {error?.problems.map((problem) => (
@@ -81,7 +81,7 @@ export function ReplayManyPage() {
         <div class="actions">
           <button type="button" class={known === null ? "button button-primary" : "button"} aria-disabled={counting} onClick={() => void countThem()}>
             {counting && <span class="spinner" />}
-            {known === null ? "Count them" : "Count again"}
+            {known === null ? "Count" : "Count again"}
           </button>
           <Link to={`${id}/deliveries?status=failed${filter["host"] ? `&host=${encodeURIComponent(filter["host"])}` : ""}`}>See the list</Link>
         </div>
@@ -91,11 +91,11 @@ export function ReplayManyPage() {
           <Section title={total === 0 ? "Nothing to replay" : counted(total, "failed delivery", "failed deliveries")}>
             <p>
               {total === 0 ? "There are no " : "These are all "}
-              {filterWords({ ...known.replay.filter, finished_before: filter["finished_before"] ?? null })}.
+              {filterText({ ...known.replay.filter, finished_before: filter["finished_before"] ?? null })}.
             </p>
             {known.replay.refusals.map((refusal) => (
               <p key={refusal.reason}>
-                {counted(refusal.count, "of them cannot be sent", "of them cannot be sent")}: {refusalWords(refusal.reason)}.
+                {counted(refusal.count, "of them cannot be sent", "of them cannot be sent")}: {refusalText(refusal.reason)}.
               </p>
             ))}
             {total > 0 && (
@@ -126,11 +126,11 @@ export function ReplayManyPage() {
   );
 }
 
-/** A replay that only counts, until it has. Throws ApiError. */
+/** Runs a dry-run replay to its end. Throws ApiError. */
 async function count(id: string, filter: Filter): Promise<Replay> {
   let replay = await call<Replay>(`${id}/deliveries/replay`, { method: "POST", json: { filter, dry_run: true } });
   while (replay.status === "pending" || replay.status === "running") {
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     replay = await call<Replay>(`${id}/deliveries/replays/${replay.replay_id}`);
   }
   return replay;

@@ -1,4 +1,4 @@
-/** Replays of many: the list of them, and one while it runs. */
+/** The list of replays of many events, and the progress of one. */
 import { useEffect, useState } from "preact/hooks";
 
 import "../styles/deliveries.css";
@@ -20,19 +20,19 @@ import { query } from "../router";
 import { may, organization } from "../session";
 import { DeliveriesNav } from "./deliveries_nav";
 import type { ListOf, Replay } from "./deliveries_types";
-import { filterWords, refusalWords, ReplayBadge } from "./deliveries_words";
+import { filterText, refusalText, ReplayBadge } from "./deliveries_text";
 import type { PageProps } from "./index";
 
-const LOOK_EVERY_MS = 1_000;
+const POLL_MS = 1_000;
 
 const COLUMNS: readonly Column<Replay>[] = [
-  { key: "at", title: "Asked for", cell: (replay) => <Time at={replay.requested_at} as="local" /> },
-  { key: "status", title: "Status", cell: (replay) => (replay.dry_run ? <Badge>Only counted</Badge> : <ReplayBadge replay={replay} />) },
-  { key: "what", title: "What", cell: (replay) => <span class="replay-what">{filterWords(replay.filter)}</span> },
+  { key: "at", title: "Requested", cell: (replay) => <Time at={replay.requested_at} as="local" /> },
+  { key: "status", title: "Status", cell: (replay) => (replay.dry_run ? <Badge>Count only</Badge> : <ReplayBadge replay={replay} />) },
+  { key: "what", title: "What", cell: (replay) => <span class="replay-what">{filterText(replay.filter)}</span> },
   { key: "by", title: "By", cell: (replay) => <span dir="auto">{replay.requested_by ?? "–"}</span> },
-  { key: "total", title: "Chosen", end: true, cell: (replay) => (replay.total === null ? "–" : count(replay.total)) },
+  { key: "total", title: "Total", end: true, cell: (replay) => (replay.total === null ? "–" : count(replay.total)) },
   { key: "delivered", title: "Delivered", end: true, cell: (replay) => (replay.dry_run ? "–" : count(replay.delivered)) },
-  { key: "failed", title: "In vain", end: true, cell: (replay) => (replay.dry_run ? "–" : count(replay.failed + replay.refused)) },
+  { key: "failed", title: "Failed", end: true, cell: (replay) => (replay.dry_run ? "–" : count(replay.failed + replay.refused)) },
 ];
 
 export function ReplaysPage() {
@@ -50,7 +50,7 @@ export function ReplaysPage() {
           may("editor") && (
             <Link to={`${id}/deliveries/replay`} class="button">
               <Icon name="retake" />
-              Replay failed ones
+              Replay failed deliveries
             </Link>
           )
         }
@@ -60,8 +60,8 @@ export function ReplaysPage() {
       {found === null ? (
         list.error === null && <Loading what="replays" />
       ) : found.pagination.total === 0 ? (
-        <Empty title="Nothing was replayed yet">
-          <p>When an endpoint was down for longer than all attempts took, replay what failed in one go: choose by endpoint, event or day, see the number, and watch it being sent. Replays are listed here for a week.</p>
+        <Empty title="No replays yet">
+          <p>If an endpoint was down for longer than all retries, replay its failed events: filter by endpoint, event or day, confirm the number, and watch the progress. Replays are listed here for a week.</p>
         </Empty>
       ) : (
         <>
@@ -84,7 +84,7 @@ export function ReplayPage({ params }: PageProps) {
   useLiveReload(["replay"], found.reload, (change) => stopped === null && change.id === replayId);
   useEffect(() => {
     if (!goesOn) return;
-    const timer = setInterval(found.reload, LOOK_EVERY_MS);
+    const timer = setInterval(found.reload, POLL_MS);
     return () => clearInterval(timer);
   }, [goesOn, found.reload]);
   const trail = [
@@ -98,8 +98,8 @@ export function ReplayPage({ params }: PageProps) {
         {found.error === null ? (
           <Loading what="the replay" />
         ) : found.error.status === 404 ? (
-          <Empty title="There is no such replay">
-            <p>It was stopped, or ended more than a week ago. Deliveries keep their own history of attempts.</p>
+          <Empty title="Replay not found">
+            <p>It was stopped, or ended more than a week ago. Each delivery lists all its attempts.</p>
           </Empty>
         ) : (
           <Failure error={found.error} onRetry={found.reload} />
@@ -117,7 +117,7 @@ export function ReplayPage({ params }: PageProps) {
       <PageHead
         title={replay.dry_run ? "Count of failed deliveries" : "Replay"}
         trail={trail}
-        beside={stopped !== null ? <Badge tone="warn">Stopped</Badge> : <ReplayBadge replay={replay} />}
+        badge={stopped !== null ? <Badge tone="warn">Stopped</Badge> : <ReplayBadge replay={replay} />}
         actions={
           goesOn &&
           may("editor") && (
@@ -128,7 +128,7 @@ export function ReplayPage({ params }: PageProps) {
         }
       >
         <p>
-          {`All ${filterWords(replay.filter)}. `}
+          {`All ${filterText(replay.filter)}. `}
           Asked for {replay.requested_by !== null && <span dir="auto">{`by ${replay.requested_by} `}</span>}
           <Time at={replay.requested_at} as="local" />.
         </p>
@@ -139,12 +139,12 @@ export function ReplayPage({ params }: PageProps) {
       </Section>
       {!goesOn && replay.failed > 0 && (
         <p>
-          <Link to={`${id}/deliveries?status=failed${replay.filter.host === null ? "" : `&host=${encodeURIComponent(replay.filter.host)}`}`}>See what still fails</Link>
+          <Link to={`${id}/deliveries?status=failed${replay.filter.host === null ? "" : `&host=${encodeURIComponent(replay.filter.host)}`}`}>See failed deliveries</Link>
         </p>
       )}
       {asking && (
         <Confirm title="Stop this replay?" act="Stop" onConfirm={stop} onClose={() => setAsking(false)}>
-          <p>What was sent stays sent. What was not begun keeps its state, and can be replayed later. The replay leaves the list.</p>
+          <p>Events that were sent stay sent. You can replay the others later. The replay is removed from the list.</p>
         </Confirm>
       )}
     </>
@@ -157,7 +157,7 @@ function Figures({ replay, stopped }: { replay: Replay; stopped: boolean }) {
   return (
     <>
       <Progress
-        label={stopped ? "Stopped" : replay.status === "completed" ? "Done" : replay.status === "refused" ? "Not begun" : total === null ? "Counting" : "Sending"}
+        label={stopped ? "Stopped" : replay.status === "completed" ? "Done" : replay.status === "refused" ? "Rejected" : total === null ? "Counting" : "Sending"}
         value={done}
         max={total}
         text={total === null ? "not counted yet" : `${count(done)} of ${count(total)}`}
@@ -178,7 +178,7 @@ function Figures({ replay, stopped }: { replay: Replay; stopped: boolean }) {
       </dl>
       {replay.refusals.map((refusal) => (
         <p key={refusal.reason} class="quiet">
-          {`${count(refusal.count)} not sent: ${refusalWords(refusal.reason)}.`}
+          {`${count(refusal.count)} not sent: ${refusalText(refusal.reason)}.`}
         </p>
       ))}
       <p class="vh" role="status">

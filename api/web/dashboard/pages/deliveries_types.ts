@@ -1,8 +1,8 @@
-/** Deliveries, replays and endpoints as the service tells of them. */
+/** Deliveries, replays and endpoints as the API returns them. */
 import type { PageInfo } from "../parts/pagination";
 
 export interface Attempt {
-  /** 1 to 5; a replay has the number of the last one. */
+  /** 1 to 5; a replay has the number of the last attempt. */
   readonly number: number;
   readonly started_at: string;
   readonly duration_ms: number;

@@ -1,11 +1,11 @@
-/** Dispatching a run: which checklist, until when, for whom, and who is told. The answer is a link to give away. */
+/** Dispatches a run: template, expiry, executor and webhook. The result is a link to send to the executor. */
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import "../styles/runs.css";
 import { Message } from "../../kit/controls/messages";
 import { ApiError, call } from "../client";
 import { useLiveReload } from "../live";
-import { allBeside, CheckField, focusFirstProblem, problemOf, TextField } from "../parts/fields";
+import { allInline, CheckField, focusFirstProblem, problemOf, TextField } from "../parts/fields";
 import { Link } from "../parts/link";
 import { PageHead, Section } from "../parts/page_head";
 import { counted } from "../parts/progress";
@@ -22,12 +22,12 @@ import { LinkToGive } from "./run_link";
 import { useTemplates } from "./runs_templates";
 import type { RunLink } from "./runs_types";
 
-const BESIDE = ["template_id", "expires_in_hours", "executor_ref", "webhook.url", "webhook.secret", "webhook.events"] as const;
+const INLINE = ["template_id", "expires_in_hours", "executor_ref", "webhook.url", "webhook.secret", "webhook.events"] as const;
 
-/** What is typed, as it is typed. */
+/** The form's values as typed. */
 export interface Draft {
   readonly templateId: string;
-  /** Hours, as text; empty: the link never expires. */
+  /** Hours, as text; empty if the link never expires. */
   readonly hours: string;
   readonly reference: string;
   readonly hasWebhook: boolean;
@@ -65,7 +65,7 @@ export function DispatchPage() {
   const [error, setError] = useState<ApiError | null>(null);
   const [made, setMade] = useState<Dispatched | null>(null);
   const form = useRef<HTMLFormElement>(null);
-  /** Of what the form says now: the same form sent twice makes one run. */
+  /** Idempotency key of the form's current values: submitting the same form twice creates one run. */
   const key = useRef(newKey());
   const dirty = made === null && (draft.reference !== "" || draft.url !== "" || draft.secret !== "");
   useUnsaved(dirty, "what you have filled in for this run");
@@ -86,7 +86,7 @@ export function DispatchPage() {
       setMade({ ...link, runId: run.run_id, templateName, reference: draft.reference });
     } catch (problem) {
       if (!(problem instanceof ApiError)) throw problem;
-      setError(asBeside(problem));
+      setError(asFieldErrors(problem));
       focusFirstProblem(form.current);
     } finally {
       setBusy(false);
@@ -99,7 +99,7 @@ export function DispatchPage() {
     usage.reload();
   };
 
-  // What had the focus is gone when the form gives way to the link, and back.
+  // The focused element disappears when the form is replaced by the link, and back.
   const shown = useRef(made);
   useEffect(() => {
     if (shown.current !== made) document.querySelector<HTMLElement>("main h1")?.focus();
@@ -112,7 +112,7 @@ export function DispatchPage() {
   return (
     <>
       <PageHead title="Dispatch a run" trail={trail}>
-        <p>One checklist for one person. You get a link to give to them; they need no account.</p>
+        <p>Send one checklist to one person. You get a link for them; they need no account.</p>
       </PageHead>
       {limit !== null && error === null && <LimitReached message={limit.message} limit={limit.details} organizationId={id} />}
       {templates.data === null ? (
@@ -132,7 +132,7 @@ export function DispatchPage() {
               name="executor_ref"
               label="Reference"
               optional
-              hint="Yours, to find the run again: an order, a room, a name. It is in every event."
+              hint="Your own reference, such as an order, a room or a name. It is sent in every event."
               value={draft.reference}
               autocomplete="off"
               error={problemOf(error, "executor_ref")}
@@ -142,8 +142,8 @@ export function DispatchPage() {
           <Section title="Webhook">
             <CheckField
               name="has_webhook"
-              label="Tell my server of what happens"
-              hint="By signed requests. This cannot be changed once the run is dispatched."
+              label="Send events to my server"
+              hint="Events are signed. You cannot change this after dispatch."
               checked={draft.hasWebhook}
               onChange={(hasWebhook) => change({ hasWebhook })}
             />
@@ -152,7 +152,7 @@ export function DispatchPage() {
           {error && error.code === "quota_exceeded" ? (
             <LimitReached message={error.message} limit={error.details as Limit} organizationId={id} />
           ) : (
-            error && !allBeside(error, BESIDE) && <Failure error={error} />
+            error && !allInline(error, INLINE) && <Failure error={error} />
           )}
           <div class="actions">
             <button type="submit" class="button button-primary" aria-disabled={busy}>
@@ -200,7 +200,7 @@ function LimitReached({ message, limit, organizationId }: { message: string; lim
     <div role="alert">
       <Message tone="warn" title={message}>
         <p>
-          {`${limit.used} of ${counted(limit.limit, "run")} used. The count begins anew ${localTime(limit.resets_at)}. `}
+          {`${limit.used} of ${counted(limit.limit, "run")} used. The count resets ${localTime(limit.resets_at)}. `}
           <Link to={`${organizationId}/settings/usage`}>See the usage</Link>
         </p>
       </Message>
@@ -212,22 +212,25 @@ function bodyOf(draft: Draft): Record<string, unknown> {
   const events = draft.allEvents ? ["*"] : draft.events;
   return {
     ...(draft.templateId === "" ? {} : { template_id: draft.templateId }),
-    // What is no number goes to the service as it is: it says what is wrong with it.
+    // Text that is not a number is sent unchanged: the service reports the problem.
     ...(draft.hours === "" ? {} : { expires_in_hours: Number.isNaN(Number(draft.hours)) ? draft.hours : Number(draft.hours) }),
     ...(draft.reference.trim() === "" ? {} : { executor_ref: draft.reference.trim() }),
     ...(draft.hasWebhook ? { webhook: { url: draft.url.trim(), secret: draft.secret, events } } : {}),
   };
 }
 
-/** A template that is gone or cannot be dispatched is a problem of that field; items of a list are problems of the list. */
-function asBeside(error: ApiError): ApiError {
+/**
+ * A missing template or one that cannot be dispatched is a problem of that field; problems of list items are problems
+ * of the list.
+ */
+function asFieldErrors(error: ApiError): ApiError {
   const problems = error.problems.map((problem) => ({ ...problem, path: problem.path.startsWith("webhook.events") ? "webhook.events" : problem.path, message: sentence(problem.message) }));
   const ofTemplate = error.code === "template_not_found" || error.code === "template_not_runnable";
   const found = ofTemplate ? [{ path: "template_id", code: error.code, message: error.message }] : problems;
   return new ApiError(error.status, error.code, error.message, found, error.requestId, error.details, error.retryAfter);
 }
 
-/** The service says "must be a number"; in a form it stands alone. */
+/** Turns the service's "must be a number" into a sentence. */
 function sentence(message: string): string {
   const first = message.charAt(0).toUpperCase() + message.slice(1);
   return /[.!?]$/.test(first) ? first : `${first}.`;

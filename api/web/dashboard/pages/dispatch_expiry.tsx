@@ -1,4 +1,4 @@
-/** Until when the link works: never, one of a few spans, or so many hours. The moment itself is told. */
+/** The expiry of the link: never, a preset, or a number of hours. Shows the resulting time. */
 import { useState } from "preact/hooks";
 
 import { now } from "../clock";
@@ -14,7 +14,7 @@ const SPANS = [
   { value: "72", title: "In 3 days" },
   { value: "168", title: "In 7 days" },
   { value: "720", title: "In 30 days" },
-  { value: "other", title: "In so many hours …" },
+  { value: "other", title: "Custom …" },
 ];
 const LONGEST_HOURS = 8_760;
 

@@ -1,4 +1,4 @@
-/** Choosing one template of many: search, then one of the best matches. */
+/** Chooses one template of many: search, then one of the best matches. */
 import { useId, useRef, useState } from "preact/hooks";
 
 import { FieldError } from "../../kit/controls/messages";
@@ -95,7 +95,7 @@ function NoTemplates({ organizationId }: { organizationId: string }) {
   return (
     <div class="prose-block">
       <p>
-        There is no template yet, and a run needs one. {may("editor") && <Link to={`${organizationId}/templates`}>Make the first template</Link>}, or do it from your own program:
+        No templates yet, and a run needs one. {may("editor") && <Link to={`${organizationId}/templates`}>Create the first template</Link>}, or do it from your own program:
       </p>
       <CommandToCopy command={command} />
     </div>

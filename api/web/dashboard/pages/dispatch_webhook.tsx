@@ -1,9 +1,9 @@
-/** Where events go, what signs them, and which ones. */
+/** The webhook: URL, secret and events. */
 import { FieldError } from "../../kit/controls/messages";
 import type { ApiError } from "../client";
 import { CopyButton } from "../parts/copy";
 import { CheckField, problemOf, RadioField, TextField } from "../parts/fields";
-import { EVENTS } from "./deliveries_words";
+import { EVENTS } from "./deliveries_text";
 import type { Draft } from "./dispatch";
 
 const SECRET_BYTES = 32;
@@ -24,7 +24,7 @@ export function WebhookFields({ draft, error, onChange }: WebhookProps) {
         label="Address"
         type="url"
         placeholder="https://hooks.example.com/checklists"
-        hint="Takes POST requests by HTTPS and answers with 2xx within 10 seconds."
+        hint="Must accept POST requests over HTTPS and answer with 2xx within 10 seconds."
         value={draft.url}
         autocomplete="off"
         spellcheck={false}
@@ -35,7 +35,7 @@ export function WebhookFields({ draft, error, onChange }: WebhookProps) {
         <TextField
           name="secret"
           label="Secret"
-          hint="At least 16 characters. Your server checks the signatures with it. It is not shown again."
+          hint="At least 16 characters. Your server verifies signatures with it. It is not shown again."
           value={draft.secret}
           autocomplete="off"
           spellcheck={false}
@@ -44,7 +44,7 @@ export function WebhookFields({ draft, error, onChange }: WebhookProps) {
         />
         <div class="actions">
           <button type="button" class="button" onClick={() => onChange({ secret: newSecret() })}>
-            Make one
+            Generate
           </button>
           {draft.secret !== "" && <CopyButton text={draft.secret} label="Copy the secret" labelled />}
         </div>
@@ -54,8 +54,8 @@ export function WebhookFields({ draft, error, onChange }: WebhookProps) {
         label="Events"
         value={draft.allEvents ? "all" : "some"}
         options={[
-          { value: "all", title: "All of them", means: "Also those that later versions of the service bring." },
-          { value: "some", title: "Only these", means: "Without step.completed there are far fewer." },
+          { value: "all", title: "All events", means: "Including those added in later versions." },
+          { value: "some", title: "Selected events", means: "Without step.completed there are far fewer." },
         ]}
         onChange={(value) => onChange({ allEvents: value === "all" })}
       />

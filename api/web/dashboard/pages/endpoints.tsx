@@ -1,4 +1,4 @@
-/** How each endpoint does: what it took, what it refused, and how quickly it answers. */
+/** Success rate, latency and last error of each endpoint. */
 import "../styles/deliveries.css";
 import { call } from "../client";
 import { useLiveReload } from "../live";
@@ -15,7 +15,7 @@ import { query } from "../router";
 import { may, organization } from "../session";
 import { DeliveriesNav } from "./deliveries_nav";
 import type { Endpoint, ListOf } from "./deliveries_types";
-import { outcomeWords } from "./deliveries_words";
+import { outcomeText } from "./deliveries_text";
 
 const DEFAULT_HOURS = "24";
 const WINDOWS = [
@@ -90,7 +90,7 @@ function LastError({ endpoint: { last_error: error } }: { endpoint: Endpoint }) 
   if (error === null) return <span class="quiet">never</span>;
   return (
     <>
-      {outcomeWords(error.outcome, error.http_status)}, <Time at={error.at} />
+      {outcomeText(error.outcome, error.http_status)}, <Time at={error.at} />
     </>
   );
 }
@@ -98,7 +98,7 @@ function LastError({ endpoint: { last_error: error } }: { endpoint: Endpoint }) 
 function Share({ endpoint: { success_rate: share, attempts } }: { endpoint: Endpoint }) {
   if (share === null) return <span class="quiet">–</span>;
   const percent = share * 100;
-  // 99.96 % is not all of them.
+  // 99.96 % must not be shown as 100 %.
   const words = percent === 100 ? "100" : Math.min(percent, 99.9).toFixed(1);
   return (
     <>

@@ -1,22 +1,22 @@
 /**
- * Every page below an organization: the part of its address that follows `/{org_id}/`, and what draws it. A part that
- * begins with a colon takes whatever stands there. What is heavy is fetched when it is first shown.
+ * All pages below an organization: path after `/{org_id}/` and component. A path segment with a colon is a parameter.
+ * Large pages are loaded when first shown.
  */
 import type { ComponentType } from "preact";
 
 import type { Role } from "../session";
 
 export interface PageProps {
-  /** The colon parts of the address. */
+  /** The path parameters. */
   readonly params: Readonly<Record<string, string>>;
 }
 
 export interface PageEntry {
   readonly path: string;
   readonly title: string;
-  /** Who sees it at all. */
+  /** The minimum role to see the page. */
   readonly role: Role;
-  /** In the navigation, in this order; null: reached from another page. */
+  /** Its group in the navigation, in this order; null if it is reached from another page. */
   readonly section: "runs" | "deliveries" | "templates" | "settings" | null;
   load(): Promise<ComponentType<PageProps>>;
 }
@@ -136,7 +136,7 @@ export const PAGES: readonly PageEntry[] = [
   },
 ];
 
-/** The page of `rest` (the address after the organization), and its colon parts. */
+/** Matches `rest` (the path after the organization) to a page and its parameters. */
 export function pageAt(rest: string): { entry: PageEntry; params: Record<string, string> } | null {
   const given = rest.split("/").filter((part) => part !== "");
   for (const entry of PAGES) {

@@ -1,4 +1,4 @@
-/** One run, told as a story: how it was dispatched, what was answered, what was delivered, and how it ended. */
+/** One run: how it was dispatched, answered and delivered, and how it ended. */
 import { useState } from "preact/hooks";
 
 import "../styles/runs.css";
@@ -39,8 +39,8 @@ export function RunPage({ params }: PageProps) {
       {story.error === null ? (
         <Loading what="the run" />
       ) : story.error.status === 404 ? (
-        <Empty title="There is no such run">
-          <p>It may have been removed after its retention time, or belong to an organization that you are not looking at.</p>
+        <Empty title="Run not found">
+          <p>It may have been removed after its retention time, or belong to another organization.</p>
           <p>
             <Link to={`${id}/runs`}>All runs</Link>
           </p>
@@ -64,7 +64,7 @@ function Run({ story, resource, organizationId }: { story: RunStory; resource: R
       <PageHead
         title={story.template_name}
         trail={[{ to: `${organizationId}/runs`, title: "Runs" }]}
-        beside={<RunStatusBadge status={story.status} />}
+        badge={<RunStatusBadge status={story.status} />}
         actions={
           <>
             <button type="button" class="button" onClick={() => printing.start(`${organizationId}/runs/${story.run_id}/export?format=pdf`, "Making the PDF")}>
@@ -86,9 +86,9 @@ function Run({ story, resource, organizationId }: { story: RunStory; resource: R
       </PageHead>
       <DownloadNow download={printing} />
       {resource.error && <Failure error={resource.error} onRetry={resource.reload} />}
-      <Told story={story} organizationId={organizationId} />
+      <History story={story} organizationId={organizationId} />
       {open && link.data && (
-        <Section title="Link for the executor" lead="Whoever has this link can answer. Send it to one person only.">
+        <Section title="Link for the executor" lead="Anyone with this link can answer. Send it to one person only.">
           <LinkToGive link={link.data.link} qr={link.data.qr} about={story.template_name} />
         </Section>
       )}
@@ -117,9 +117,9 @@ function CancelRun({ story, organizationId, onDone, onClose }: CancelProps) {
   return (
     <Confirm title={`Cancel this run of “${story.template_name}”?`} act="Cancel the run" onConfirm={cancel} onClose={onClose}>
       <ul class="prose-list">
-        <li>The link stops working at once. Whoever opens it reads that the run was cancelled.</li>
-        <li>{given === 0 ? "Nothing was answered yet." : `${given === 1 ? "The answer" : `The ${given} answers`} given so far can still be read here; no more can be given.`}</li>
-        {hears(story, "run.cancelled") && (
+        <li>The link stops working at once. The page then says that the run was cancelled.</li>
+        <li>{given === 0 ? "Nothing was answered yet." : `${given === 1 ? "The answer" : `The ${given} answers`} given so far can still be read here; no more are accepted.`}</li>
+        {receives(story, "run.cancelled") && (
           <li>
             {story.webhook?.host} is sent <code>run.cancelled</code> with the reason <code>cancelled_by_owner</code>.
           </li>
@@ -130,12 +130,12 @@ function CancelRun({ story, organizationId, onDone, onClose }: CancelProps) {
   );
 }
 
-/** Whether the run's webhook is told of `event`. */
-function hears(story: RunStory, event: string): boolean {
+/** Whether the run's webhook receives `event`. */
+function receives(story: RunStory, event: string): boolean {
   return story.webhook !== null && (story.webhook.events.includes("*") || story.webhook.events.includes(event));
 }
 
-function Told({ story, organizationId }: { story: RunStory; organizationId: string }) {
+function History({ story, organizationId }: { story: RunStory; organizationId: string }) {
   const { progress, executor_identity: identity } = story;
   const done = progress.answered + progress.skipped;
   return (
@@ -162,7 +162,7 @@ function Told({ story, organizationId }: { story: RunStory; organizationId: stri
             <dt>Expires</dt>
             <dd>{story.expires_at === null ? <span class="quiet">never</span> : <Time at={story.expires_at} as="local" />}</dd>
             <dt>Events go to</dt>
-            <dd>{story.webhook === null ? <span class="quiet">nowhere: the run has no webhook</span> : `${story.webhook.host} (${story.webhook.events.includes("*") ? "all events" : story.webhook.events.join(", ")})`}</dd>
+            <dd>{story.webhook === null ? <span class="quiet">no webhook</span> : `${story.webhook.host} (${story.webhook.events.includes("*") ? "all events" : story.webhook.events.join(", ")})`}</dd>
           </dl>
         </li>
         {story.assigned_to !== null && (
@@ -175,7 +175,7 @@ function Told({ story, organizationId }: { story: RunStory; organizationId: stri
         {identity.mode === "external" && identity.name !== null && (
           <li>
             <p>
-              <strong>Introduced themselves</strong> as <span dir="auto">{identity.name}</span>
+              <strong>Identified</strong> as <span dir="auto">{identity.name}</span>
               {identity.email !== null && <span dir="auto"> ({identity.email})</span>}
             </p>
           </li>
@@ -251,7 +251,7 @@ function Ending({ story }: { story: RunStory }) {
             <strong>Expired</strong> <Time at={story.expires_at} as="local" />
           </p>
           <Message tone="warn">
-            <p>{story.progress.answered === 0 ? "Nobody answered before the link expired." : "The link expired before the checklist was submitted. What was answered until then is below."}</p>
+            <p>{story.progress.answered === 0 ? "The link expired without an answer." : "The link expired before the checklist was submitted. The answers given until then are below."}</p>
           </Message>
         </>
       );
@@ -264,7 +264,7 @@ function Receipt({ story }: { story: RunStory }) {
   return (
     <div class="receipt">
       <h3>Receipt</h3>
-      <p class="quiet small">The person who answered was shown the same one.</p>
+      <p class="quiet small">The executor was shown the same receipt.</p>
       <dl class="facts">
         <dt>Received</dt>
         <dd>{`${counted(receipt.answers, "answer")} and ${counted(receipt.photos, "photo")}, ${localTime(receipt.completed_at)}`}</dd>
@@ -287,7 +287,7 @@ function leftUntil(moment: string): string {
   return `for ${counted(Math.round(hours / 24), "more day")}`;
 }
 
-/** Of a member; the id of one who is gone. */
+/** The name of a member; the id of a removed one. */
 export function nameOf(story: RunStory, person: string): string {
   return story.people[person] ?? person;
 }

@@ -1,4 +1,4 @@
-/** What was answered, in the order of the checklist. Steps that do not apply are folded away. */
+/** The answers in the order of the checklist. Steps that do not apply are collapsed. */
 import { useState } from "preact/hooks";
 
 import { Icon } from "../../kit/controls/icon";
@@ -67,7 +67,7 @@ function Group({ section, story, onPhoto }: GroupProps) {
       {others.length > 0 && (
         <details class="not-applying">
           <summary>{others.length === 1 ? "1 step does not apply" : `${others.length} steps do not apply`}</summary>
-          <p class="quiet small">Other answers decide whether these are asked.</p>
+          <p class="quiet small">Whether these steps apply depends on other answers.</p>
           <ul>
             {others.map((step) => (
               <li key={step.id} dir="auto">
@@ -112,7 +112,7 @@ function Step({ step, story, onPhoto }: { step: StoryStep; story: RunStory; onPh
                 ))}
               </ul>
             )}
-            {answer.geo !== null ? <Place geo={answer.geo} /> : step.geo && <p class="quiet small">No place was given.</p>}
+            {answer.geo !== null ? <Place geo={answer.geo} /> : step.geo && <p class="quiet small">No location.</p>}
           </>
         )}
       </div>
@@ -141,7 +141,7 @@ function Drawing({ value, label }: { value: unknown; label: string }) {
   return typeof url === "string" ? <img class="signature-drawing" src={url} alt={`Drawn signature: ${label}`} loading="lazy" /> : null;
 }
 
-/** No map is loaded from elsewhere: that would tell others where this organization's people are. */
+/** Shows coordinates only: a map from another server would disclose where people are. */
 function Place({ geo }: { geo: Geo }) {
   const coordinates = `${geo.lat.toFixed(5)}, ${geo.lng.toFixed(5)}`;
   return (
@@ -154,7 +154,7 @@ function Place({ geo }: { geo: Geo }) {
   );
 }
 
-/** All photos, in the order in which the page shows them. */
+/** All photos, in page order. */
 function photosOf(story: RunStory): readonly ShownPhoto[] {
   return story.sections.flatMap((section) =>
     section.steps.flatMap((step) =>

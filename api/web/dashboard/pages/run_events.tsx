@@ -1,4 +1,4 @@
-/** What the run's webhook was told, event by event, with each attempt. */
+/** The events of the run with their attempts. */
 import { call } from "../client";
 import { useLiveReload } from "../live";
 import { Section } from "../parts/page_head";
@@ -18,7 +18,7 @@ export function RunEvents({ story, organizationId }: { story: RunStory; organiza
   if (story.webhook === null) {
     return (
       <Section title="Events and deliveries">
-        <p class="quiet">This run has no webhook, so nobody is told of what happens in it. A webhook is chosen when a run is dispatched.</p>
+        <p class="quiet">This run has no webhook, so no events are sent. You choose the webhook when you dispatch a run.</p>
       </Section>
     );
   }
@@ -38,7 +38,7 @@ function Events({ story, organizationId }: { story: RunStory; organizationId: st
       {found === null ? (
         list.error === null && <Loading what="deliveries" />
       ) : found.pagination.total === 0 ? (
-        <p class="quiet">Nothing has happened yet that {story.webhook?.host} has to be told.</p>
+        <p class="quiet">No events for {story.webhook?.host} yet.</p>
       ) : (
         <>
           <ol class="events">

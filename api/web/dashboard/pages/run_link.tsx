@@ -1,4 +1,4 @@
-/** The link of a run, to be copied or photographed. */
+/** The link of a run, as text and QR code. */
 import { useState } from "preact/hooks";
 
 import { Dialog } from "../../kit/controls/dialog";
@@ -10,7 +10,7 @@ const QUIET_ZONE = 4;
 interface LinkProps {
   link: string;
   qr: RunLink["qr"];
-  /** What the link leads to. */
+  /** What the link opens. */
   about: string;
 }
 
@@ -20,7 +20,7 @@ export function LinkToGive({ link, qr, about }: LinkProps) {
     <div class="link-to-give">
       <div class="link-to-give-text">
         <CommandToCopy command={link} label="Copy the link" />
-        <p class="quiet small">Or let the person photograph the code: it holds the same link, and nothing is loaded from elsewhere to draw it.</p>
+        <p class="quiet small">Or let the person scan the code: it contains the same link.</p>
       </div>
       <button type="button" class="qr-button" aria-label="Show the QR code large" onClick={() => setLarge(true)}>
         <QrCode qr={qr} label={`QR code of the link to “${about}”`} />
@@ -34,7 +34,7 @@ export function LinkToGive({ link, qr, about }: LinkProps) {
   );
 }
 
-/** Always dark on white, with the quiet zone that readers need. */
+/** Always dark on white with a quiet zone, for QR readers. */
 function QrCode({ qr, label }: { qr: RunLink["qr"]; label: string }) {
   const whole = qr.size + 2 * QUIET_ZONE;
   return (

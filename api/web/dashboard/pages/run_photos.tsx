@@ -1,4 +1,4 @@
-/** Photos of answers: small in the page, large in a dialog where the arrows go on to the next. */
+/** Photos of answers: thumbnails in the page, large in a dialog with arrow keys. */
 import { useState } from "preact/hooks";
 
 import type { Photo } from "../../core/types";
@@ -24,7 +24,7 @@ interface ViewerProps {
   onClose(): void;
 }
 
-/** Arrow keys, Home and End move among all photos of the run; Escape closes. */
+/** Arrow keys, Home and End move through all photos of the run; Escape closes. */
 export function PhotoViewer({ photos, start, onClose }: ViewerProps) {
   const [at, setAt] = useState(start);
   const photo = photos[at];
@@ -71,7 +71,7 @@ export function PhotoViewer({ photos, start, onClose }: ViewerProps) {
 const GOOD_FOR_MS = 10 * 60_000;
 const known = new Map<string, string>();
 
-/** Each read signs the addresses of photos anew; with those from before, nothing is fetched twice and nothing flickers. */
+/** Each read signs the photos' URLs again; keeping the earlier URLs avoids loading a photo twice. */
 export function withKnownAddresses(story: RunStory): RunStory {
   const answers = Object.entries(story.answers).map(([id, answer]) => {
     const photos = answer.photos.map((photo) => ({ ...photo, url: steady(photo.url), thumbnail_url: photo.thumbnail_url ? steady(photo.thumbnail_url) : null }));
@@ -80,7 +80,7 @@ export function withKnownAddresses(story: RunStory): RunStory {
   return { ...story, answers: Object.fromEntries(answers) };
 }
 
-/** The first address of the same photo, while it holds for long enough. */
+/** The first URL of the photo while it is valid for long enough. */
 function steady(url: string): string {
   const [which = ""] = url.split("?");
   const before = known.get(which);

@@ -1,6 +1,6 @@
 /**
- * All runs, newest first. The list stands still while it is looked at: what is in it follows the service, what is new is
- * told above it and shown when it is asked for. For that the list ends at its newest run, by the moment it was made.
+ * All runs, newest first. Listed runs are updated in place; new runs are counted above the list and shown on request.
+ * The list therefore ends at its newest run by creation time.
  */
 import { useMemo, useRef, useState } from "preact/hooks";
 
@@ -54,11 +54,11 @@ export function RunsPage() {
   const [turn, setTurn] = useState(0);
   const key = `${id}?${filters}#${turn}`;
   const isFiltered = FILTERS.some((name) => query.value.has(name));
-  /** The list is what there was up to this moment (exclusive); null: there was nothing. */
+  /** Upper bound of the list by creation time (exclusive); null if it was empty. */
   const limit = useRef<{ key: string; newest: string | null }>({ key: "", newest: null });
   const [fresh, setFresh] = useState<{ key: string; count: number }>({ key, count: 0 });
 
-  /** Why runs of the archive may be missing. */
+  /** Why archived runs may be missing. */
   const [missing, setMissing] = useState<string | null>(null);
 
   const rows = usePagedRows<RunSummary>(key, async (page, signal) => {
@@ -136,13 +136,13 @@ export function RunsPage() {
   );
 }
 
-/** What the filters leave, all of it, as a file. */
+/** Exports all runs that match the filters. */
 function ExportMenu({ onExport, ofOneTemplate }: { onExport(format: string, words: string): void; ofOneTemplate: boolean }) {
   const kinds = [
     { format: "format=csv", title: "CSV, a row for each answer", words: "CSV" },
     ...(ofOneTemplate ? [{ format: "format=csv&rows=runs", title: "CSV, a row for each run", words: "CSV" }] : []),
     { format: "format=jsonl", title: "JSON lines", words: "JSON lines" },
-    { format: "format=geojson", title: "GeoJSON, places of answers", words: "GeoJSON" },
+    { format: "format=geojson", title: "GeoJSON, locations of answers", words: "GeoJSON" },
   ];
   return (
     <Menu label="Export these runs" class="export-menu" face={<span>Export</span>}>
@@ -198,15 +198,15 @@ function NoRuns() {
   );
 }
 
-/** What a change says of a run can be shown before the list is asked for again. */
+/** Applies a change to a run before the list is reloaded. */
 function changed(run: RunSummary, changes: readonly LiveChange[]): RunSummary {
-  const told = changes.find((change) => change.id === run.run_id);
-  if (told === undefined || told.change === "gone") return run;
-  const status = RUN_STATUSES.find((one) => one.value === told.status)?.value;
-  return { ...run, status: status ?? run.status, progress: told.progress ?? run.progress };
+  const match = changes.find((change) => change.id === run.run_id);
+  if (match === undefined || match.change === "gone") return run;
+  const status = RUN_STATUSES.find((one) => one.value === match.status)?.value;
+  return { ...run, status: status ?? run.status, progress: match.progress ?? run.progress };
 }
 
-/** The filters of the address as the service takes them. */
+/** The filters in the address as query parameters of the API. */
 function filtersOf(given: URLSearchParams): string {
   const parts = new URLSearchParams();
   const put = (name: string, value: string | null) => value && parts.set(name, value);
@@ -219,7 +219,7 @@ function filtersOf(given: URLSearchParams): string {
   return parts.toString();
 }
 
-/** With an upper bound that takes in the run made at `newest`. */
+/** An upper bound that includes the run created at `newest`. */
 function upTo(filters: string, newest: string | null): string {
   const parts = new URLSearchParams(filters);
   const bound = newest === null ? null : new Date(Date.parse(newest) + 1).toISOString();
@@ -228,7 +228,7 @@ function upTo(filters: string, newest: string | null): string {
   return parts.toString();
 }
 
-/** The service leaves the instant itself out. */
+/** The service's bound is exclusive. */
 function justBefore(moment: string): string {
   return new Date(Date.parse(moment) - 1).toISOString();
 }
@@ -239,6 +239,6 @@ async function countAfter(id: string, filters: string, newest: string, signal: A
   try {
     return (await call<PageOf<RunSummary>>(`${id}/runs?${parts}&page=1&per_page=1`, { signal })).pagination.total;
   } catch {
-    return 0; // the list itself says what is wrong
+    return 0; // the list itself shows the error
   }
 }

@@ -1,4 +1,4 @@
-/** The names of the organization's templates, to choose one. */
+/** The names of the organization's templates, for selection. */
 import { call } from "../client";
 import { useLiveReload } from "../live";
 import type { PageOf } from "../parts/paged_rows";

@@ -1,4 +1,4 @@
-/** Runs as the service tells of them: in the list, and as the story of one. */
+/** Runs as the API returns them: in lists, and one with all details. */
 import type { Geo, Photo, Receipt, Signature } from "../../core/types";
 
 export type RunStatus = "pending" | "in_progress" | "completed" | "cancelled" | "expired";
@@ -48,9 +48,9 @@ export interface StoryStep {
   readonly required: boolean;
   readonly geo: boolean;
   readonly state: "answered" | "skipped" | "open" | "not_applicable" | "instruction";
-  /** The answer as a person reads it. */
+  /** The answer formatted for display. */
   readonly display: string | null;
-  /** 1 at the first answer, one more at each new one. */
+  /** 1 at the first answer, incremented with each new one. */
   readonly revision: number | null;
 }
 

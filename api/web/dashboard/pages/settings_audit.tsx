@@ -1,4 +1,4 @@
-/** Settings, audit: who did what, when. The same filters choose what is listed and what is exported. */
+/** Settings, audit log. The same filters apply to the list and the export. */
 import { Icon } from "../../kit/controls/icon";
 import { call } from "../client";
 import { type LiveChange, useLiveReload } from "../live";
@@ -13,7 +13,7 @@ import { DataTable, type Column } from "../parts/table";
 import { Time } from "../parts/time";
 import { BASE, query } from "../router";
 import { organization } from "../session";
-import { ACTIONS, words } from "./settings_audit_words";
+import { ACTIONS, words } from "./settings_audit_text";
 import type { Member } from "./settings_member_types";
 
 import "../styles/settings.css";
@@ -33,7 +33,7 @@ interface Entry {
 interface Entries {
   readonly data: readonly Entry[];
   readonly pagination: PageInfo;
-  /** false: there are older ones, which only the export has. */
+  /** false: older entries exist, which only the export contains. */
   readonly complete: boolean;
 }
 
@@ -82,7 +82,7 @@ export function AuditPage() {
   const page = query.value.get("page") ?? "1";
   const entries = useResource<Entries>(`${own}?${asked}&${page}`, (signal) => call(`${own}/audit?${asked}&per_page=50&page=${encodeURIComponent(page)}`, { signal }));
   const members = useResource<{ readonly data: readonly Member[] }>(own, (signal) => call(`${own}/members?per_page=100`, { signal }));
-  // An entry is written before its act: whoever hears of the act finds the entry.
+  // An entry is written before its action, so it is there when the change is received.
   useLiveReload(["key", "member", "template", "replay", "run"], entries.reload, isListed);
   useLiveReload(["member"], members.reload);
   const { data } = entries;
@@ -98,10 +98,10 @@ export function AuditPage() {
           </a>
         }
       >
-        <p>What was done to keys, members, templates, deliveries and runs. Entries are written before the act and never changed.</p>
+        <p>Actions on keys, members, templates, deliveries and runs. Entries are written before the action and never changed.</p>
       </PageHead>
       <FilterBar label="Filter the audit" names={FILTERS} result={data && counted(data.pagination.total, "entry", "entries")}>
-        <SelectFilter name="actor" label="Who" any="Anybody" options={(members.data?.data ?? []).map((member) => ({ value: member.id, title: member.name }))} />
+        <SelectFilter name="actor" label="Who" any="Anyone" options={(members.data?.data ?? []).map((member) => ({ value: member.id, title: member.name }))} />
         <SelectFilter name="action" label="What" any="Anything" options={ACTIONS} />
         <SelectFilter
           name="outcome"
@@ -117,27 +117,27 @@ export function AuditPage() {
       {entries.error && <Failure error={entries.error} onRetry={entries.reload} />}
       {data === null && entries.loading && <Loading what="the audit" />}
       {data?.pagination.total === 0 && (
-        <Empty title={filtered ? "Nothing fits these filters" : "Nothing was done yet"}>
-          <p>{filtered ? "Clear a filter, or choose other days." : "As soon as somebody makes a key, invites a member or changes a template, it is listed here."}</p>
+        <Empty title={filtered ? "No entry matches these filters" : "No entries yet"}>
+          <p>{filtered ? "Clear a filter, or choose other days." : "Actions such as creating a key, inviting a member or changing a template are listed here."}</p>
         </Empty>
       )}
       {data && data.pagination.total > 0 && (
         <>
           <DataTable caption="Audit" columns={COLUMNS} rows={data.data} rowKey={(entry) => entry.id} busy={entries.loading} />
           <Pagination pagination={data.pagination} label="Pages of the audit" />
-          {!data.complete && <p class="quiet">There are older entries than the list can show; the export has them all.</p>}
+          {!data.complete && <p class="quiet">The list does not show the oldest entries; the export contains all.</p>}
         </>
       )}
     </>
   );
 }
 
-/** Of what becomes of a run, only that it was cancelled. */
+/** Of run changes, only cancellation is audited. */
 function isListed(change: LiveChange): boolean {
   return change.kind !== "run" || change.status === "cancelled";
 }
 
-/** The filters of the address as the service takes them: local days become moments. */
+/** The filters in the address as query parameters of the API: local days become timestamps. */
 function parametersOf(filters: URLSearchParams): string {
   const asked = new URLSearchParams();
   for (const name of ["actor", "action", "target", "outcome"]) {

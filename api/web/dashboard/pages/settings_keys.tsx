@@ -1,4 +1,4 @@
-/** Settings, API keys: what programs open the REST API with. A new key is shown once. */
+/** Settings, API keys. A new key is shown once. */
 import { useRef, useState } from "preact/hooks";
 
 import { Dialog } from "../../kit/controls/dialog";
@@ -7,7 +7,7 @@ import { useLiveReload } from "../live";
 import { Badge } from "../parts/badge";
 import { Confirm } from "../parts/confirm";
 import { CommandToCopy } from "../parts/copy";
-import { allBeside, focusFirstProblem, problemOf, TextField } from "../parts/fields";
+import { allInline, focusFirstProblem, problemOf, TextField } from "../parts/fields";
 import { PageHead } from "../parts/page_head";
 import { Pagination, type PageInfo } from "../parts/pagination";
 import { useResource } from "../parts/resource";
@@ -62,8 +62,8 @@ export function KeysPage() {
   const columns: Column<Key>[] = [
     { key: "name", title: "Name", cell: (key) => key.name },
     { key: "key", title: "Key", cell: (key) => <span class="mono">{`${key.prefix}…${key.last_four ?? ""}`}</span> },
-    { key: "created_by", title: "Made by", cell: (key) => <span dir="auto">{key.created_by === null ? "–" : (key.created_by.name ?? "a former member")}</span> },
-    { key: "created_at", title: "Made", cell: (key) => <Time at={key.created_at} /> },
+    { key: "created_by", title: "Created by", cell: (key) => <span dir="auto">{key.created_by === null ? "–" : (key.created_by.name ?? "a former member")}</span> },
+    { key: "created_at", title: "Created", cell: (key) => <Time at={key.created_at} /> },
     { key: "last_used_at", title: "Last used", cell: (key) => <Time at={key.last_used_at} none="never" /> },
     {
       key: "state",
@@ -94,13 +94,13 @@ export function KeysPage() {
           </button>
         }
       >
-        <p>A key lets a program do everything within this organization, without signing in. Keep it where you keep passwords; make one for each program.</p>
+        <p>A key gives a program full access to this organization without signing in. Store it like a password; create one for each program.</p>
       </PageHead>
       {keys.error && <Failure error={keys.error} onRetry={keys.reload} />}
       {keys.data === null && keys.loading && <Loading what="the keys" />}
       {keys.data?.pagination.total === 0 && (
-        <Empty title="There is no key yet">
-          <p>Make one, then list this organization’s templates with it:</p>
+        <Empty title="No API keys yet">
+          <p>Create one, then list this organization’s templates with it:</p>
           <CommandToCopy command={curl("YOUR_KEY")} />
         </Empty>
       )}
@@ -115,7 +115,7 @@ export function KeysPage() {
       {revoking && (
         <Confirm title={`Revoke the key “${revoking.name}”?`} act="Revoke the key" onConfirm={() => revoke(revoking)} onClose={() => setRevoking(null)}>
           <p>
-            Programs that use <span class="mono">{`${revoking.prefix}…${revoking.last_four ?? ""}`}</span> are refused from now on. This cannot be taken back; what they have made stays.
+            Programs that use <span class="mono">{`${revoking.prefix}…${revoking.last_four ?? ""}`}</span> are rejected from now on. You cannot undo this; objects that they created stay.
           </p>
           <p class="quiet">
             {revoking.last_used_at === null ? (
@@ -184,16 +184,16 @@ function MakeKey({ organizationId, onMade, onClose }: MakeKeyProps) {
           value={name}
           autocomplete="off"
           maxLength={200}
-          error={missing && name.trim() === "" ? "Give the key a name." : problemOf(error, "name")}
+          error={missing && name.trim() === "" ? "Enter a name." : problemOf(error, "name")}
           onInput={setName}
         />
-        {error && !allBeside(error, ["name"]) && <Failure error={error} />}
+        {error && !allInline(error, ["name"]) && <Failure error={error} />}
       </form>
     </Dialog>
   );
 }
 
-/** Closed by its button only: what is here cannot be seen again. */
+/** Closed by its button only: the key cannot be shown again. */
 function ShowKey({ made, onClose }: { made: NewKey; onClose: () => void }) {
   const [asked, setAsked] = useState(false);
   return (
@@ -202,7 +202,7 @@ function ShowKey({ made, onClose }: { made: NewKey; onClose: () => void }) {
       onClose={() => setAsked(true)}
       foot={
         <button type="button" class="button button-primary" onClick={onClose}>
-          I have kept the key
+          I have stored the key
         </button>
       }
     >

@@ -1,10 +1,10 @@
-/** The dialogs that invite a member and change one. */
+/** Dialogs to invite a member and to change one. */
 import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 
 import { Dialog } from "../../kit/controls/dialog";
 import { ApiError, call } from "../client";
-import { allBeside, focusFirstProblem, problemOf, RadioField, TextField } from "../parts/fields";
+import { allInline, focusFirstProblem, problemOf, RadioField, TextField } from "../parts/fields";
 import { Failure } from "../parts/states";
 import type { Role } from "../session";
 import { ROLES, type Member } from "./settings_member_types";
@@ -38,14 +38,14 @@ export function InviteMember({ organizationId, onInvited, onClose }: InviteProps
     <MemberForm
       title="Invite a member"
       act="Invite"
-      missing={() => ({ ...(email.trim() === "" && { email: "Give the e-mail address." }), ...(name.trim() === "" && { name: "Give the person’s name." }) })}
+      missing={() => ({ ...(email.trim() === "" && { email: "Enter the e-mail address." }), ...(name.trim() === "" && { name: "Enter the person’s name." }) })}
       paths={["email", "name", "role"]}
       send={send}
       onClose={onClose}
     >
       {(problem) => (
         <>
-          <TextField name="email" type="email" label="E-mail address" hint="The one that they sign in with." value={email} autocomplete="off" error={problem("email")} onInput={setEmail} />
+          <TextField name="email" type="email" label="E-mail address" hint="The address that they sign in with." value={email} autocomplete="off" error={problem("email")} onInput={setEmail} />
           <TextField name="name" label="Name" value={name} autocomplete="off" maxLength={200} error={problem("name")} onInput={setName} />
           <RadioField name="role" label="Role" value={role} options={ROLES} error={problem("role")} onChange={(value) => setRole(value as Role)} />
         </>
@@ -73,7 +73,7 @@ export function ChangeMember({ organizationId, member, onChanged, onClose }: Cha
     <MemberForm
       title={`Change ${member.name}`}
       act="Save"
-      missing={() => (name.trim() === "" ? { name: "Give the person’s name." } : {})}
+      missing={() => (name.trim() === "" ? { name: "Enter the person’s name." } : {})}
       paths={["name", "role"]}
       send={send}
       onClose={onClose}
@@ -91,7 +91,7 @@ export function ChangeMember({ organizationId, member, onChanged, onClose }: Cha
 interface FormProps {
   title: string;
   act: string;
-  /** What is wrong before anything is asked, by path. */
+  /** Client-side problems by path. */
   missing(): Readonly<Record<string, string>>;
   paths: readonly string[];
   send(): Promise<void>;
@@ -139,7 +139,7 @@ function MemberForm({ title, act, missing, paths, send, onClose, children }: For
     >
       <form id="member-form" ref={form} class="form" noValidate onSubmit={(event) => void submit(event)}>
         {children((path) => lacking[path] ?? problemOf(error, path))}
-        {error && !allBeside(error, paths) && <Failure error={error} />}
+        {error && !allInline(error, paths) && <Failure error={error} />}
       </form>
     </Dialog>
   );

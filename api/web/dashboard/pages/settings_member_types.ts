@@ -1,6 +1,6 @@
 import type { Role } from "../session";
 
-/** As `GET members` gives it; what a viewer may not see is null. */
+/** As `GET members` returns it; fields that a viewer may not see are null. */
 export interface Member {
   readonly id: string;
   readonly name: string;
@@ -15,9 +15,9 @@ export interface Member {
 }
 
 export const ROLES = [
-  { value: "viewer", title: "Viewer", means: "Sees templates, runs with their answers, deliveries and usage. Changes nothing." },
-  { value: "editor", title: "Editor", means: "Also makes and changes templates, dispatches and cancels runs, replays deliveries." },
-  { value: "admin", title: "Admin", means: "Also makes and revokes API keys, invites, changes and removes members, and reads the audit." },
+  { value: "viewer", title: "Viewer", means: "Sees templates, runs with their answers, deliveries and usage. Cannot change anything." },
+  { value: "editor", title: "Editor", means: "Also creates and changes templates, dispatches and cancels runs, and replays deliveries." },
+  { value: "admin", title: "Admin", means: "Also creates and revokes API keys, invites, changes and removes members, and reads the audit." },
 ] as const satisfies readonly { value: Role; title: string; means: string }[];
 
 /** "an admin": for sentences. */

@@ -1,4 +1,4 @@
-/** Settings, members: who belongs to the organization and what they may do. Admins invite, change and remove. */
+/** Settings, members. Admins invite, change and remove members. */
 import { useState } from "preact/hooks";
 
 import { Dialog } from "../../kit/controls/dialog";
@@ -45,7 +45,7 @@ export function MembersPage() {
     setDoing(null);
     toast(`${member.name} is ${roleTitle(member.role)} now.`);
     members.reload();
-    // What one may do oneself may have changed.
+    // The person's own role may have changed.
     if (member.you) void loadSession();
   };
   const reset = async (member: Member) => {
@@ -105,7 +105,7 @@ export function MembersPage() {
           <Pagination pagination={members.data.pagination} label="Pages of members" />
         </>
       )}
-      <Section title="What the roles may do">
+      <Section title="Roles">
         <dl class="roles">
           {ROLES.map((role) => (
             <div key={role.value} class="role">
@@ -135,10 +135,10 @@ export function MembersPage() {
           onClose={() => setDoing(null)}
         >
           <p>
-            The account that signs in as {doing.member.name} now loses this membership. Whoever signs in next with the address <strong>{doing.member.email}</strong> gets it.
+            The account that signs in as {doing.member.name} now loses this membership. The next person who signs in with the address <strong>{doing.member.email}</strong> gets it.
           </p>
-          <p>If the address has an account of this organization alone, its password and its link are removed, and all its sessions end.</p>
-          <p class="quiet">For an account that the wrong person uses, that was made again, or that changed to another sign-in. Afterwards make a new link.</p>
+          <p>If the address has an account of this organization only, its password and link are removed, and all its sessions end.</p>
+          <p class="quiet">Use this if the wrong person signed in, or if the account was created again or uses another sign-in. Create a new link afterwards.</p>
         </Confirm>
       )}
       {doing?.what === "remove" && (
@@ -150,7 +150,7 @@ export function MembersPage() {
           onClose={() => setDoing(null)}
         >
           <p>
-            {doing.member.you ? "You lose" : `${doing.member.name} loses`} access to {own?.name} at once. API keys and runs that {doing.member.you ? "you" : "they"} made stay and go on working.
+            {doing.member.you ? "You lose" : `${doing.member.name} loses`} access to {own?.name} at once. API keys and runs that {doing.member.you ? "you" : "they"} made stay and keep working.
           </p>
         </Confirm>
       )}
@@ -177,7 +177,7 @@ function SignInState({ member }: { member: Member }) {
 interface ActionsProps {
   member: Member;
   onDo(doing: Doing): void;
-  /** null: nobody signs in by a link here. */
+  /** null: sign-in by link is not available. */
   onInvite: ((member: Member) => void) | null;
 }
 
@@ -230,7 +230,7 @@ function ShowInvitation({ invited: { member, invitation }, onClose }: { invited:
   }
   return (
     <Dialog title={title} onClose={onClose} foot={done}>
-      <p class="shown-once">This link is shown only now. Send it to {member.name} and to nobody else: whoever opens it signs in as them.</p>
+      <p class="shown-once">This link is shown only now. Send it to {member.name} only: anyone who opens it signs in as them.</p>
       <CommandToCopy command={invitation.link} label="Copy the link" />
       <p class="quiet">
         It works once, until <Time at={invitation.expires_at} as="local" />.

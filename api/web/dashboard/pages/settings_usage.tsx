@@ -1,4 +1,4 @@
-/** Settings, usage: the month's runs against the plan's limit, and by day. */
+/** Settings, usage: runs of the month against the plan's limit, and runs per day. */
 import { useState } from "preact/hooks";
 
 import { Icon } from "../../kit/controls/icon";
@@ -50,13 +50,13 @@ export function UsagePage() {
           </button>
         }
       >
-        <p>Every run that is dispatched in a month counts, whatever becomes of it. Months begin and end by UTC.</p>
+        <p>Every run dispatched in a month counts, including cancelled ones. Months are in UTC.</p>
       </PageHead>
       {usage.error && <Failure error={usage.error} onRetry={usage.reload} />}
       {data === null && usage.loading && <Loading what="the usage" />}
       {data && (
         <>
-          {data.limit_reached && <LimitReached said={data.limit_reached} resetsAt={data.resets_at} />}
+          {data.limit_reached && <LimitReached error={data.limit_reached} resetsAt={data.resets_at} />}
           <Month usage={data} />
           <ByDay days={data.by_day} />
         </>
@@ -65,17 +65,17 @@ export function UsagePage() {
   );
 }
 
-function LimitReached({ said, resetsAt }: { said: NonNullable<Usage["limit_reached"]>; resetsAt: string }) {
+function LimitReached({ error, resetsAt }: { error: NonNullable<Usage["limit_reached"]>; resetsAt: string }) {
   return (
     <div class="message is-bad" role="alert">
       <Icon name="alert" />
       <div class="message-text">
-        <p class="message-title">{said.message}</p>
+        <p class="message-title">{error.message}</p>
         <p>
-          No run can be dispatched until <Time at={resetsAt} as="local" />. Programs are told so with status 402:
+          No run can be dispatched until <Time at={resetsAt} as="local" />. API requests get status 402:
         </p>
-        <pre class="mono wrapped" tabIndex={0} role="group" aria-label="What programs are told">
-          {JSON.stringify({ error: said.error, message: said.message, details: said.details })}
+        <pre class="mono wrapped" tabIndex={0} role="group" aria-label="The API’s error response">
+          {JSON.stringify({ error: error.error, message: error.message, details: error.details })}
         </pre>
       </div>
     </div>
@@ -100,7 +100,7 @@ function Month({ usage: { used, limit, period, plan, resets_at } }: { usage: Usa
             <dd>{counted(left, "run")}</dd>
           </>
         )}
-        <dt>Counted anew from</dt>
+        <dt>Resets</dt>
         <dd>
           <Time at={resets_at} as="local" />
         </dd>
@@ -109,7 +109,7 @@ function Month({ usage: { used, limit, period, plan, resets_at } }: { usage: Usa
   );
 }
 
-/** Bars for the eye; the same numbers as a table for whoever wants them exactly, or hears the page. */
+/** A bar chart, and the same numbers as a table for exact values and screen readers. */
 function ByDay({ days }: { days: readonly Day[] }) {
   const [asTable, setAsTable] = useState(false);
   const most = Math.max(1, ...days.map((day) => day.used));
@@ -162,7 +162,7 @@ function named(day: string): string {
   return DAY.format(new Date(`${day}T00:00:00Z`));
 }
 
-/** 1, 2, 5, 10, 20, 50 ...: the end of the scale. */
+/** The end of the scale: 1, 2, 5, 10, 20, 50 ... */
 function niceCeiling(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));
   const step = [1, 2, 5, 10].find((one) => one * power >= value) ?? 10;

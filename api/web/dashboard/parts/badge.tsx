@@ -11,7 +11,7 @@ interface BadgeProps {
   children: ComponentChildren;
 }
 
-/** A state: by icon and word, the colour is only on top. */
+/** A status with icon and text; the colour is only an addition. */
 export function Badge({ tone = "neutral", icon, children }: BadgeProps) {
   return (
     <span class={`badge is-${tone}`}>
@@ -29,7 +29,7 @@ const RUN_STATUSES: Readonly<Record<string, readonly [word: string, tone: BadgeT
   expired: ["Expired", "warn", "clock"],
 };
 
-/** The status of a run, in words; one that is not known yet is shown as it is. */
+/** The status of a run as text; an unknown one is shown as it is. */
 export function RunStatusBadge({ status }: { status: string }) {
   const [word, tone, icon] = RUN_STATUSES[status] ?? [status, "neutral", "circle"];
   return (

@@ -7,31 +7,31 @@ import { TextField } from "./fields";
 import { Failure } from "./states";
 
 interface ConfirmProps {
-  /** A question that names what it is about: "Revoke the key “Billing”?" */
+  /** A question that names the object: "Revoke the key “Billing”?" */
   title: string;
-  /** What will be, in words: what is destroyed, what stays. */
+  /** The consequences: what is deleted, what is kept. */
   children: ComponentChildren;
-  /** The act, as the button says it: "Revoke the key". */
+  /** The label of the button: "Revoke the key". */
   act: string;
-  /** For what cannot be undone or is large: this must be typed first. */
+  /** For irreversible or large actions: text that must be typed first. */
   typed?: string;
   harmless?: boolean;
-  /** The dialog stays, and says why, when this throws an ApiError. */
+  /** If it throws an ApiError, the dialog stays open and shows it. */
   onConfirm(): Promise<void>;
   onClose(): void;
 }
 
-/** Asks before something is done. Unmount it in `onClose`; `onClose` is also called when the act is done. */
+/** Asks for confirmation. Unmount it in `onClose`, which is also called after the action. */
 export function Confirm({ title, children, act, typed, harmless = false, onConfirm, onClose }: ConfirmProps) {
   const [text, setText] = useState("");
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<ApiError | null>(null);
-  const [told, setTold] = useState(false);
+  const [submitted, setSubmitted] = useState(false);
   const matches = typed === undefined || text.trim() === typed.trim();
   const confirm = async (event: Event) => {
     event.preventDefault();
     if (busy) return;
-    if (!matches) return setTold(true);
+    if (!matches) return setSubmitted(true);
     setBusy(true);
     setError(null);
     try {
@@ -70,7 +70,7 @@ export function Confirm({ title, children, act, typed, harmless = false, onConfi
             label={`Type “${typed}” to confirm`}
             value={text}
             autocomplete="off"
-            error={told && !matches ? "This is not the same text." : undefined}
+            error={submitted && !matches ? "The text does not match." : undefined}
             onInput={setText}
           />
         )}

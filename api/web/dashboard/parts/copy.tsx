@@ -2,24 +2,24 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import { Icon } from "../../kit/controls/icon";
 
-const SAID_FOR_MS = 3_000;
+const COPIED_MS = 3_000;
 
 interface CopyButtonProps {
   text: string;
-  /** What is copied, for whoever does not see where the button stands: "Copy the key". */
+  /** What is copied, for screen readers: "Copy the key". */
   label: string;
-  /** Shows the label beside the icon. */
+  /** Shows the label next to the icon. */
   labelled?: boolean;
 }
 
 export function CopyButton({ text, label, labelled = false }: CopyButtonProps) {
-  const [outcome, setOutcome] = useState<"" | "Copied" | "Could not be copied">("");
+  const [outcome, setOutcome] = useState<"" | "Copied" | "Not copied">("");
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
   const onClick = async () => {
-    setOutcome((await copy(text)) ? "Copied" : "Could not be copied");
+    setOutcome((await copy(text)) ? "Copied" : "Not copied");
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => setOutcome(""), SAID_FOR_MS);
+    timer.current = setTimeout(() => setOutcome(""), COPIED_MS);
   };
   const icon = outcome === "Copied" ? "check" : outcome === "" ? "copy" : "alert";
   return (
@@ -36,12 +36,12 @@ export function CopyButton({ text, label, labelled = false }: CopyButtonProps) {
 }
 
 interface CommandProps {
-  /** Shown and copied as it is; may have several lines. */
+  /** Shown and copied unchanged; may have several lines. */
   command: string;
   label?: string;
 }
 
-/** A command or a value on a line of its own, to be copied whole. */
+/** A command or value on its own line, with a copy button. */
 export function CommandToCopy({ command, label = "Copy the command" }: CommandProps) {
   return (
     <div class="command">
@@ -62,13 +62,13 @@ async function copy(text: string): Promise<boolean> {
   }
 }
 
-/** Where the page is not served by HTTPS, browsers have no clipboard but this. */
+/** Without HTTPS, browsers have no other clipboard API. */
 function copyBySelection(text: string): boolean {
   const area = document.createElement("textarea");
   area.value = text;
   area.className = "vh";
   const before = document.activeElement;
-  // Within an open dialog nothing outside it can be selected.
+  // Elements outside an open modal dialog cannot be selected.
   (document.querySelector("dialog[open]") ?? document.body).append(area);
   area.select();
   const done = document.execCommand("copy");

@@ -1,9 +1,9 @@
-/** A download beside what it is of: what has come, a way to stop it, and what went wrong. */
+/** A download: progress, stop button and error. */
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { Icon } from "../../kit/controls/icon";
 import { ApiError } from "../client";
-import { type Coming, download } from "../download";
+import { type DownloadProgress, download } from "../download";
 import { count, counted, Progress } from "./progress";
 import { Failure } from "./states";
 import { toast } from "./toast";
@@ -12,10 +12,10 @@ const KILO = 1000;
 const UNITS = ["bytes", "kB", "MB", "GB"];
 
 export interface Download {
-  /** What it is of, in words: "Exporting runs as CSV". */
+  /** A description: "Exporting runs as CSV". */
   readonly title: string;
   readonly path: string;
-  readonly coming: Coming | null;
+  readonly coming: DownloadProgress | null;
   readonly error: ApiError | null;
 }
 
@@ -32,19 +32,19 @@ export function useDownload() {
     stop.current?.abort();
     const ours = new AbortController();
     stop.current = ours;
-    const tell = (coming: Coming | null, error: ApiError | null = null) => {
+    const report = (coming: DownloadProgress | null, error: ApiError | null = null) => {
       if (stop.current === ours && !ours.signal.aborted) setNow({ path, title, coming, error });
     };
-    tell(null);
+    report(null);
     try {
-      await download(path, (coming) => tell(coming), ours.signal);
+      await download(path, (coming) => report(coming), ours.signal);
       if (ours.signal.aborted) return;
       setNow(null);
       toast("The file is saved.");
     } catch (problem) {
       if (ours.signal.aborted) return;
       if (!(problem instanceof ApiError)) throw problem;
-      tell(null, problem);
+      report(null, problem);
     }
   };
   return { now, start: (path: string, title: string) => void start(path, title), end };
@@ -72,7 +72,7 @@ export function DownloadNow({ download: { now, start, end } }: Props) {
   );
 }
 
-function soFar(coming: Coming | null): string {
+function soFar(coming: DownloadProgress | null): string {
   if (coming === null) return "being made";
   const size = sizeOf(coming.bytes);
   return coming.total === null ? size : `${count(coming.runs)} of ${counted(coming.total, "run")}, ${size}`;

@@ -1,4 +1,4 @@
-/** Form fields: the label above, a hint below it, what is wrong beside the field and bound to it. */
+/** Form fields: label above, hint below, error linked to the field. */
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 
@@ -10,7 +10,7 @@ interface FieldProps {
   name: string;
   hint?: ComponentChildren;
   error?: string | undefined;
-  /** Says "(optional)" behind the label: what is required is the rule. */
+  /** Shows "(optional)" after the label; fields are required by default. */
   optional?: boolean;
 }
 
@@ -94,7 +94,7 @@ export function TextAreaField({ value, rows = 4, mono = false, placeholder, onIn
 export interface Option {
   readonly value: string;
   readonly title: string;
-  /** For RadioField: what choosing it means. */
+  /** For RadioField: an explanation. */
   readonly means?: string;
 }
 
@@ -120,7 +120,7 @@ export function SelectField({ value, options, onChange, ...field }: SelectFieldP
   );
 }
 
-/** A few options, each with what it means. */
+/** A few options, each with an explanation. */
 export function RadioField({ label, name, hint, error, value, options, onChange }: SelectFieldProps) {
   const id = useId();
   return (
@@ -165,17 +165,17 @@ export function CheckField({ label, name, hint, checked, onChange }: CheckFieldP
   );
 }
 
-/** What the service says of the field at `path` ("name", "webhook.url"). */
+/** The service's problem with the field at `path` ("name", "webhook.url"). */
 export function problemOf(error: ApiError | null, path: string): string | undefined {
   return error?.problems.find((problem) => problem.path === path)?.message;
 }
 
-/** Whether everything that the service says is said beside one of these fields already. */
-export function allBeside(error: ApiError, paths: readonly string[]): boolean {
+/** Whether all problems of the error are shown at one of these fields. */
+export function allInline(error: ApiError, paths: readonly string[]): boolean {
   return error.problems.length > 0 && error.problems.every((problem) => paths.includes(problem.path));
 }
 
-/** After a refusal: to the first field that is wrong. */
+/** Focuses the first field with a problem. */
 export function focusFirstProblem(form: HTMLElement | null): void {
   requestAnimationFrame(() => form?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus());
 }

@@ -1,4 +1,4 @@
-/** Filters whose values are the address' query, so that what is seen can be sent as a link. */
+/** Filters whose values are in the address' query, so that the view can be shared as a link. */
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
@@ -11,9 +11,9 @@ const TYPING_PAUSE_MS = 300;
 interface FilterBarProps {
   /** "Filter runs" */
   label: string;
-  /** The parts of the query that are filters; "Clear" takes them away. */
+  /** The query parameters that are filters; "Clear" removes them. */
   names: readonly string[];
-  /** How many were found, in words: told politely when it changes. */
+  /** The number of results as text, announced when it changes. */
   result?: string | null;
   children: ComponentChildren;
 }
@@ -44,12 +44,12 @@ export function FilterBar({ label, names, result, children }: FilterBarProps) {
 }
 
 interface FilterProps {
-  /** In the query. */
+  /** The query parameter. */
   name: string;
   label: string;
 }
 
-/** A choice of one; the empty value is "any". */
+/** A single choice; the empty value is "any". */
 export function SelectFilter({ name, label, any = "Any", options }: FilterProps & { any?: string; options: readonly { value: string; title: string }[] }) {
   const id = useId();
   const value = query.value.get(name) ?? "";
@@ -70,7 +70,7 @@ export function SelectFilter({ name, label, any = "Any", options }: FilterProps 
   );
 }
 
-/** Free text; it is asked for after a pause in typing, and on Enter. */
+/** Free text, applied after a pause in typing and on Enter. */
 export function TextFilter({ name, label, placeholder }: FilterProps & { placeholder?: string }) {
   const id = useId();
   const set = query.value.get(name) ?? "";
@@ -106,7 +106,7 @@ export function TextFilter({ name, label, placeholder }: FilterProps & { placeho
   );
 }
 
-/** A day, in the query as `2026-11-21`; `dayStart` and `dayEnd` make moments of it. */
+/** A day, in the query as `2026-11-21`; `dayStart` and `dayEnd` turn it into timestamps. */
 export function DayFilter({ name, label }: FilterProps) {
   const id = useId();
   return (
@@ -117,12 +117,12 @@ export function DayFilter({ name, label }: FilterProps) {
   );
 }
 
-/** The first instant of the local day, as the service takes it; null when it is no day. */
+/** The start of the local day as a timestamp; null if it is not a date. */
 export function dayStart(day: string | null): string | null {
   return momentOf(day, 0);
 }
 
-/** The first instant after the local day. */
+/** The end of the local day (exclusive). */
 export function dayEnd(day: string | null): string | null {
   return momentOf(day, 1);
 }
@@ -134,7 +134,7 @@ function momentOf(day: string | null, later: number): string | null {
   return Number.isNaN(moment.getTime()) ? null : moment.toISOString();
 }
 
-/** Another filter is another list: it begins at its first page. */
+/** A changed filter starts at the first page. */
 function change(parts: Record<string, string | null>): void {
   setQuery({ ...parts, page: null });
 }

@@ -11,7 +11,7 @@ interface LinkProps {
   onFollow?: () => void;
 }
 
-/** A link within the dashboard: an ordinary one for new tabs, without loading the page for an ordinary click. */
+/** A link within the dashboard: client-side navigation on an ordinary click, a normal link for new tabs. */
 export function Link({ to, current, class: kind, children, onFollow }: LinkProps) {
   const onClick = (event: MouseEvent) => {
     if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;

@@ -1,4 +1,4 @@
-/** Whether what is on the screen keeps itself up to date. Says nothing while all is well for those who listen. */
+/** Whether the page receives live updates. Silent for screen readers while it does. */
 import "../styles/live.css";
 
 import { useEffect, useState } from "preact/hooks";
@@ -6,12 +6,12 @@ import { useEffect, useState } from "preact/hooks";
 import { liveState, type LiveState } from "../live";
 
 const WORDS: Readonly<Record<Exclude<LiveState, "off">, readonly [word: string, meaning: string]>> = {
-  connected: ["Live", "This page follows changes as they happen."],
-  reconnecting: ["Reconnecting …", "Changes are not shown at this moment. The page catches up by itself."],
-  paused: ["Paused", "The page was out of sight for a while, and catches up when it is seen."],
+  connected: ["Live", "This page shows changes as they happen."],
+  reconnecting: ["Reconnecting …", "Changes are not shown now. The page updates when it is connected again."],
+  paused: ["Paused", "The page was hidden for a while. It updates when you return."],
 };
-/** A short break is nobody's business. */
-const TOLD_AFTER_MS = 2_000;
+/** Short interruptions are not shown. */
+const DELAY_MS = 2_000;
 
 export function LiveBadge() {
   const shown = useSettled(liveState.value);
@@ -32,7 +32,7 @@ function useSettled(state: LiveState): LiveState {
       setShown(state);
       return;
     }
-    const timer = setTimeout(() => setShown(state), TOLD_AFTER_MS);
+    const timer = setTimeout(() => setShown(state), DELAY_MS);
     return () => clearTimeout(timer);
   }, [state]);
   return shown;

@@ -4,14 +4,14 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { Icon } from "../../kit/controls/icon";
 
 interface MenuProps {
-  /** For whoever hears it; the words in the button are `face`. */
+  /** The accessible name; `face` is the visible content. */
   label: string;
   face: ComponentChildren;
   children: (close: () => void) => ComponentChildren;
   class?: string;
 }
 
-/** A button that opens a short list of links and buttons below itself. Escape and a click elsewhere close it. */
+/** A button that opens a menu of links and buttons. Escape and a click elsewhere close it. */
 export function Menu({ label, face, children, class: kind = "" }: MenuProps) {
   const [open, setOpen] = useState(false);
   const whole = useRef<HTMLDivElement>(null);

@@ -6,20 +6,20 @@ import { organization } from "../session";
 import { Link } from "./link";
 
 interface PageHeadProps {
-  /** The page's one first heading, and the first words of the document's title. */
+  /** The page's first-level heading, and the beginning of the document's title. */
   title: string;
-  /** Where this page belongs, from the outside in. */
+  /** Breadcrumbs, outermost first. */
   trail?: readonly { readonly to: string; readonly title: string }[];
-  /** Beside the heading: a badge. */
-  beside?: ComponentChildren;
-  /** Below the heading: a sentence or some facts. */
+  /** A badge next to the heading. */
+  badge?: ComponentChildren;
+  /** A sentence or facts below the heading. */
   children?: ComponentChildren;
-  /** Buttons; at most one of them primary. */
+  /** Buttons; at most one is primary. */
   actions?: ComponentChildren;
 }
 
-/** The head of every page. It takes the focus when the person comes from another page. */
-export function PageHead({ title, trail = [], beside, children, actions }: PageHeadProps) {
+/** The head of every page. It gets the focus after navigation. */
+export function PageHead({ title, trail = [], badge, children, actions }: PageHeadProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   const owner = organization.value?.name;
   useEffect(() => {
@@ -31,7 +31,7 @@ export function PageHead({ title, trail = [], beside, children, actions }: PageH
   return (
     <div class="page-head">
       {trail.length > 0 && (
-        <nav class="trail small" aria-label="Where this page belongs">
+        <nav class="trail small" aria-label="Breadcrumb">
           <ol>
             {trail.map((one) => (
               <li key={one.to}>
@@ -46,7 +46,7 @@ export function PageHead({ title, trail = [], beside, children, actions }: PageH
           <h1 ref={heading} tabIndex={-1} dir="auto">
             {title}
           </h1>
-          {beside}
+          {badge}
         </div>
         {actions && <div class="actions">{actions}</div>}
       </div>
@@ -59,13 +59,13 @@ interface SectionProps {
   title: string;
   /** Buttons at the end of the heading's line. */
   actions?: ComponentChildren;
-  /** Below the heading. */
+  /** Text below the heading. */
   lead?: ComponentChildren;
   id?: string;
   children: ComponentChildren;
 }
 
-/** A part of a page, with a second heading. */
+/** A part of a page, with a second-level heading. */
 export function Section({ title, actions, lead, id, children }: SectionProps) {
   return (
     <section class="section" id={id} aria-label={title}>

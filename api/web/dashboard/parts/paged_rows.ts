@@ -1,4 +1,4 @@
-/** The rows of a long list, fetched by pages of 100 as they come into sight, and kept while the list is the same. */
+/** The rows of a long list, fetched in pages of 100 as they become visible, and cached while the list is the same. */
 import { useCallback, useEffect, useMemo, useReducer, useRef } from "preact/hooks";
 
 import { ApiError } from "../client";
@@ -6,11 +6,11 @@ import type { PageInfo } from "./pagination";
 
 export const PER_PAGE = 100;
 const PAGES_KEPT = 60;
-/** While somebody drags the scroll bar through thousands of rows, nothing is asked for. */
+/** Debounces fetching while the person scrolls quickly. */
 const SETTLED_AFTER_MS = 60;
 
 export interface PageOf<Row> {
-  /** There while rows may be missing, with what to say about that. */
+  /** Present if rows may be missing, with the reason. */
   readonly archive?: { readonly message: string };
   readonly data: readonly Row[];
   readonly pagination: PageInfo;
@@ -22,11 +22,11 @@ export interface PagedRows<Row> {
   readonly error: ApiError | null;
   readonly loading: boolean;
   at(index: number): Row | undefined;
-  /** Says which rows can be seen; what is missing of them is fetched. */
+  /** Sets the visible rows; missing ones are fetched. */
   want(first: number, last: number): void;
-  /** Asks for what can be seen again; what is there stays until the answer comes. */
+  /** Reloads the visible rows; the current ones stay until the response. */
   refresh(): void;
-  /** Puts rows that are known to be newer in their place; `change` gives the same row back for all others. */
+  /** Updates rows in place; `change` returns the same row if nothing changed. */
   update(change: (row: Row) => Row): void;
 }
 
@@ -39,7 +39,7 @@ interface Kept<Row> {
   timer: ReturnType<typeof setTimeout> | undefined;
 }
 
-/** `key` names the list with its filters; `read` is `(page, signal) => call(...)` of `PER_PAGE` rows. */
+/** `key` identifies the list with its filters; `read` is `(page, signal) => call(...)` of `PER_PAGE` rows. */
 export function usePagedRows<Row>(key: string, read: (page: number, signal: AbortSignal) => Promise<PageOf<Row>>): PagedRows<Row> {
   const [, drawAgain] = useReducer((turn: number) => turn + 1, 0);
   const newest = useRef(read);

@@ -3,7 +3,7 @@ import { path, query } from "../router";
 import { Link } from "./link";
 import { count } from "./progress";
 
-/** As the service gives it with every list. */
+/** As in every list response. */
 export interface PageInfo {
   readonly total: number;
   readonly page: number;
@@ -11,7 +11,7 @@ export interface PageInfo {
   readonly next_page: number | null;
 }
 
-/** Which part of the whole one sees, and the way to the others; the number stands in the address as `page`. */
+/** The visible range and links to other pages; the query parameter is `page`. */
 export function Pagination({ pagination: { total, page, per_page, next_page }, label }: { pagination: PageInfo; label: string }) {
   if (total <= per_page && page === 1) return null;
   const last = Math.max(1, Math.ceil(total / per_page));

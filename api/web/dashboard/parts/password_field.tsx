@@ -8,12 +8,12 @@ interface PasswordFieldProps {
   hint?: string;
   value: string;
   error: string | undefined;
-  /** Tells the browser's password manager which one it is. */
+  /** For the browser's password manager. */
   autocomplete: "current-password" | "new-password";
   onInput(value: string): void;
 }
 
-/** A password, which can be shown: longer ones are typed with fewer mistakes. */
+/** A password field with a button to show the password. */
 export function PasswordField({ hint, autocomplete, ...field }: PasswordFieldProps) {
   const [shown, setShown] = useState(false);
   return (

@@ -1,10 +1,10 @@
 interface ProgressProps {
-  /** What goes on: "Replaying". */
+  /** The activity: "Replaying". */
   label: string;
   value: number;
-  /** null: nobody knows. */
+  /** null: unknown. */
   max: number | null;
-  /** In words, e.g. "312 of 1,000"; made of value and max otherwise. */
+  /** The progress as text, e.g. "312 of 1,000"; by default made from value and max. */
   text?: string;
 }
 

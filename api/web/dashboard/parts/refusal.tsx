@@ -5,7 +5,7 @@ import type { ApiError } from "../client";
 import { counted } from "./progress";
 import { Failure } from "./states";
 
-/** As `Failure`, but tells somebody who was too quick when to try again. `onOver` is called when the time has come. */
+/** As `Failure`, but for a rate limit shows when to try again. `onOver` is called at that time. */
 export function Refusal({ error, onOver }: { error: ApiError; onOver(): void }) {
   const [left, setLeft] = useState(error.retryAfter ?? 0);
   const throttled = error.status === 429;

@@ -1,19 +1,19 @@
-/** What a page reads from the service: loading, there, or failed; read anew on demand without going blank. */
+/** Data that a page loads from the service, reloaded on demand while the old data stays visible. */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 
 import { ApiError } from "../client";
 
 export interface Resource<T> {
-  /** The last that was read; it stays while newer is asked for. */
+  /** The last data; kept while newer data is loading. */
   readonly data: T | null;
   readonly error: ApiError | null;
   readonly loading: boolean;
   reload(): void;
-  /** Puts in place what is known to be true now, e.g. the answer to a write. */
+  /** Replaces the data, e.g. with the response to a write. */
   set(data: T): void;
 }
 
-/** `read` is called again whenever `key` changes; an answer that comes too late is dropped. */
+/** `read` is called whenever `key` changes; outdated responses are dropped. */
 export function useResource<T>(key: string, read: (signal: AbortSignal) => Promise<T>): Resource<T> {
   const [state, setState] = useState<{ key: string; data: T | null; error: ApiError | null; loading: boolean }>({
     key,
@@ -34,8 +34,8 @@ export function useResource<T>(key: string, read: (signal: AbortSignal) => Promi
       })
       .catch((error: unknown) => {
         if (aborter.signal.aborted) return;
-        const told = error instanceof ApiError ? error : new ApiError(0, "unexpected", String(error));
-        setState((before) => ({ ...before, error: told, loading: false }));
+        const failure = error instanceof ApiError ? error : new ApiError(0, "unexpected", String(error));
+        setState((before) => ({ ...before, error: failure, loading: false }));
       });
     return () => aborter.abort();
   }, [key, turn]);

@@ -1,4 +1,4 @@
-/** What every page can be beside full: loading, empty, failed, not allowed. */
+/** Page states: loading, empty, failed, not allowed. */
 import type { ComponentChildren } from "preact";
 
 import { Icon } from "../../kit/controls/icon";
@@ -15,7 +15,7 @@ export function Loading({ what }: { what: string }) {
 
 interface EmptyProps {
   title: string;
-  /** The next step, with what it takes to do it. */
+  /** The next step, with its link or button. */
   children?: ComponentChildren;
 }
 

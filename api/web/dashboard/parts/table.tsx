@@ -1,6 +1,6 @@
 /**
- * A table of one page of rows. Each row is a link by its first cell; arrows move among the rows' links. On a phone each
- * row becomes a card. (Browsers forget what a table is when its display changes; the roles say it again.)
+ * A table of one page of rows. The first cell of a row is its link; arrow keys move between rows. On a phone each row
+ * becomes a card. (Changing the CSS display removes table semantics in browsers; the ARIA roles restore them.)
  */
 import type { ComponentChildren } from "preact";
 
@@ -12,11 +12,11 @@ export interface Column<Row> {
   readonly key: string;
   readonly title: string;
   cell(row: Row): ComponentChildren;
-  /** Numbers stand at the end. */
+  /** Aligns numbers at the end. */
   readonly end?: boolean;
-  /** Can be sorted by; see `sort`. */
+  /** Whether the table can be sorted by it; see `sort`. */
   readonly sortable?: boolean;
-  /** The title is for those who hear it only: a column of buttons. */
+  /** Hides the title visually: for a column of buttons. */
   readonly silent?: boolean;
 }
 
@@ -26,17 +26,17 @@ export interface Sort {
 }
 
 interface DataTableProps<Row> {
-  /** What it is a table of; heard, not seen. */
+  /** The caption, visually hidden. */
   caption: string;
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   rowKey(row: Row): string;
-  /** Where the row leads; its first cell is the link. */
+  /** The target of the row's link in the first cell. */
   to?(row: Row): string | null;
-  /** undefined: as they come. */
+  /** undefined: unsorted. */
   sort?: Sort | undefined;
   onSort?(sort: Sort): void;
-  /** While newer rows are asked for, those from before stay. */
+  /** Old rows stay visible while new ones are loading. */
   busy?: boolean;
 }
 

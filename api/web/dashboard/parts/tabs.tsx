@@ -6,20 +6,20 @@ import { query, setQuery } from "../router";
 interface Tab {
   readonly id: string;
   readonly title: string;
-  /** Behind the title, e.g. a number. */
-  readonly beside?: ComponentChildren;
+  /** After the title, e.g. a number. */
+  readonly badge?: ComponentChildren;
   body(): ComponentChildren;
 }
 
 interface TabsProps {
-  /** What the tabs are of. */
+  /** The accessible name of the tab list. */
   label: string;
-  /** The part of the query that names the open tab; the first tab leaves it away. */
+  /** The query parameter of the open tab; omitted for the first tab. */
   name?: string;
   tabs: readonly Tab[];
 }
 
-/** Tabs that live in the address. Arrows, Home and End move among them; only the open one's body is there. */
+/** Tabs in the address. Arrow keys, Home and End move between them; only the open tab's body is rendered. */
 export function Tabs({ label, name = "tab", tabs }: TabsProps) {
   const id = useId();
   const list = useRef<HTMLDivElement>(null);
@@ -52,7 +52,7 @@ export function Tabs({ label, name = "tab", tabs }: TabsProps) {
             onClick={() => choose(tab)}
           >
             {tab.title}
-            {tab.beside}
+            {tab.badge}
           </button>
         ))}
       </div>

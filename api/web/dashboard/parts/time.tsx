@@ -1,10 +1,10 @@
-/** Moments, for people: local, or how long ago; UTC on hover and on focus. */
+/** Timestamps: local or relative; UTC on hover and on focus. */
 import { createContext } from "preact";
 import { useContext, useId } from "preact/hooks";
 
 import { now } from "../clock";
 
-/** In a table a moment is no stop of the Tab key: there would be one for each row. */
+/** In a table, a timestamp is no tab stop: there would be one per row. */
 export const InTable = createContext(false);
 
 const LOCAL = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });

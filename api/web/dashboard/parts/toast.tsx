@@ -1,4 +1,4 @@
-/** What became of an act, told in a corner and to screen readers, without taking the focus: `toast("The key is revoked.")`. */
+/** Result messages in a corner, announced without moving the focus: `toast("The key is revoked.")`. */
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 
@@ -15,7 +15,7 @@ const AT_MOST = 3;
 const shown = signal<readonly Toast[]>([]);
 let last = 0;
 
-/** Failures stay until they are dismissed; what went well goes away by itself. */
+/** Errors stay until they are dismissed; success messages disappear. */
 export function toast(text: string, tone: Toast["tone"] = "good"): void {
   last += 1;
   shown.value = [...shown.peek(), { id: last, text, tone }].slice(-AT_MOST);
@@ -25,7 +25,7 @@ function dismiss(id: number): void {
   shown.value = shown.peek().filter((one) => one.id !== id);
 }
 
-/** Once, in the frame. */
+/** Rendered once, in the frame. */
 export function Toasts() {
   return (
     <div class="toasts" role="status" aria-live="polite">

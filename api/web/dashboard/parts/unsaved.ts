@@ -2,9 +2,9 @@ import { useLayoutEffect } from "preact/hooks";
 
 import { leaving } from "../router";
 
-/** While `dirty`, leaving the page is asked about: `what` is lost, e.g. "the changes to this template". */
+/** While `dirty`, leaving the page asks for confirmation: `what` is lost, e.g. "the changes to this template". */
 export function useUnsaved(dirty: boolean, what: string): void {
-  // At once, not after the next picture: whoever types and closes the tab is asked as well.
+  // Registered synchronously: the tab may be closed right after a key press.
   useLayoutEffect(() => {
     if (!dirty) return;
     const ask = () => confirm(`Leave without saving? You would lose ${what}.`);

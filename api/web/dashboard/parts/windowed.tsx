@@ -1,12 +1,12 @@
 /**
- * A list of thousands of rows: the document scrolls as if all were there, only those in sight are. Each row is a link by
- * its first cell; arrows move among the rows. Assistive technology is told the whole number (aria-rowcount, -rowindex).
+ * A virtualized list of thousands of rows: only visible rows are rendered. The first cell of a row is its link; arrow
+ * keys move between rows. ARIA attributes give the total number (aria-rowcount, -rowindex).
  *
  *     const runs = usePagedRows<Run>(query.value.toString(), (page, signal) => call(`...&page=${page}&per_page=100`, { signal }));
  *     <WindowedRows caption="Runs" columns={COLUMNS} rows={runs} to={(run) => `${org}/runs/${run.run_id}`} name="runs-list" />
  *
- * `.runs-list` gives the columns their widths: `--columns: 2fr 1fr 140px`. A row is of one height, whatever it holds:
- * 3rem, and 5.5rem on a phone, where its cells stand below each other (`--columns` is not used there).
+ * `.runs-list` sets the column widths: `--columns: 2fr 1fr 140px`. Rows have a fixed height: 3rem, and 5.5rem on a
+ * phone, where cells are stacked (`--columns` is not used there).
  */
 import { signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
@@ -19,7 +19,7 @@ import { InTable } from "./time";
 
 const ROW_REM = 3;
 const PHONE_ROW_REM = 5.5;
-/** Rows beyond the edges, so that a quick scroll shows no hole. */
+/** Rows rendered beyond the edges, so that quick scrolling shows no gap. */
 const BEYOND = 12;
 
 const phone = matchMedia("(max-width: 720px)");
@@ -39,7 +39,7 @@ export function WindowedRows<Row>({ caption, columns, rows, to, name }: Windowed
   const body = useRef<HTMLDivElement>(null);
   const height = rowHeight();
   const [[first, last], setSeen] = useState<readonly [number, number]>([0, 40]);
-  /** The row with the focus stays in the document, wherever the list is scrolled to. */
+  /** The focused row stays rendered wherever the list is scrolled to. */
   const [focused, setFocused] = useState<number | null>(null);
   const goal = useRef<number | null>(null);
   const total = rows.total ?? 0;

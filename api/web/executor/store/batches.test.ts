@@ -14,19 +14,19 @@ beforeEach(() => {
 });
 afterEach(() => rig.close());
 
-/** The requests that changed something, or were meant to. */
+/** The requests that write. */
 const writes = () => rig.service.calls.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path.replace(/\?.*/, "")}`);
 const BATCH = "POST /operations";
 
-/** What is given while there is no network is sent when there is one, the calls of before forgotten. */
+/** Answers given offline are sent when online; clears the earlier calls. */
 async function afterOffline(store: RunStore, give: () => Promise<unknown>): Promise<void> {
-  rig.service.fate = always("lost_request");
+  rig.service.outcome = always("lost_request");
   await give();
   await rig.time.pass(1_000);
   rig.service.calls.length = 0;
-  rig.service.fate = always("ok");
+  rig.service.outcome = always("ok");
   store.retry();
-  // Without time, as far as that goes: the stand-in for IndexedDB takes a turn for each row.
+  // Runs without virtual time: fake-indexeddb takes one turn per row.
   for (let turns = 0; turns < 100 && store.sync.value.waiting > 0; turns += 1) await settle();
   await rig.time.pass(1_000);
 }
@@ -82,7 +82,7 @@ describe("a queue that waited", () => {
     const store = await rig.visit();
     await afterOffline(store, async () => {
       await answerAll(store, 3);
-      rig.service.fate = (call) => (call.method === "GET" ? "ok" : "lost_reply");
+      rig.service.outcome = (call) => (call.method === "GET" ? "ok" : "lost_reply");
       store.retry();
       await rig.time.pass(1);
       await answerAll(store, 5, "more");
@@ -95,8 +95,8 @@ describe("a queue that waited", () => {
   });
 });
 
-describe("what is said of one operation of a batch", () => {
-  test("a refusal stops none of the others, stays on screen, and takes the submit behind it back", async () => {
+describe("the result of one operation of a batch", () => {
+  test("a rejection stops no other operation, stays on screen, and withdraws the submit after it", async () => {
     rig.serve(MANY);
     const store = await rig.visit();
     await afterOffline(store, async () => {
@@ -112,12 +112,12 @@ describe("what is said of one operation of a batch", () => {
     expect(store.sync.value).toEqual({ state: "attention", waiting: 0 });
   });
 
-  test("what there is no room for now is sent again later", async () => {
+  test("operations without room are sent again later", async () => {
     rig.serve(MANY);
     const store = await rig.visit();
     await afterOffline(store, async () => {
       await answerAll(store, 5);
-      rig.service.roomInBatch = 2;
+      rig.service.batchLimit = 2;
     });
     expect(rig.service.answers.size).toBe(5);
     expect(writes()).toEqual([BATCH, BATCH]);
@@ -125,18 +125,18 @@ describe("what is said of one operation of a batch", () => {
     expect(store.sync.value).toEqual({ state: "saved", waiting: 0 });
   });
 
-  test("of a run that was closed meanwhile what did not arrive is shown, and only that", async () => {
+  test("in a run closed elsewhere, only late answers are shown", async () => {
     rig.serve(MANY);
     const store = await rig.visit();
-    rig.service.fate = always("lost_request");
+    rig.service.outcome = always("lost_request");
     await answerAll(store, 2);
-    rig.service.fate = (call) => (call.method === "GET" ? "ok" : "lost_reply");
+    rig.service.outcome = (call) => (call.method === "GET" ? "ok" : "lost_reply");
     store.retry();
     await rig.time.pass(1);
-    rig.service.fate = always("lost_request");
+    rig.service.outcome = always("lost_request");
     await store.answer("s-2", "too late");
     rig.service.close("completed");
-    rig.service.fate = always("ok");
+    rig.service.outcome = always("ok");
     store.retry();
     await rig.time.pass(60_000);
     expect(store.notArrived.value).toMatchObject([{ stepId: "s-2", value: "too late" }]);
@@ -144,14 +144,14 @@ describe("what is said of one operation of a batch", () => {
     expect(store.phase.value).toBe("done");
   });
 
-  test("who has to say first who they are keeps what they answered", async () => {
+  test("a required identity keeps the answers in the queue", async () => {
     rig.serve(PLAIN, { mode: "external", name: "Ada", email: "ada@example.com" });
     const store = await rig.visit();
     await afterOffline(store, async () => {
       await store.answer("s-a", "warm");
       await store.answer("s-b", "dry");
       rig.service.identity = { mode: "external", name: null, email: null };
-      rig.service.fate = (call) => (call.method === "GET" ? "lost_request" : "ok");
+      rig.service.outcome = (call) => (call.method === "GET" ? "lost_request" : "ok");
     });
     expect(store.phase.value).toBe("identity");
     expect(store.sync.value.waiting).toBe(2);
@@ -161,12 +161,12 @@ describe("what is said of one operation of a batch", () => {
   });
 });
 
-test("a queue that met a busy proxy goes in one request again", async () => {
+test("a queue that met a busy proxy is sent in one request again", async () => {
   rig.serve(MANY);
   const store = await rig.visit();
   await afterOffline(store, async () => {
     await answerAll(store, 3);
-    rig.service.fate = (call) => (call.method === "GET" ? "ok" : "busy");
+    rig.service.outcome = (call) => (call.method === "GET" ? "ok" : "busy");
     for (let tries = 0; tries < 4; tries += 1) {
       store.retry();
       await rig.time.pass(3_000);
@@ -175,7 +175,7 @@ test("a queue that met a busy proxy goes in one request again", async () => {
   expect(writes()).toEqual([BATCH]);
 });
 
-describe("a service that takes no batches", () => {
+describe("a service without batches", () => {
   for (const status of [404, 405] as const) {
     test(`(${status}: it is older than the app) gets everything one by one`, async () => {
       rig.serve(MANY);
@@ -192,21 +192,21 @@ describe("a service that takes no batches", () => {
     });
   }
 
-  test("is asked again after a while; nothing of what it did not take counts as sent", async () => {
+  test("is tried again after a while; operations that it did not process do not count as sent", async () => {
     rig.serve(MANY);
     const store = await rig.visit();
     rig.service.noBatches = 404;
-    rig.service.fate = always("lost_request");
+    rig.service.outcome = always("lost_request");
     await answerAll(store, 3);
     await rig.time.pass(1_000);
-    rig.service.fate = (call) => (call.method === "GET" || call.path === "/operations" ? "ok" : "busy");
+    rig.service.outcome = (call) => (call.method === "GET" || call.path === "/operations" ? "ok" : "busy");
     store.retry();
     await rig.time.pass(100);
     expect(writes().slice(-2)).toEqual([BATCH, "PUT /answers/s-0"]);
-    // Not yet sent, it gives way to the newer answer.
+    // An unsent answer is replaced by the newer one.
     await store.answer("s-2", "newer");
     rig.service.noBatches = null;
-    rig.service.fate = always("ok");
+    rig.service.outcome = always("ok");
     await rig.time.pass(10_000);
     expect(rig.service.history.filter(([stepId]) => stepId === "s-2")).toEqual([["s-2", "newer"]]);
     await rig.time.pass(600_000);
@@ -214,18 +214,18 @@ describe("a service that takes no batches", () => {
     expect(writes()).toEqual([BATCH]);
   });
 
-  test("but fails is asked about each operation, so that a single one holds up no other", async () => {
+  test("but fails gets each operation alone, so that one blocks no other", async () => {
     rig.serve(MANY);
     const store = await rig.visit();
-    rig.service.fate = always("lost_request");
+    rig.service.outcome = always("lost_request");
     await answerAll(store, 3);
     await rig.time.pass(1_000);
-    rig.service.fate = (call) => (JSON.stringify([call.path, call.body]).includes("s-1") ? "broken" : "ok");
+    rig.service.outcome = (call) => (JSON.stringify([call.path, call.body]).includes("s-1") ? "broken" : "ok");
     store.retry();
     await rig.time.pass(5_000);
     expect([...rig.service.answers.keys()]).toEqual(["s-0", "s-2"]);
     expect(store.sync.value.waiting).toBe(1);
-    rig.service.fate = always("ok");
+    rig.service.outcome = always("ok");
     store.retry();
     await rig.time.pass(1_000);
     expect(store.sync.value).toEqual({ state: "saved", waiting: 0 });

@@ -5,12 +5,12 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
 import { databaseName, RunDatabase } from "./database";
 import { Links } from "./links";
-import { NO_RECORDS, type Wish } from "./records";
-import { kept } from "./transitions";
+import { NO_RECORDS, type Command } from "./records";
+import { enqueued } from "./transitions";
 
 const LINKS = new Links(null);
 const STAMP = { opId: "op-1", at: "2026-11-21T10:00:00Z" };
-const PHOTO: Wish = { kind: "photo", stepId: "s-1", contentType: "image/jpeg" };
+const PHOTO: Command = { kind: "photo", stepId: "s-1", contentType: "image/jpeg" };
 
 let factory: IDBFactory;
 let database: RunDatabase;
@@ -25,10 +25,10 @@ afterEach(() => {
 });
 
 const keepPhoto = (content = "photo") =>
-  database.change({ decide: (before) => kept(before, PHOTO, STAMP, LINKS), blob: { id: STAMP.opId, content: new Blob([content]) }, durable: true });
+  database.change({ decide: (before) => enqueued(before, PHOTO, STAMP, LINKS), blob: { id: STAMP.opId, content: new Blob([content]) }, durable: true });
 
-describe("what is kept", () => {
-  test("is there for the next one who opens it, and for no other run", async () => {
+describe("stored records", () => {
+  test("are loaded by the next visit, and by no other run", async () => {
     await keepPhoto();
     await database.remember({ token: "t" });
     const [again, other] = [new RunDatabase(databaseName("r-1"), () => factory), new RunDatabase(databaseName("r-2"), () => factory)];
@@ -40,7 +40,7 @@ describe("what is kept", () => {
     other.close();
   });
 
-  test("is all of a change or nothing: no operation without its photo", async () => {
+  test("contain all of a change or nothing: no operation without its photo", async () => {
     const put = vi.spyOn(IDBObjectStore.prototype, "put");
     put.mockImplementationOnce(function (this: IDBObjectStore, value: unknown, key?: IDBValidKey) {
       put.mockImplementationOnce(() => {
@@ -53,13 +53,13 @@ describe("what is kept", () => {
     expect(await database.blob("op-1")).toBeNull();
   });
 
-  test("does not hold on to photos that nothing needs any more", async () => {
+  test("do not contain photos without an operation", async () => {
     await keepPhoto();
     await database.change({ decide: () => NO_RECORDS });
     expect(await database.blob("op-1")).toBeNull();
   });
 
-  test("is not changed by a decision that fails", async () => {
+  test("are not changed by a decision that throws", async () => {
     await keepPhoto();
     const failing = () => {
       throw new Error("no");
@@ -68,7 +68,7 @@ describe("what is kept", () => {
     expect((await database.load()).records.queue).toHaveLength(1);
   });
 
-  test("is reached again after the browser has closed the connection", async () => {
+  test("are available after the browser has closed the connection", async () => {
     await keepPhoto();
     const open = vi.spyOn(factory, "open");
     vi.spyOn(IDBDatabase.prototype, "transaction").mockImplementationOnce(() => {
@@ -78,7 +78,7 @@ describe("what is kept", () => {
     expect(open).toHaveBeenCalledOnce();
   });
 
-  test("survives the death of the phone: the browser is asked to write it down before it says so", async () => {
+  test("survive a crash of the phone: durable writes are strict", async () => {
     await database.load();
     const begin = vi.spyOn(IDBDatabase.prototype, "transaction");
     await keepPhoto();

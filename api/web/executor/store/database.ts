@@ -1,7 +1,7 @@
 /**
- * IndexedDB for one run. Every change is one transaction around a pure function, and is over only when the browser says
- * that it is complete, with `strict` durability where the person was told that something is kept: then it survives the
- * death of the tab and of the phone.
+ * IndexedDB for one run. Every change is one transaction around a pure function and is finished only when the browser
+ * reports completion, with `strict` durability if the page shows the change as stored: it then survives a crash of the
+ * tab or the phone.
  */
 import { promisifyRequest } from "idb-keyval";
 import type { Template } from "../../core/types";
@@ -10,7 +10,7 @@ import { StorageFull } from "./types";
 
 const STORE = "run";
 
-/** Each record is kept under ["r", its type, its id]; the type says which list of `Records` it belongs to. */
+/** Records are stored under ["r", type, id]; the type is the list in `Records`. */
 type Row = { readonly type: "op" | "refused" | "lost" | "notice" | "run"; readonly value: unknown };
 type Key = readonly (string | number)[];
 
@@ -24,13 +24,13 @@ export interface Kept {
 
 export interface Change {
   readonly decide: (before: Records) => Records;
-  /** A blob that is kept together with the change, under this id. */
+  /** A blob to store with the change, under this id. */
   readonly blob?: { readonly id: string; readonly content: Blob };
-  /** The person is told that it is kept. */
+  /** Whether the page shows the change as stored. */
   readonly durable?: boolean;
 }
 
-/** Where the run is kept: `RunDatabase`, or `RunMemory` where the browser keeps nothing. */
+/** Storage of a run: `RunDatabase`, or `RunMemory` if the browser stores nothing. */
 export type Keeper = Pick<RunDatabase, "load" | "change" | "remember" | "blob" | "setBlob" | "close">;
 
 export class RunDatabase {
@@ -38,11 +38,11 @@ export class RunDatabase {
 
   constructor(
     private readonly name: string,
-    /** Asked for at the first use: where site data are blocked, to look at `indexedDB` can throw. */
+    /** Called at first use: if site data are blocked, reading `indexedDB` can throw. */
     private readonly factory: () => IDBFactory,
   ) {}
 
-  /** All that is kept but blobs. */
+  /** Everything stored except blobs. */
   async load(): Promise<Kept> {
     return this.within("readonly", "relaxed", async (store) => {
       const [rows, template, token, seen] = await Promise.all([
@@ -55,13 +55,13 @@ export class RunDatabase {
     });
   }
 
-  /** Applies the change to what is kept now. Rejects with StorageFull, and then nothing has changed. */
+  /** Applies the change to the stored records. Rejects with StorageFull, and then nothing has changed. */
   async change({ decide, blob, durable = false }: Change): Promise<Records> {
     return this.within("readwrite", durable ? "strict" : "relaxed", async (store) => {
       const rows = (await promisifyRequest(store.getAll(recordRange()))) as unknown as Row[];
       const before = recordsIn(rows);
       const after = decide(before);
-      // A second tap on what is queued already changes nothing, and needs no second copy.
+      // A repeated submit that changes nothing needs no second copy of the blob.
       if (blob !== undefined && blobIds(after).includes(blob.id)) store.put(blob.content, ["blob", blob.id]);
       write(store, before, after);
       return after;
@@ -79,7 +79,7 @@ export class RunDatabase {
     return (found as unknown as Blob | undefined) ?? null;
   }
 
-  /** Keeps or forgets a blob that no operation needs yet: the drawing before the submit. */
+  /** Stores or deletes a blob without an operation: the drawing before the submit. */
   async setBlob(id: string, content: Blob | null): Promise<void> {
     await this.within("readwrite", "strict", async (store) => {
       if (content === null) store.delete(["blob", id]);
@@ -110,7 +110,10 @@ export class RunDatabase {
     }
   }
 
-  /** Browsers close connections on their own, e.g. when site data is cleared or a phone sleeps; then it is opened anew. */
+  /**
+   * Browsers may close connections, e.g. when site data are cleared or a phone sleeps; the database is then opened
+   * again.
+   */
   private async begin(mode: IDBTransactionMode, durability: IDBTransactionDurability): Promise<IDBTransaction> {
     try {
       return (await this.open()).transaction(STORE, mode, { durability });
@@ -159,7 +162,7 @@ function abort(transaction: IDBTransaction): void {
   try {
     transaction.abort();
   } catch {
-    // It was over already.
+    // The transaction had ended already.
   }
 }
 
@@ -192,7 +195,7 @@ function rowsOf(records: Records): Map<string, { readonly key: Key; readonly row
   return rows;
 }
 
-/** Writes what differs, and lets go of blobs that nothing needs any more. */
+/** Writes the differences, and deletes blobs without an operation. */
 function write(store: IDBObjectStore, before: Records, after: Records): void {
   const [old, now] = [rowsOf(before), rowsOf(after)];
   for (const [id, { key }] of old) if (!now.has(id)) store.delete(key as IDBValidKey);
@@ -201,7 +204,7 @@ function write(store: IDBObjectStore, before: Records, after: Records): void {
   for (const id of blobIds(before)) if (!needed.has(id)) store.delete(["blob", id]);
 }
 
-/** Blobs that operations need. */
+/** Blobs that operations refer to. */
 export function blobIds(records: Records): string[] {
   const operations = [...records.queue, ...records.refused.map((entry) => entry.operation)];
   return operations.filter(hasBlob).map((operation) => operation.opId);

@@ -1,5 +1,5 @@
-/** The store of the executor app; the views need nothing else of this folder. */
-export { ambientLocks } from "./ambient";
+/** The store of the executor app; the views import nothing else from this folder. */
+export { browserLocks } from "./browser_apis";
 export { lastRun, rememberRun } from "./last_run";
 export { createStore, type StoreOptions } from "./store";
 export { tidyUp } from "./tidy";

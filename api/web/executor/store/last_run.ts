@@ -1,23 +1,23 @@
-/** The installed app starts without an address of a run: it goes on with the one that was opened last on this device. */
+/** The last opened run on this device: the installed app starts without a run's address and opens this one. */
 const KEY = "checklist.last_run";
 
-// Where site data are blocked, `localStorage` itself throws: it is looked at within the try.
+// If site data are blocked, reading `localStorage` throws, so it is read inside the try.
 export function rememberRun(runId: string): void {
   try {
     localStorage.setItem(KEY, runId);
   } catch {
-    // No room, or none allowed: the link in the message still works.
+    // Storage is full or blocked: the link in the message still works.
   }
 }
 
-/** What is in local storage of a run: that it was the last one, and texts that were put aside (`kit/controls/draft.ts`). */
+/** Removes a run from local storage: the last-run marker and stored drafts (`kit/controls/draft.ts`). */
 export function forgetRun(runId: string): void {
   try {
     if (lastRun() === runId) localStorage.removeItem(KEY);
     const drafts = Object.keys(localStorage).filter((key) => key.startsWith("draft ") && key.includes(`/${runId} `));
     for (const key of drafts) localStorage.removeItem(key);
   } catch {
-    // None allowed, so there is nothing.
+    // Storage is blocked, so there is nothing to remove.
   }
 }
 

@@ -1,12 +1,12 @@
 /**
- * Which operations may change places, and which may be sent next.
+ * Which operations may be reordered, and which may be sent next.
  *
- * The server takes an answer only for a step that applies at that moment. So two operations on different steps can be
- * exchanged without changing their effect exactly when neither step's condition looks, directly or through others, at
- * the other step. That lets small answers overtake a photo of ten megabytes without ever being refused for it.
+ * The server accepts an answer only for a step that applies at that moment. Two operations on different steps commute
+ * exactly if neither step's condition depends, directly or transitively, on the other step. So small answers can
+ * overtake the upload of a large photo without being rejected.
  */
 import type { Template, When } from "../../core/types";
-import { type Operation, stepOf, type Wish } from "./records";
+import { type Operation, stepOf, type Command } from "./records";
 
 export class Links {
   private readonly direct = new Map<string, readonly string[]>();
@@ -20,17 +20,17 @@ export class Links {
     }
   }
 
-  /** Whether one of the two steps decides, directly or through others, if the other applies. */
+  /** Whether one of the two steps depends on the other, directly or transitively. */
   linked(one: string, other: string): boolean {
     return one === other || this.sources(one).has(other) || this.sources(other).has(one);
   }
 
   /** Whether the order of the two operations matters. */
-  related(one: Wish, other: Wish): boolean {
+  related(one: Command, other: Command): boolean {
     const [left, right] = [stepOf(one), stepOf(other)];
     if (left !== null && right !== null) return this.linked(left, right);
-    // A drawing matters to the end of the run only; all others without a step matter to everything.
-    const drawing = [one, other].find((wish) => wish.kind === "signature");
+    // A drawing is related to the submit only; all other operations without a step are related to everything.
+    const drawing = [one, other].find((command) => command.kind === "signature");
     if (drawing === undefined) return true;
     return (drawing === one ? right : left) === null;
   }
@@ -52,14 +52,14 @@ export class Links {
 
 export type Lane = "changes" | "uploads";
 
-/** Blobs have a lane of their own, so that a slow upload holds up nothing that it need not. */
-export function laneOf(operation: Wish): Lane {
+/** Blobs have their own lane, so that a slow upload does not block other operations. */
+export function laneOf(operation: Command): Lane {
   return operation.kind === "photo" || operation.kind === "signature" ? "uploads" : "changes";
 }
 
 /**
- * The first operation that may be sent now and that `wanted` picks: no earlier one must precede it. Who the person is
- * goes before everything; while the server asks for that and nobody has told it, nothing but giving up would be taken.
+ * The first operation that `wanted` selects and that no earlier one must precede. Identity goes first; while the server
+ * requires an identity and there is none, only a cancellation would be accepted.
  */
 export function nextToSend(
   queue: readonly Operation[],
@@ -71,14 +71,14 @@ export function nextToSend(
   if (identity !== undefined) return wanted(identity) ? identity : null;
   const open = identityMissing ? queue.filter((operation) => operation.kind === "cancel") : queue;
   const next = open.find((operation, place) => {
-    // The index of a photo is known as soon as it has arrived.
+    // The index of a photo is known once it is uploaded.
     const ready = operation.kind !== "photo_removed" || operation.index !== null;
     return ready && wanted(operation) && !open.slice(0, place).some((earlier) => links.related(earlier, operation));
   });
   return next ?? null;
 }
 
-/** What would be sent one after the other if each were done, from the first that `wanted` picks. */
+/** The sequence of operations that would be sent one by one, starting with the first that `wanted` selects. */
 export function* allToSend(
   queue: readonly Operation[],
   links: Links,

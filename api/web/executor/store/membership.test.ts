@@ -18,16 +18,16 @@ afterEach(() => rig.close());
 
 const opened = () => service.calls.filter(({ path }) => path === "/open").length;
 
-test("who is not signed in is told who asks, and the checklist is not opened", async () => {
+test("without a session the sign-in view names the organization, and the checklist is not opened", async () => {
   const store = await rig.visit();
   expect(store.phase.value).toBe("sign_in");
   const asking = { organization: "Bright Kitchens", templateName: PLAIN.name, sender: "Ada" };
-  expect(store.membership.value).toEqual({ door: "sign_in", asking, email: null });
+  expect(store.membership.value).toEqual({ access: "sign_in", asking, email: null });
   expect(store.run.value).toBeNull();
   expect(opened()).toBe(0);
 });
 
-test("who comes back from signing in needs no token in the address, and gets the checklist", async () => {
+test("after signing in, the checklist opens without a token in the address", async () => {
   (await rig.visit()).close();
   service.signedIn = "u-ada";
   const store = await rig.visit({ token: null });
@@ -39,7 +39,7 @@ test("who comes back from signing in needs no token in the address, and gets the
   expect([...service.by.values()]).toEqual(["u-ada"]);
 });
 
-test("a run for others never shows the session", async () => {
+test("a run that is not for members never sends the session", async () => {
   rig.serve(PLAIN);
   const seen: (string | undefined)[] = [];
   const { fetch } = rig.service;
@@ -77,7 +77,7 @@ test("a session that ends keeps everything in the queue, and the same operations
   expect(service.applied).toContain(tried[0]);
 });
 
-test("a submit that met no session can be taken back, one whose fate is unknown cannot", async () => {
+test("a submit without a session can be withdrawn, one with an unknown result cannot", async () => {
   service.signedIn = "u-ada";
   const store = await rig.visit();
   service.signedIn = null;
@@ -86,7 +86,7 @@ test("a submit that met no session can be taken back, one whose fate is unknown 
   expect(store.submitQueued.value).toBe(true);
   expect(await store.withdraw()).toBe(true);
   service.signedIn = "u-ada";
-  service.fate = ({ path }) => (path === "/submit" ? "lost_reply" : "ok");
+  service.outcome = ({ path }) => (path === "/submit" ? "lost_reply" : "ok");
   store.retry();
   await settle();
   await store.submit(null);
@@ -96,7 +96,7 @@ test("a submit that met no session can be taken back, one whose fate is unknown 
   expect(await store.withdraw()).toBe(false);
 });
 
-test("who signs in meanwhile in another tab goes on here", async () => {
+test("a sign-in in another tab resumes this one", async () => {
   service.signedIn = "u-ada";
   const store = await rig.visit();
   service.signedIn = null;
@@ -107,22 +107,22 @@ test("who signs in meanwhile in another tab goes on here", async () => {
   store.retry();
   await rig.time.pass(1_000);
   expect(store.sync.value).toEqual({ state: "saved", waiting: 0 });
-  expect(store.membership.value.door).toBe("open");
+  expect(store.membership.value.access).toBe("open");
 });
 
-test("another member on the same device sees and sends nothing of the first one's, who sends it later", async () => {
+test("another member on the same device neither sees nor sends the first one's answers", async () => {
   service.signedIn = "u-ada";
   const store = await rig.visit();
-  service.fate = always("lost_request");
+  service.outcome = always("lost_request");
   await store.answer("s-a", "adas");
   await rig.time.pass(1_000);
   store.close();
-  service.fate = always("ok");
+  service.outcome = always("ok");
   service.signedIn = "u-bob";
   const bobs = await rig.visit();
   await rig.time.pass(90_000);
   expect(bobs.phase.value).toBe("assigned");
-  expect(bobs.membership.value).toMatchObject({ door: "assigned", email: "u-bob@example.com" });
+  expect(bobs.membership.value).toMatchObject({ access: "assigned", email: "u-bob@example.com" });
   expect(bobs.sync.value.waiting).toBe(1);
   expect(service.answers.size).toBe(0);
   bobs.close();
@@ -133,24 +133,24 @@ test("another member on the same device sees and sends nothing of the first one'
   expect([...service.by.values()]).toEqual(["u-ada"]);
 });
 
-test("also when the run was given to the other member, the first one's answers are not taken for theirs", async () => {
+test("after reassignment, the first member's answers are not sent as the other's", async () => {
   service.signedIn = "u-ada";
   const store = await rig.visit();
-  service.fate = always("lost_request");
+  service.outcome = always("lost_request");
   await store.answer("s-a", "adas");
   await rig.time.pass(1_000);
   store.close();
-  service.fate = always("ok");
+  service.outcome = always("ok");
   service.identity = { mode: "member", user_id: "u-bob" };
   service.signedIn = "u-bob";
   const bobs = await rig.visit();
   await rig.time.pass(90_000);
   expect(bobs.phase.value).toBe("assigned");
-  expect(bobs.membership.value.door).toBe("others");
+  expect(bobs.membership.value.access).toBe("others");
   expect([bobs.sync.value.waiting, service.answers.size]).toEqual([1, 0]);
 });
 
-test("a switch of sessions behind the page's back sends nothing in the wrong name", async () => {
+test("a change of session in another tab sends nothing under the wrong name", async () => {
   service.signedIn = "u-ada";
   const store = await rig.visit();
   service.signedIn = "u-bob";
@@ -160,14 +160,14 @@ test("a switch of sessions behind the page's back sends nothing in the wrong nam
   expect([store.sync.value.waiting, service.answers.size]).toEqual([1, 0]);
 });
 
-test("who is no member is told so by their e-mail address", async () => {
+test("a person who is not a member sees their email address", async () => {
   service.signedIn = "u-eve";
   const store = await rig.visit();
   expect(store.phase.value).toBe("not_member");
   expect(store.membership.value).toMatchObject({ email: "u-eve@example.com", asking: { organization: "Bright Kitchens" } });
 });
 
-test("who was removed meanwhile loses nothing that was typed, and sends it once they are a member again", async () => {
+test("a removed member keeps their answers, which are sent once they are a member again", async () => {
   service.signedIn = "u-ada";
   const store = await rig.visit();
   service.members.delete("u-ada");
@@ -182,24 +182,24 @@ test("who was removed meanwhile loses nothing that was typed, and sends it once 
   expect(service.answers.get("s-a")?.value).toBe("typed");
 });
 
-test("a checklist that was opened goes on without network", async () => {
+test("an opened checklist works offline", async () => {
   service.signedIn = "u-ada";
   (await rig.visit()).close();
-  service.fate = always("lost_request");
+  service.outcome = always("lost_request");
   const store = await rig.visit({ token: null });
   expect(store.phase.value).toBe("checklist");
   await store.answer("s-a", "offline");
   await rig.time.pass(5_000);
   expect(store.sync.value).toEqual({ state: "offline", waiting: 1 });
-  service.fate = always("ok");
+  service.outcome = always("ok");
   await rig.time.pass(90_000);
   await settle();
   expect(service.answers.get("s-a")?.value).toBe("offline");
 });
 
-test("of two members who open it at once the second is told that somebody else answers", async () => {
+test("of two members who open it at once, the second sees that it is assigned to another", async () => {
   service.signedIn = "u-bob";
-  service.fate = ({ path }) => {
+  service.outcome = ({ path }) => {
     if (path === "/open") service.identity = { mode: "member", user_id: "u-ada" };
     return "ok";
   };

@@ -1,6 +1,6 @@
 /**
- * A run for members: who may answer it, as the service has told last. The session is the browser's own, in a cookie that
- * no script sees; it is sent for such runs only, so nobody is named by surprise.
+ * Access to a run for members, as last reported by the service. The session is the browser's cookie, which scripts
+ * cannot read; it is sent for such runs only, so that no other request identifies the person.
  */
 import { signal, type ReadonlySignal } from "@preact/signals";
 
@@ -9,35 +9,35 @@ import type { Records } from "./records";
 import type { RunAddresses } from "./requests";
 import { isOpen } from "./server_state";
 import type { Send } from "./transport";
-import type { Asking, Door, Membership } from "./types";
+import type { Asking, Access, Membership } from "./types";
 import type { Reply } from "./verdict";
 
 type HttpReply = Extract<Reply, { kind: "http" }>;
 
-/** What it needs of the store. */
-export interface Hall {
+/** Dependencies on the store. */
+export interface MembershipDeps {
   readonly addresses: RunAddresses;
   readonly send: Send;
   records(): Records;
-  /** The service has taken the link's token. */
-  tokenTaken(): void;
-  /** The door has opened: what waits may be sent. */
+  /** The service accepted the link's token. */
+  tokenAccepted(): void;
+  /** Access was granted: pending operations may be sent. */
   opened(): void;
 }
 
-export class MemberDoor {
-  private readonly state = signal<Membership>({ door: "open", asking: null, email: null });
+export class MemberAccess {
+  private readonly state = signal<Membership>({ access: "open", asking: null, email: null });
   readonly membership: ReadonlySignal<Membership> = this.state;
 
-  constructor(private readonly hall: Hall) {}
+  constructor(private readonly deps: MembershipDeps) {}
 
   get isOpen(): boolean {
-    return this.state.peek().door === "open";
+    return this.state.peek().access === "open";
   }
 
   /**
-   * Goes on from the answer to a read of the run: shows the session where it is asked for, opens a run that is nobody's
-   * yet. Resolves to the answer that counts, or to null when it is the door that is closed.
+   * Processes the response to a read of the run: requests it with the session if required, and opens an unassigned run.
+   * Resolves to the final response, or to null if access is denied.
    */
   async passed(reply: Reply): Promise<Reply | null> {
     const last = await this.answered(reply);
@@ -45,19 +45,19 @@ export class MemberDoor {
     const code = codeOf(last);
     if (code === "sign_in_required") return this.close("sign_in", askingIn(last), null);
     if (code === "assigned_to_another") return this.close("assigned", null, await this.email());
-    if (code === "run_not_found" && this.hall.addresses.withSession) return this.missing(last);
+    if (code === "run_not_found" && this.deps.addresses.withSession) return this.missing(last);
     const identity = identityIn(last);
     if (identity === null) return last;
     if (identity.mode === "member" && this.othersWait(identity.user_id)) return this.close("others", null, await this.email());
     if (!this.isOpen) {
-      this.state.value = { door: "open", asking: null, email: null };
-      this.hall.opened();
+      this.state.value = { access: "open", asking: null, email: null };
+      this.deps.opened();
     }
     return last;
   }
 
   private async answered(reply: Reply): Promise<Reply> {
-    const { addresses, send } = this.hall;
+    const { addresses, send } = this.deps;
     let last = reply;
     if (codeOf(last) === "sign_in_required" && !addresses.withSession) {
       addresses.withSession = true;
@@ -65,27 +65,27 @@ export class MemberDoor {
       last = await send(addresses.run());
     }
     if (!isNobodysYet(last)) return last;
-    // Looking is not opening: the member who sees the checklist is the one who answers it.
+    // Reading does not assign the run: the member who sees the checklist opens it.
     const opened = await send(addresses.open());
     return opened.kind === "http" && opened.status === 200 ? send(addresses.run()) : opened;
   }
 
-  /** No such run, or not for this person: without the session, the service says which. */
-  private async missing(told: HttpReply): Promise<Reply | null> {
-    const { addresses, send } = this.hall;
+  /** Run not found, or not assigned to this person: without the session, the service tells which. */
+  private async missing(original: HttpReply): Promise<Reply | null> {
+    const { addresses, send } = this.deps;
     const reply = await send({ ...addresses.run(), session: false });
-    if (codeOf(reply) !== "sign_in_required") return codeOf(reply) === "run_not_found" ? told : reply;
+    if (codeOf(reply) !== "sign_in_required") return codeOf(reply) === "run_not_found" ? original : reply;
     return this.close("not_member", askingIn(reply), await this.email());
   }
 
-  /** Answers that somebody else gave on this device must not become this person's. */
+  /** Answers of another member on this device must not be sent as this person's. */
   private othersWait(own: string | null): boolean {
-    return this.hall.records().queue.some((operation) => operation.member !== undefined && operation.member !== own);
+    return this.deps.records().queue.some((operation) => operation.member !== undefined && operation.member !== own);
   }
 
-  private close(door: Door, asking: Asking | null, email: string | null): null {
-    this.hall.tokenTaken();
-    this.state.value = { door, asking: asking ?? this.state.peek().asking, email };
+  private close(access: Access, asking: Asking | null, email: string | null): null {
+    this.deps.tokenAccepted();
+    this.state.value = { access, asking: asking ?? this.state.peek().asking, email };
     return null;
   }
 
@@ -94,7 +94,7 @@ export class MemberDoor {
   }
 
   private async email(): Promise<string | null> {
-    const reply = await this.hall.send(this.hall.addresses.session());
+    const reply = await this.deps.send(this.deps.addresses.session());
     const email = reply.kind === "http" && reply.status === 200 ? reply.body?.["email"] : null;
     return typeof email === "string" ? email : null;
   }
@@ -105,7 +105,7 @@ function codeOf(reply: Reply): string | null {
   return typeof code === "string" ? code : null;
 }
 
-/** Of the run that was read; null where nothing was, as from a network that answers everything with a page of its own. */
+/** Execution settings of the read run; null if the response was not a run, e.g. from a captive portal. */
 function identityIn(reply: Reply): ExecutorIdentity | null {
   if (reply.kind !== "http" || reply.status !== 200) return null;
   return (reply.body as unknown as Partial<ServerRun> | null)?.executor_identity ?? null;

@@ -1,6 +1,6 @@
 /**
- * In place of IndexedDB where the browser keeps nothing for this page, e.g. because site data are blocked: answers go to
- * the service as ever, and what has not arrived is gone with the tab. The person is told so.
+ * Replaces IndexedDB if the browser stores nothing for this page, e.g. because site data are blocked: answers are sent
+ * as usual, and unsent ones are lost when the tab is closed. The page shows a notice.
  */
 import type { Template } from "../../core/types";
 import { blobIds, type Change, type Keeper, type Kept } from "./database";

@@ -1,6 +1,6 @@
-/** A name for an operation that no other has: version 4 of RFC 9562. */
+/** A unique operation id: UUID version 4 (RFC 9562). */
 export function newOpId(source: Crypto = crypto): string {
-  // Pages without TLS, e.g. on a test network, have random bytes but no randomUUID.
+  // Pages without TLS, e.g. on a test network, have getRandomValues but no randomUUID.
   if (typeof source.randomUUID === "function") return source.randomUUID();
   const bytes = source.getRandomValues(new Uint8Array(16));
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;

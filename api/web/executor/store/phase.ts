@@ -1,8 +1,8 @@
-/** What is on screen, and what the pill says: decided from what is known, by nothing but functions. */
+/** Derives the phase of the page and the sync state with pure functions. */
 import type { ExecutorIdentity, RunStatus } from "../../core/types";
-import type { Door, Phase, SyncState } from "./types";
+import type { Access, Phase, SyncState } from "./types";
 
-/** Why there is nothing to show, when there is nothing to show. */
+/** Why nothing can be shown. */
 export type Failure = "none" | "offline" | "unreachable" | "not_found" | "expired";
 
 export interface Situation {
@@ -14,25 +14,25 @@ export interface Situation {
   /** By the server's clock. */
   readonly timeIsUp: boolean;
   readonly failure: Failure;
-  readonly door: Door;
+  readonly access: Access;
 }
 
 export function phaseOf(situation: Situation): Phase {
-  const { status, identity, failure, door } = situation;
-  // Whoever opened it here before: this person sees nothing of it.
-  if (door === "not_member") return "not_member";
-  if (door === "assigned" || door === "others") return "assigned";
+  const { status, identity, failure, access } = situation;
+  // Without access, cached data of an earlier person are not shown.
+  if (access === "not_member") return "not_member";
+  if (access === "assigned" || access === "others") return "assigned";
   if (status === "completed") return "done";
   if (status === "cancelled") return "cancelled";
   if (status === "expired" || failure === "expired") return "expired";
   if (failure === "not_found") return "not_found";
   if (status !== null) {
     if (situation.timeIsUp) return "expired";
-    if (identity?.mode === "member" && identity.user_id === null) return door === "sign_in" ? "sign_in" : "loading";
+    if (identity?.mode === "member" && identity.user_id === null) return access === "sign_in" ? "sign_in" : "loading";
     if (identity?.mode === "external" && !identity.email) return "identity";
     return situation.reviewing ? "review" : "checklist";
   }
-  if (door === "sign_in") return "sign_in";
+  if (access === "sign_in") return "sign_in";
   if (!situation.hasToken && situation.hasPreview) return "preview";
   if (failure === "offline") return "offline_first";
   return failure === "unreachable" ? "unreachable" : "loading";
@@ -41,22 +41,22 @@ export function phaseOf(situation: Situation): Phase {
 export interface Traffic {
   readonly waiting: number;
   readonly refusals: number;
-  /** Whether the last try reached the service. */
+  /** Whether the last request reached the service. */
   readonly reached: boolean;
-  /** The token is not taken any more. */
-  readonly barred: boolean;
+  /** The token is no longer accepted. */
+  readonly denied: boolean;
   /** The session of a run for members has ended. */
   readonly signedOut: boolean;
-  /** How often in a row the service, though reached, could not take the operation that has failed most often. */
+  /** Consecutive failures, with the service reachable, of the operation that failed most often. */
   readonly failures: number;
 }
 
-/** From here on trying again is not all that can be said about it. */
-export const FAILURES_TO_TELL = 5;
+/** From this number on, the state is "needs attention". */
+export const FAILURES_TO_REPORT = 5;
 
-export function syncOf({ waiting, refusals, reached, barred, signedOut, failures }: Traffic): SyncState {
+export function syncOf({ waiting, refusals, reached, denied, signedOut, failures }: Traffic): SyncState {
   if (signedOut && reached) return { state: "signed_out", waiting };
-  if (refusals > 0 || barred || (failures >= FAILURES_TO_TELL && waiting > 0)) return { state: "attention", waiting };
+  if (refusals > 0 || denied || (failures >= FAILURES_TO_REPORT && waiting > 0)) return { state: "attention", waiting };
   if (!reached) return { state: "offline", waiting };
   return { state: waiting > 0 ? "saving" : "saved", waiting };
 }

@@ -1,29 +1,29 @@
 import { expect, test } from "vitest";
 
 import { phaseOf, type Situation, syncOf } from "./phase";
-import { type PhotoDesk, project, settledOn } from "./projection";
-import { NO_RECORDS, type Operation, type Records, type Wish } from "./records";
+import { type LocalPhotos, project, settledOn } from "./projection";
+import { NO_RECORDS, type Operation, type Records, type Command } from "./records";
 import { step, template } from "./testing/templates";
 import { newOpId } from "./op_id";
 import { runIdIn, tokenIn } from "./token";
 
 const CHECKLIST = template([step("s-a", { required: true }), step("s-b"), step("s-sign", { type: "signature" })]);
-const DESK: PhotoDesk = { picture: (opId) => `blob:${opId}`, upload: () => null, origin: () => null };
+const DESK: LocalPhotos = { picture: (opId) => `blob:${opId}`, upload: () => null, origin: () => null };
 
-const queue = (...wishes: Wish[]): Records => ({
+const queue = (...commands: Command[]): Records => ({
   ...NO_RECORDS,
-  queue: wishes.map((wish, place): Operation => ({ ...wish, seq: place, opId: `op-${place}`, at: "", attempts: 0 })),
+  queue: commands.map((command, place): Operation => ({ ...command, seq: place, opId: `op-${place}`, at: "", attempts: 0 })),
 });
-const answer = (stepId: string, value: string): Wish => ({ kind: "answer", stepId, value, geo: null });
+const answer = (stepId: string, value: string): Command => ({ kind: "answer", stepId, value, geo: null });
 
-test("steps that did not change are the same objects, so that they need not be drawn", () => {
+test("unchanged steps are the same objects, so that they are not rendered", () => {
   const first = project(queue(answer("s-a", "1"), answer("s-b", "1")), CHECKLIST, DESK, new Map());
   const second = project(queue(answer("s-a", "2"), answer("s-b", "1")), CHECKLIST, DESK, first.answers);
   expect(second.answers.get("s-b")).toBe(first.answers.get("s-b"));
   expect(second.answers.get("s-a")).toMatchObject({ value: "2" });
 });
 
-test("what an answer does not change is not drawn again either", () => {
+test("unaffected data are the same objects", () => {
   const first = project(queue(answer("s-a", "1")), CHECKLIST, DESK, new Map());
   const second = settledOn(first, project(queue(answer("s-a", "2")), CHECKLIST, DESK, first.answers));
   expect([second.applicable, second.missing, second.progress]).toEqual([first.applicable, first.missing, first.progress]);
@@ -34,7 +34,7 @@ test("what an answer does not change is not drawn again either", () => {
   expect(third.missing).toEqual(["s-a"]);
 });
 
-test("a refused answer counts as a gap, and not as an answer", () => {
+test("a rejected answer counts as missing", () => {
   const [operation] = queue(answer("s-a", "wrong")).queue;
   if (operation === undefined) throw new Error("no operation");
   const records = { ...NO_RECORDS, refused: [{ operation, problems: [{ path: "value", code: "too_long" }] }] };
@@ -44,12 +44,12 @@ test("a refused answer counts as a gap, and not as an answer", () => {
 });
 
 test("a signature has one drawing, the newest", () => {
-  const drawing: Wish = { kind: "photo", stepId: "s-sign", contentType: "image/png" };
+  const drawing: Command = { kind: "photo", stepId: "s-sign", contentType: "image/png" };
   const found = project(queue(drawing, drawing), CHECKLIST, DESK, new Map());
   expect(found.answers.get("s-sign")?.photos).toMatchObject([{ key: "op-1", url: "blob:op-1", state: "kept" }]);
 });
 
-test("a drawing that the server has is shown, and can be taken back, beside the name", () => {
+test("a drawing on the server is shown next to the name and can be removed", () => {
   const value = { name: "Ada", url: "/photos/1?e=1", signed_at: "2026-11-21T10:00:00Z" };
   const answers = { "s-sign": { value, photos: [], geo: null, at: "", by: null } };
   const run = { answers, skipped_steps: [] } as unknown as NonNullable<Records["run"]>["run"];
@@ -63,7 +63,7 @@ test("a photo has its own picture first, and the server's for a browser that can
   const run = { answers, skipped_steps: [] } as unknown as NonNullable<Records["run"]>["run"];
   const sent = { ...NO_RECORDS, run: { epoch: 0, run, clockOffsetMs: 0 } };
   const served = { url: photo.url, thumbnailUrl: photo.thumbnail_url };
-  const photosAt = (records: Records, desk: PhotoDesk) => project(records, CHECKLIST, desk, new Map()).answers.get("s-a")?.photos;
+  const photosAt = (records: Records, desk: LocalPhotos) => project(records, CHECKLIST, desk, new Map()).answers.get("s-a")?.photos;
   const kept = queue({ kind: "photo", stepId: "s-a", contentType: "image/heic" });
   expect(photosAt(kept, DESK)).toMatchObject([{ url: "blob:op-0", thumbnailUrl: "blob:op-0", served: null }]);
   expect(photosAt(sent, { ...DESK, origin: () => "op-0" })).toMatchObject([{ url: "blob:op-0", thumbnailUrl: "blob:op-0", served }]);
@@ -71,31 +71,31 @@ test("a photo has its own picture first, and the server's for a browser that can
 });
 
 const OPEN: Situation = {
-  hasToken: true, hasPreview: false, status: "in_progress", identity: { mode: "anonymous" }, reviewing: false, timeIsUp: false, failure: "none", door: "open",
+  hasToken: true, hasPreview: false, status: "in_progress", identity: { mode: "anonymous" }, reviewing: false, timeIsUp: false, failure: "none", access: "open",
 };
 
-test("what is on screen follows from what is known", () => {
+test("the phase follows from the state", () => {
   expect(phaseOf(OPEN)).toBe("checklist");
   expect(phaseOf({ ...OPEN, reviewing: true })).toBe("review");
   expect(phaseOf({ ...OPEN, failure: "unreachable" })).toBe("checklist");
   expect(phaseOf({ ...OPEN, timeIsUp: true })).toBe("expired");
   expect(phaseOf({ ...OPEN, status: "completed", timeIsUp: true })).toBe("done");
   expect(phaseOf({ ...OPEN, identity: { mode: "member", user_id: null } })).toBe("loading");
-  expect(phaseOf({ ...OPEN, door: "sign_in" })).toBe("checklist");
-  expect(phaseOf({ ...OPEN, door: "assigned", status: "completed" })).toBe("assigned");
-  expect(phaseOf({ ...OPEN, door: "others" })).toBe("assigned");
-  expect(phaseOf({ ...OPEN, door: "not_member" })).toBe("not_member");
+  expect(phaseOf({ ...OPEN, access: "sign_in" })).toBe("checklist");
+  expect(phaseOf({ ...OPEN, access: "assigned", status: "completed" })).toBe("assigned");
+  expect(phaseOf({ ...OPEN, access: "others" })).toBe("assigned");
+  expect(phaseOf({ ...OPEN, access: "not_member" })).toBe("not_member");
   expect(phaseOf({ ...OPEN, identity: { mode: "external", name: null, email: null } })).toBe("identity");
   const nothing = { ...OPEN, status: null, identity: null };
   expect(phaseOf(nothing)).toBe("loading");
-  expect(phaseOf({ ...nothing, door: "sign_in" })).toBe("sign_in");
+  expect(phaseOf({ ...nothing, access: "sign_in" })).toBe("sign_in");
   expect(phaseOf({ ...nothing, failure: "offline" })).toBe("offline_first");
   expect(phaseOf({ ...nothing, failure: "unreachable" })).toBe("unreachable");
   expect(phaseOf({ ...nothing, hasToken: false, hasPreview: true })).toBe("preview");
 });
 
-test("the pill asks for attention before it speaks of the network", () => {
-  const quiet = { waiting: 0, refusals: 0, reached: true, barred: false, signedOut: false, failures: 0 };
+test("needs attention takes precedence over the network state", () => {
+  const quiet = { waiting: 0, refusals: 0, reached: true, denied: false, signedOut: false, failures: 0 };
   expect(syncOf(quiet).state).toBe("saved");
   expect(syncOf({ ...quiet, waiting: 2 })).toEqual({ state: "saving", waiting: 2 });
   expect(syncOf({ ...quiet, waiting: 2, reached: false }).state).toBe("offline");
@@ -105,14 +105,14 @@ test("the pill asks for attention before it speaks of the network", () => {
   expect(syncOf({ ...quiet, waiting: 1, failures: 5 }).state).toBe("attention");
 });
 
-test("run and token are read from the address, and nothing else is taken for them", () => {
+test("run id and token are parsed from the address only", () => {
   expect(runIdIn("/prefix/r/r-00000000-0000-4000-8000-000000000001")).toBe("r-00000000-0000-4000-8000-000000000001");
   expect(runIdIn("/prefix/r/index.html")).toBeNull();
   expect(tokenIn(`#${"a".repeat(43)}`)).toBe("a".repeat(43));
   expect(tokenIn("#section")).toBeNull();
 });
 
-test("operations have ids of their own also where the browser makes none", () => {
+test("operation ids are unique without randomUUID", () => {
   const poor = { getRandomValues: (bytes: Uint8Array) => bytes.fill(255) } as unknown as Crypto;
   expect(newOpId(poor)).toBe("ffffffff-ffff-4fff-bfff-ffffffffffff");
   expect(newOpId()).not.toBe(newOpId());

@@ -1,26 +1,26 @@
-/** What the person sees: the server's state with the queue applied on top, and the refusals beside it. */
-import { type Answers, standing, type Standing, takesDrawing } from "../../core";
+/** What the views show: the server's state with the queue applied on top, and the rejected operations. */
+import { type Answers, evaluate, type Evaluation, takesDrawing } from "../../core";
 import type { AnswerLike, ExecutorIdentity, JsonValue, Problem, ServerRun, Template } from "../../core/types";
 import { type Operation, type Records, stepOf, THE_DRAWING } from "./records";
 import type { LocalAnswer, LocalPhoto } from "./types";
 
-/** What is known of photos in this tab only: their pictures and how far their upload is. */
-export interface PhotoDesk {
-  /** A blob: address, or "" while the blob is being read. */
+/** Photos known in this tab only: their pictures and upload progress. */
+export interface LocalPhotos {
+  /** A blob: URL, or "" while the blob is being read. */
   readonly picture: (opId: string) => string;
-  /** 0 to 1 while it is being uploaded, else null. */
+  /** 0 to 1 during the upload, else null. */
   readonly upload: (opId: string) => number | null;
-  /** The operation that brought the photo, if this tab sent it: key and picture stay what they were. */
+  /** The operation that uploaded the photo, if this tab sent it, so that key and picture stay the same. */
   readonly origin: (stepId: string, index: number) => string | null;
 }
 
-export interface Projection extends Standing {
+export interface Projection extends Evaluation {
   readonly answers: ReadonlyMap<string, LocalAnswer>;
 }
 
 interface Draft {
   shown: Mutable<LocalAnswer>;
-  /** What the server has or will have, as far as that is known: refused answers are not in it. */
+  /** What the server has or will have: without rejected answers. */
   counted: { value: AnswerLike["value"]; geo: unknown };
   exists: boolean;
 }
@@ -29,11 +29,11 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 const NOTHING: LocalAnswer = { value: null, geo: null, photos: [], skipped: false, pending: false, problem: null };
 
-/** `previous` answers that are the same still are handed on as the same objects, so that only changed steps are drawn. */
+/** Unchanged `previous` answers are returned as the same objects, so that only changed steps are rendered. */
 export function project(
   records: Records,
   template: Template,
-  desk: PhotoDesk,
+  desk: LocalPhotos,
   previous: ReadonlyMap<string, LocalAnswer>,
 ): Projection {
   const steps = new Map(template.sections.flatMap((section) => section.steps).map((step) => [step.id, step]));
@@ -75,10 +75,10 @@ export function project(
     const arriving = shown.photos.filter((photo) => photo.state !== "refused");
     if (exists) decided.set(stepId, { ...counted, photos: arriving });
   }
-  return { answers, ...withProblems(standing(template, decided as Answers, skipped), answers, template) };
+  return { answers, ...withProblems(evaluate(template, decided as Answers, skipped), answers, template) };
 }
 
-/** What is the same as before stays the same object, so that nothing that shows it is drawn again. */
+/** Reuses unchanged objects, so that their views are not rendered again. */
 export function settledOn(before: Projection, now: Projection): Projection {
   const sameSteps = before.applicable.size === now.applicable.size && [...now.applicable].every((id) => before.applicable.has(id));
   return {
@@ -89,13 +89,13 @@ export function settledOn(before: Projection, now: Projection): Projection {
   };
 }
 
-/** The person's identity, with what waits to be sent. */
+/** The identity, including a pending one. */
 export function identityOf(records: Records, run: ServerRun): ExecutorIdentity {
   const given = records.queue.findLast((operation) => operation.kind === "identity");
   return given?.kind === "identity" ? { mode: "external", name: given.name, email: given.email } : run.executor_identity;
 }
 
-function apply(draft: Draft, operation: Operation, desk: PhotoDesk, single: boolean): void {
+function apply(draft: Draft, operation: Operation, desk: LocalPhotos, single: boolean): void {
   const { shown } = draft;
   shown.pending = true;
   switch (operation.kind) {
@@ -112,7 +112,7 @@ function apply(draft: Draft, operation: Operation, desk: PhotoDesk, single: bool
       return;
     case "photo": {
       const photo = localPhoto(operation, desk);
-      // It may have arrived without our hearing of it; then the server's is the same photo.
+      // The upload may have arrived without a response; then the server's photo is the same.
       const { indexBefore = Number.POSITIVE_INFINITY } = operation;
       const arrived = shown.photos.findIndex((other) => other.index !== null && other.index > indexBefore);
       if (single) shown.photos = [photo];
@@ -131,7 +131,7 @@ function apply(draft: Draft, operation: Operation, desk: PhotoDesk, single: bool
   }
 }
 
-function refuse(draft: Draft, operation: Operation, problems: readonly Problem[], desk: PhotoDesk): void {
+function refuse(draft: Draft, operation: Operation, problems: readonly Problem[], desk: LocalPhotos): void {
   const problem = problems[0] ?? { path: "", code: "refused" };
   if (operation.kind === "photo") {
     const photo = localPhoto(operation, desk);
@@ -142,7 +142,7 @@ function refuse(draft: Draft, operation: Operation, problems: readonly Problem[]
   if (operation.kind === "answer") Object.assign(draft.shown, { value: operation.value, geo: operation.geo });
 }
 
-function localPhoto(operation: Operation, desk: PhotoDesk): LocalPhoto {
+function localPhoto(operation: Operation, desk: LocalPhotos): LocalPhoto {
   const { opId } = operation;
   const [url, progress] = [desk.picture(opId), desk.upload(opId)];
   const state = progress === null ? "kept" : "uploading";
@@ -152,7 +152,7 @@ function localPhoto(operation: Operation, desk: PhotoDesk): LocalPhoto {
 function sentPhoto(
   photo: { readonly photo_index: number; readonly url: string; readonly thumbnail_url?: string | null },
   stepId: string,
-  desk: PhotoDesk,
+  desk: LocalPhotos,
 ): LocalPhoto {
   const origin = desk.origin(stepId, photo.photo_index);
   const picture = origin === null ? "" : desk.picture(origin);
@@ -170,16 +170,16 @@ function sentPhoto(
   };
 }
 
-/** The server tells of a drawing once there is a name beside it; until then this tab knows of the one that it has sent. */
-function sentDrawing(value: JsonValue, stepId: string, desk: PhotoDesk): LocalPhoto[] {
-  const told = typeof value === "object" && value !== null && "url" in value ? value.url : null;
-  const url = typeof told === "string" ? told : "";
+/** The server reports a drawing only together with a name; until then this tab shows the one that it has sent. */
+function sentDrawing(value: JsonValue, stepId: string, desk: LocalPhotos): LocalPhoto[] {
+  const found = typeof value === "object" && value !== null && "url" in value ? value.url : null;
+  const url = typeof found === "string" ? found : "";
   if (url === "" && desk.origin(stepId, THE_DRAWING) === null) return [];
   return [sentPhoto({ photo_index: THE_DRAWING, url }, stepId, desk)];
 }
 
-/** A step whose answer was refused is a gap, whatever the server has of it from before. */
-function withProblems(found: Standing, answers: ReadonlyMap<string, LocalAnswer>, template: Template): Standing {
+/** A step with a rejected answer is missing, even if the server has an earlier answer. */
+function withProblems(found: Evaluation, answers: ReadonlyMap<string, LocalAnswer>, template: Template): Evaluation {
   const missing = new Set(found.missing);
   for (const [stepId, { problem, photos }] of answers) {
     const open = problem !== null || photos.some((photo) => photo.state === "refused");

@@ -1,41 +1,41 @@
-/** Reads the run, or its preview, from the server; tells why when there is nothing to show. */
+/** Reads the run, or its preview, from the server, and reports failures. */
 import type { Preview, ServerRun, Template } from "../../core/types";
 import { backoffMs, retryAfterMs } from "./backoff";
-import type { MemberDoor } from "./membership";
+import type { MemberAccess } from "./membership";
 import type { Failure } from "./phase";
 import type { Records } from "./records";
 import type { RunAddresses } from "./requests";
 import type { Timers } from "./timers";
 import { expired, refreshed, withoutTemplate } from "./server_state";
-import { closedTo } from "./transitions";
+import { afterClose } from "./transitions";
 import type { Send } from "./transport";
 import type { Reply } from "./verdict";
 
-/** What the reader needs of the store. */
-export interface Shelf {
+/** Dependencies on the store. */
+export interface ReaderDeps {
   readonly runId: string;
   readonly addresses: RunAddresses;
   readonly send: Send;
-  readonly door: MemberDoor;
+  readonly access: MemberAccess;
   readonly timers: Timers;
   hasToken(): boolean;
   records(): Records;
   change(decide: (before: Records) => Records): Promise<Records>;
   remember(template: Template): Promise<void>;
   isOffline(): boolean;
-  heard(reply: Reply): void;
-  /** Milliseconds that the server's clock is ahead. */
+  onReply(reply: Reply): void;
+  /** Server clock minus device clock, in milliseconds. */
   clockOffsetMs(): number;
   show(preview: Preview): void;
   failed(failure: Failure): void;
-  /** Whether the last try reached the service. */
+  /** Whether the last request reached the service. */
   reached(reached: boolean): void;
-  barred(): void;
-  /** The token is not taken: whether there is another one, which is in use from now on. */
-  retreat(): boolean;
+  denied(): void;
+  /** The token was rejected: returns whether another one is available, which is used from now on. */
+  fallBack(): boolean;
 }
 
-/** While the page is looked at, what other devices do is seen after this long. */
+/** Poll interval for changes of other devices while the page is visible. */
 const POLL_MS = 30_000;
 const STALE_MS = 30_000;
 
@@ -43,27 +43,27 @@ export class Reader {
   private reading: Promise<boolean> | null = null;
   private timer: unknown = null;
   private failures = 0;
-  private doubtful = false;
+  private stale = false;
   private askedToWaitMs = 0;
   private lastRead = Number.NEGATIVE_INFINITY;
   private ended = false;
 
-  constructor(private readonly shelf: Shelf) {}
+  constructor(private readonly deps: ReaderDeps) {}
 
   /**
-   * Whether to read before anything is sent: to see what other devices did, and because a read that is lost leaves no
-   * doubt behind, while a change that is lost may have arrived.
+   * Whether to read before sending: to see changes of other devices, and because losing a read is harmless, while a
+   * lost write may have arrived.
    */
   isStale(): boolean {
-    return this.doubtful || this.shelf.isOffline() || this.now() - this.lastRead > STALE_MS;
+    return this.stale || this.deps.isOffline() || this.now() - this.lastRead > STALE_MS;
   }
 
-  /** The network has failed since. */
-  doubt(): void {
-    this.doubtful = true;
+  /** The network has failed since the last read. */
+  markStale(): void {
+    this.stale = true;
   }
 
-  /** Resolves to whether the service was reached. Calls that come while one is on its way share it. */
+  /** Resolves to whether the service was reached. Concurrent calls share one request. */
   read(): Promise<boolean> {
     this.reading ??= this.readOnce().finally(() => {
       this.reading = null;
@@ -74,65 +74,65 @@ export class Reader {
 
   close(): void {
     this.ended = true;
-    this.shelf.timers.clear(this.timer);
+    this.deps.timers.clear(this.timer);
   }
 
   private async readOnce(): Promise<boolean> {
-    const { shelf } = this;
-    const withToken = shelf.hasToken();
-    const epoch = shelf.records().run?.epoch ?? -1;
-    const first = await shelf.send(withToken ? shelf.addresses.run() : shelf.addresses.preview());
-    shelf.heard(first);
-    const reply = withToken ? await shelf.door.passed(first) : first;
-    const reached = reply === null || (reply.kind === "http" && isOurs(reply, shelf.runId));
+    const { deps } = this;
+    const withToken = deps.hasToken();
+    const epoch = deps.records().run?.epoch ?? -1;
+    const first = await deps.send(withToken ? deps.addresses.run() : deps.addresses.preview());
+    deps.onReply(first);
+    const reply = withToken ? await deps.access.passed(first) : first;
+    const reached = reply === null || (reply.kind === "http" && isOurs(reply, deps.runId));
     if (reached) {
       this.lastRead = this.now();
       this.failures = 0;
-      this.doubtful = false;
+      this.stale = false;
     } else this.failures += 1;
-    this.askedToWaitMs = reply?.kind === "http" ? (retryAfterMs(reply.retryAfter, shelf.timers.now()) ?? 0) : 0;
-    shelf.reached(reached || (reply.kind === "http" && (reply.status === 429 || reply.status >= 500)));
-    if (reply === null) shelf.failed("none");
-    else if (reply.kind === "network") shelf.failed(shelf.isOffline() ? "offline" : "unreachable");
-    else if (!reached) shelf.failed("unreachable");
+    this.askedToWaitMs = reply?.kind === "http" ? (retryAfterMs(reply.retryAfter, deps.timers.now()) ?? 0) : 0;
+    deps.reached(reached || (reply.kind === "http" && (reply.status === 429 || reply.status >= 500)));
+    if (reply === null) deps.failed("none");
+    else if (reply.kind === "network") deps.failed(deps.isOffline() ? "offline" : "unreachable");
+    else if (!reached) deps.failed("unreachable");
     else await this.take(reply, withToken, epoch);
     return reached || reply?.kind === "http";
   }
 
   private async take(reply: Extract<Reply, { kind: "http" }>, withToken: boolean, epoch: number): Promise<void> {
-    const { shelf } = this;
-    const known = shelf.records().run !== null;
+    const { deps } = this;
+    const known = deps.records().run !== null;
     if (reply.status === 401) {
-      if (shelf.retreat()) await this.readOnce();
-      else if (known) shelf.barred();
-      else shelf.failed("not_found");
+      if (deps.fallBack()) await this.readOnce();
+      else if (known) deps.denied();
+      else deps.failed("not_found");
     } else if (reply.status === 404) {
-      await shelf.change((before) => closedTo(before, null));
-      shelf.failed("not_found");
+      await deps.change((before) => afterClose(before, null));
+      deps.failed("not_found");
     } else if (reply.status === 410) {
-      await shelf.change(expired);
-      shelf.failed("expired");
+      await deps.change(expired);
+      deps.failed("expired");
     } else if (!withToken) {
-      shelf.show(reply.body as unknown as Preview);
-      shelf.failed("none");
+      deps.show(reply.body as unknown as Preview);
+      deps.failed("none");
     } else {
       await this.keep(reply.body as unknown as ServerRun, epoch);
-      shelf.failed("none");
+      deps.failed("none");
     }
   }
 
   private async keep(run: ServerRun, epoch: number): Promise<void> {
-    const { shelf } = this;
-    const remembered = shelf.remember(run.template);
-    const offset = shelf.clockOffsetMs();
+    const { deps } = this;
+    const remembered = deps.remember(run.template);
+    const offset = deps.clockOffsetMs();
     const now = new Date(this.now() + offset);
-    await shelf.change((before) => refreshed(before, withoutTemplate(run), epoch, offset, now));
+    await deps.change((before) => refreshed(before, withoutTemplate(run), epoch, offset, now));
     await remembered;
   }
 
-  /** Again after a while: soon while there is nothing to show, and to see what other devices do. */
+  /** Schedules the next read: soon while there is nothing to show, else at the poll interval. */
   private schedule(): void {
-    const { timers } = this.shelf;
+    const { timers } = this.deps;
     timers.clear(this.timer);
     if (this.ended) return;
     const usual = this.failures > 0 ? backoffMs(this.failures, timers.chance()) : POLL_MS;
@@ -144,18 +144,18 @@ export class Reader {
   }
 
   private isWanted(): boolean {
-    const run = this.shelf.records().run?.run;
+    const run = this.deps.records().run?.run;
     const over = run !== undefined && run.status !== "pending" && run.status !== "in_progress";
     const hidden = typeof document === "object" && document.visibilityState === "hidden";
     return !over && !hidden;
   }
 
   private now(): number {
-    return this.shelf.timers.now().getTime();
+    return this.deps.timers.now().getTime();
   }
 }
 
-/** Whether the service itself has spoken, and said something final: not a proxy, and not a "later". */
+/** Whether the response is the service's own and final: not from a proxy, and not temporary. */
 function isOurs(reply: Extract<Reply, { kind: "http" }>, runId: string): boolean {
   if (reply.status === 200) return reply.body?.["run_id"] === runId;
   return [401, 404, 410].includes(reply.status) && typeof reply.body?.["error"] === "string";

@@ -1,17 +1,17 @@
 import { expect, test } from "vitest";
 
-import { type Operation, THE_DRAWING, type Wish } from "./records";
+import { type Operation, THE_DRAWING, type Command } from "./records";
 import { batchOf, RunAddresses } from "./requests";
 
 const API = new URL("https://host.example/prefix/v1/");
 const ADDRESSES = new RunAddresses(API, "r-1", "the-token");
-const sent = (wish: Wish) => {
-  const operation: Operation = { ...wish, seq: 1, opId: "op-1", at: "", attempts: 1 };
+const sent = (command: Command) => {
+  const operation: Operation = { ...command, seq: 1, opId: "op-1", at: "", attempts: 1 };
   const { method, url, json } = ADDRESSES.operation(operation, new Blob());
   return [method, url.href.replace("https://host.example/prefix/v1/executor/runs/r-1", ""), json];
 };
 
-test("every operation goes to its address under the service's own path, with its id", () => {
+test("every operation has its URL below the service's base path, and its id", () => {
   const geo = { lat: 1, lng: 2, accuracy_m: null };
   expect(sent({ kind: "answer", stepId: "s-1", value: 5, geo })).toEqual(["PUT", "/answers/s-1", { value: 5, geo, op_id: "op-1" }]);
   expect(sent({ kind: "clear", stepId: "s-1" })).toEqual(["DELETE", "/answers/s-1?op_id=op-1", undefined]);
@@ -60,7 +60,7 @@ test("the preview is asked for without the token", () => {
   expect(ADDRESSES.run()).toMatchObject({ token: "the-token", method: "GET" });
 });
 
-test("the session goes with requests of runs for members only, and who gave an answer is said by its request", () => {
+test("only requests of runs for members send the session, and name the member of each answer", () => {
   const own = new RunAddresses(API, "r-1", "the-token");
   const answer: Operation = { kind: "clear", stepId: "s-1", seq: 1, opId: "op-1", at: "", attempts: 1, member: "u-1" };
   expect([own.run(), own.open(), own.operation(answer, null), own.preview()].map(({ session }) => session)).toEqual([false, false, false, false]);
@@ -70,7 +70,7 @@ test("the session goes with requests of runs for members only, and who gave an a
   expect(own.session()).toMatchObject({ token: null, session: true });
 });
 
-test("the way to the sign-in page and back names the run, and never its token", () => {
+test("the sign-in URL contains the run's id, and never its token", () => {
   expect(ADDRESSES.signIn("run", false).href).toBe("https://host.example/prefix/dashboard/sign-in?return_to=%2Fr%2Fr-1");
   expect(ADDRESSES.signIn("run", true).href).toBe("https://host.example/prefix/dashboard/sign-in?as=other&return_to=%2Fr%2Fr-1");
   expect(ADDRESSES.signIn(null, false).href).toBe("https://host.example/prefix/dashboard/sign-in?next=sign-in%2Fdone");

@@ -1,4 +1,4 @@
-/** From an operation to the request that carries it. The token goes into the Authorization header, and nowhere else. */
+/** Builds the request of an operation. The token is sent in the Authorization header only. */
 import { type Batched, type Operation, THE_DRAWING } from "./records";
 
 export interface ApiRequest {
@@ -7,22 +7,22 @@ export interface ApiRequest {
   readonly token: string | null;
   readonly json?: unknown;
   readonly blob?: Blob;
-  /** Whether the browser's session goes with it. */
+  /** Whether to send the browser's session cookie. */
   readonly session: boolean;
-  /** The member who gave what is sent. */
+  /** The member who entered the operation. */
   readonly member?: string | undefined;
 }
 
-/** Addresses of one run. `api` is the service's base, e.g. `https://host/prefix/v1/`. */
+/** URLs of one run. `api` is the service's base, e.g. `https://host/prefix/v1/`. */
 export class RunAddresses {
   constructor(
     private readonly api: URL,
     private readonly runId: string,
-    /** As it is now: a link that turns out wrong gives way to the one that the device has kept. */
+    /** The current token: an invalid one is replaced by the stored one. */
     public token: string | null,
   ) {}
 
-  /** Only a run for members is told who is signed in. */
+  /** The session is sent for runs for members only. */
   withSession = false;
 
   preview(): ApiRequest {
@@ -37,15 +37,15 @@ export class RunAddresses {
     return { method: "POST", url: this.executor("/open"), token: this.token, session: this.withSession };
   }
 
-  /** Who is signed in, as the dashboard's API says. */
+  /** The signed-in person, from the dashboard's API. */
   session(): ApiRequest {
     return { method: "GET", url: new URL("../dashboard/api/session", this.api), token: null, session: true };
   }
 
-  /** The page to sign in on. It leads back to the run, whose token stays on the device; `null`: to nowhere. */
-  signIn(backTo: "run" | null, asSomebodyElse: boolean): URL {
+  /** The sign-in page, which returns to the run (`null`: to no page). The run's token stays on the device. */
+  signIn(backTo: "run" | null, asOther: boolean): URL {
     const url = new URL("../dashboard/sign-in", this.api);
-    if (asSomebodyElse) url.searchParams.set("as", "other");
+    if (asOther) url.searchParams.set("as", "other");
     if (backTo === "run") url.searchParams.set("return_to", `/r/${this.runId}`);
     else url.searchParams.set("next", "sign-in/done");
     return url;
@@ -111,10 +111,10 @@ export class RunAddresses {
 }
 
 const BATCH_OPERATIONS = 200;
-/** The service takes 256 KiB of JSON; proxies in front of it may take a little less. */
+/** The service accepts 256 KiB of JSON; proxies may accept a little less. */
 const BATCH_BYTES = 200 * 1024;
 
-/** As many of `operations`, from the first on, as one request may carry; it is one member's. */
+/** The first of `operations` that fit into one request and belong to one member. */
 export function batchOf(operations: readonly Batched[]): readonly Batched[] {
   const encoder = new TextEncoder();
   let bytes = 0;

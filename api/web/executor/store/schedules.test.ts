@@ -1,6 +1,6 @@
 /**
- * Whatever a person does, in whatever order networks, servers and tabs fail: nothing shown as kept is lost, nothing
- * counts twice, and the answers of a step arrive in the order in which they were given. Seeds make failures repeatable.
+ * Random schedules of network, server and tab failures: nothing shown as stored is lost, nothing is applied twice, and
+ * the answers of a step arrive in order. Seeds make failures repeatable.
  */
 import "fake-indexeddb/auto";
 
@@ -9,7 +9,7 @@ import { expect, test } from "vitest";
 
 import type { JsonValue } from "../../core/types";
 import { createStore } from "./store";
-import { API, type Fate, FakeService, RUN_ID, TOKEN } from "./testing/fake_service";
+import { API, type Outcome, FakeService, RUN_ID, TOKEN } from "./testing/fake_service";
 import { step, template, when } from "./testing/templates";
 import { settle, VirtualTime } from "./testing/virtual_time";
 import type { RunStore } from "./types";
@@ -23,9 +23,9 @@ const CHECKLIST = template([
   step("s-photo", { type: "photo", config: { min: 0, max: 20 } }),
 ]);
 const BOOLEANS = new Set(["s-gate", "s-inner"]);
-const FATES: readonly Fate[] = ["ok", "ok", "ok", "late", "lost_request", "lost_reply", "hangs", "busy", "limited", "broken", "login_page"];
+const FATES: readonly Outcome[] = ["ok", "ok", "ok", "late", "lost_request", "lost_reply", "hangs", "busy", "limited", "broken", "login_page"];
 
-/** mulberry32: a small generator with a seed. */
+/** mulberry32: a small seeded generator. */
 function generator(seed: number): () => number {
   let state = seed;
   return () => {
@@ -37,7 +37,7 @@ function generator(seed: number): () => number {
 }
 
 class Person {
-  /** What was shown as kept, by step, in order; null for a cleared or skipped one. */
+  /** What was shown as stored, by step, in order; null for a cleared or skipped one. */
   readonly given = new Map<string, JsonValue[]>();
   private count = 0;
 
@@ -88,18 +88,18 @@ async function live(seed: number): Promise<void> {
   let store = await visit();
   const person = new Person(chance);
   const badness = chance();
-  service.fate = () => (chance() < badness ? (FATES[Math.floor(chance() * FATES.length)] ?? "ok") : "ok");
+  service.outcome = () => (chance() < badness ? (FATES[Math.floor(chance() * FATES.length)] ?? "ok") : "ok");
 
   for (let deed = 0; deed < 40; deed += 1) {
     await person.act(store);
     const photosShown = store.answers.value.get("s-photo")?.photos.length ?? 0;
     const roll = chance();
-    // Replicas of the version before answer, too, while a service is upgraded.
+    // During an upgrade, replicas of the earlier version respond, too.
     service.noBatches = chance() < 0.2 ? 404 : null;
-    service.roomInBatch = chance() < 0.1 ? 1 : Number.POSITIVE_INFINITY;
+    service.batchLimit = chance() < 0.1 ? 1 : Number.POSITIVE_INFINITY;
     if (roll < 0.25) await time.pass(Math.floor(chance() * 20_000));
     if (roll > 0.9) {
-      // The tab dies where it stands; requests of its own may still be travelling.
+      // The tab is killed; its requests may still be in flight.
       store.close();
       store = await visit();
       expect(store.answers.value.get("s-photo")?.photos.length ?? 0, `seed ${seed}: photos after a reload`).toBe(photosShown);
@@ -109,7 +109,7 @@ async function live(seed: number): Promise<void> {
     }
   }
   const photosShown = store.answers.value.get("s-photo")?.photos.length ?? 0;
-  service.fate = () => "ok";
+  service.outcome = () => "ok";
   service.noBatches = null;
   await time.pass(900_000);
 
@@ -128,7 +128,7 @@ async function live(seed: number): Promise<void> {
 
 let batches = 0;
 
-test("nothing kept is lost, doubled or reordered, whatever fails", async () => {
+test("nothing stored is lost, duplicated or reordered after any failure", async () => {
   for (let seed = 1; seed <= 25; seed += 1) await live(seed);
   expect(batches).toBeGreaterThan(100);
 }, 120_000);

@@ -1,9 +1,9 @@
 /**
- * Sends what waits: small changes, together where several wait, and one upload at a time, each until the server has said
- * what becomes of it.
+ * Sends queued operations: small ones in batches, and one upload at a time, each until the server has confirmed or
+ * rejected it.
  *
- * Whatever happens between two lines here - the tab is killed, the reply is lost, another tab takes over - the
- * operation is still in the queue and is sent again under the same id, which the server recognises.
+ * At any point the tab may be killed, the response lost, or another tab take over: the operation is still in the queue
+ * and is sent again with the same id, which makes it idempotent.
  */
 import type { Change } from "../../core/types";
 import { backoffMs } from "./backoff";
@@ -12,13 +12,13 @@ import { type Batched, hasBlob, isBatched, type Operation, type Records } from "
 import { batchOf, type RunAddresses } from "./requests";
 import type { Timers } from "./timers";
 import { expired, isOpen } from "./server_state";
-import { attempted, closedTo, confirmed, identityForgotten, notTaken, refused } from "./transitions";
+import { attempted, afterClose, confirmed, withoutIdentity, reverted, refused } from "./transitions";
 import type { Send } from "./transport";
 import { StorageFull } from "./types";
 import { type Reply, type Verdict, verdictOf, verdictsOf } from "./verdict";
 
-/** What the sender needs of the store. */
-export interface Counter {
+/** Dependencies on the store. */
+export interface SenderDeps {
   readonly runId: string;
   readonly addresses: RunAddresses;
   readonly send: Send;
@@ -27,39 +27,41 @@ export interface Counter {
   links(): Links;
   change(decide: (before: Records) => Records): Promise<Records>;
   blob(id: string): Promise<Blob | null>;
-  /** Reads the run from the server; resolves to whether the service was reached. */
+  /** Reads the run; resolves to whether the service was reached. */
   refresh(): Promise<boolean>;
-  /** Whether the state is too old to see what other devices did meanwhile. */
+  /** Whether the state is too old to contain changes of other devices. */
   isStale(): boolean;
-  /** The network has failed: the state is to be read before anything else is sent. */
-  doubt(): void;
-  heard(reply: Reply): void;
+  /** The network has failed: read the state before sending. */
+  markStale(): void;
+  onReply(reply: Reply): void;
   uploading(opId: string, share: number | null): void;
   arrived(operation: Operation, change: Change): void;
-  /** Whether the run is gone for everybody, and not only for who is signed in. */
+  /** Whether the run is gone for everyone, not only for this member. */
   gone(): Promise<boolean>;
-  /** Whether the person may answer at all. */
+  /** Whether the person may answer. */
   mayAnswer(): boolean;
-  traffic(traffic: { reached?: boolean; barred?: boolean; failures: number }): void;
+  traffic(traffic: { reached?: boolean; denied?: boolean; failures: number }): void;
 }
 
-/** An operation and what the server has said of it. */
-type Told<Kind extends Verdict["kind"] = Verdict["kind"]> = readonly [Operation, Extract<Verdict, { kind: Kind }>];
+/** An operation with the server's verdict. */
+type Result<Kind extends Verdict["kind"] = Verdict["kind"]> = readonly [Operation, Extract<Verdict, { kind: Kind }>];
 
-const BARRED_MS = 60_000;
-/** How long no batch is tried where one was not let through: while a service is upgraded, an old replica may have answered. */
+const DENIED_MS = 60_000;
+/**
+ * How long batches are avoided after one was rejected as a whole: during an upgrade, an old replica may have responded.
+ */
 const SINGLY_MS = 600_000;
-/** Answers that say nothing about what was sent: of proxies, and of a service that has too much to do. */
+/** Status codes that do not concern the operation: from proxies, and from an overloaded service. */
 const BUSY = new Set([408, 425, 429, 502, 503, 504]);
 const LANES: readonly Lane[] = ["changes", "uploads"];
 
 export class Sender {
   private running = false;
   private timer: unknown = null;
-  /** Operations that this tab has sent, also where that could not be noted down. */
-  readonly touched = new Set<string>();
+  /** Operations that this tab has sent, even if that could not be stored. */
+  readonly sent = new Set<string>();
   private readonly busy = new Set<Lane>();
-  /** Each of these may be the one that a batch failed of: alone it holds up no other. */
+  /** Operations that may have made a batch fail: sent one by one, they block no other. */
   private readonly alone = new Set<string>();
   private readonly failures = new Map<string, number>();
   private readonly heldUntil = new Map<string, number>();
@@ -68,7 +70,7 @@ export class Sender {
   private pausedUntil = 0;
   private singlyUntil = 0;
 
-  constructor(private readonly counter: Counter) {}
+  constructor(private readonly deps: SenderDeps) {}
 
   start(): void {
     this.running = true;
@@ -77,10 +79,10 @@ export class Sender {
 
   stop(): void {
     this.running = false;
-    this.counter.timers.clear(this.timer);
+    this.deps.timers.clear(this.timer);
   }
 
-  /** Something to send, or a reason to try at once: `again` forgets the waits that only guess. */
+  /** Starts sending; `again` resets all backoffs. */
   wake(again = false): void {
     if (again) {
       this.pausedUntil = 0;
@@ -95,15 +97,15 @@ export class Sender {
     this.busy.add(lane);
     try {
       for (let next = this.next(lane); next !== null && this.running; next = this.next(lane)) {
-        if (this.counter.isStale() && !(await this.counter.refresh())) {
+        if (this.deps.isStale() && !(await this.deps.refresh())) {
           this.networkFailed();
           break;
         }
-        // What was read may have changed what there is to send.
+        // The read may have changed the queue.
         const operation = this.next(lane);
         if (operation === null) continue;
         const batch = this.batchFrom(operation);
-        if (batch.length > 1) await this.attemptTogether(batch);
+        if (batch.length > 1) await this.attemptBatch(batch);
         else await this.attempt(operation);
       }
     } finally {
@@ -114,9 +116,9 @@ export class Sender {
 
   private next(lane: Lane): Operation | null {
     const now = this.now();
-    if (!this.counter.mayAnswer() || this.pausedUntil > now || (this.laneHeldUntil.get(lane) ?? 0) > now) return null;
-    const records = this.counter.records();
-    return nextToSend(records.queue, this.counter.links(), identityMissing(records), this.wanted(lane, records));
+    if (!this.deps.mayAnswer() || this.pausedUntil > now || (this.laneHeldUntil.get(lane) ?? 0) > now) return null;
+    const records = this.deps.records();
+    return nextToSend(records.queue, this.deps.links(), identityMissing(records), this.wanted(lane, records));
   }
 
   private wanted(lane: Lane, records: Records): (operation: Operation) => boolean {
@@ -125,110 +127,110 @@ export class Sender {
       laneOf(operation) === lane && (this.heldUntil.get(operation.opId) ?? 0) <= now && this.mayArrive(operation, records);
   }
 
-  /** `first` and those that would follow it one by one, as far as one request may carry them. */
+  /** `first` and its successors that fit into one batch. */
   private batchFrom(first: Operation): readonly Batched[] {
     const fits = (operation: Operation): operation is Batched => isBatched(operation) && !this.alone.has(operation.opId);
     if (this.singlyUntil > this.now() || !fits(first)) return [];
-    const records = this.counter.records();
+    const records = this.deps.records();
     const batch: Batched[] = [];
-    for (const operation of allToSend(records.queue, this.counter.links(), identityMissing(records), this.wanted("changes", records))) {
+    for (const operation of allToSend(records.queue, this.deps.links(), identityMissing(records), this.wanted("changes", records))) {
       if (!fits(operation)) break;
       batch.push(operation);
     }
     return batchOf(batch);
   }
 
-  /** A closed run is asked only about what it may have taken before it was closed. */
+  /** For a closed run, only operations are sent that may have arrived before it was closed. */
   private mayArrive(operation: Operation, { run }: Records): boolean {
-    return run === null || isOpen(run.run) || operation.attempts > 0 || this.touched.has(operation.opId);
+    return run === null || isOpen(run.run) || operation.attempts > 0 || this.sent.has(operation.opId);
   }
 
   private async attempt(chosen: Operation): Promise<void> {
     try {
-      const [operation] = await this.noted([chosen]);
+      const [operation] = await this.mark([chosen]);
       if (operation === undefined) return;
-      const blob = hasBlob(operation) ? await this.counter.blob(operation.opId) : null;
+      const blob = hasBlob(operation) ? await this.deps.blob(operation.opId) : null;
       if (hasBlob(operation) && blob === null) {
         await this.settle([[operation, { kind: "refused", problems: [{ path: "photo", code: "lost_on_device" }] }]]);
         return;
       }
-      const progress = (share: number) => this.counter.uploading(operation.opId, share);
+      const progress = (share: number) => this.deps.uploading(operation.opId, share);
       if (blob !== null) progress(0);
-      const reply = await this.counter.send(this.counter.addresses.operation(operation, blob), progress);
-      this.counter.heard(reply);
-      await this.settle([[operation, verdictOf(reply, this.counter.runId, this.counter.timers.now())]]);
+      const reply = await this.deps.send(this.deps.addresses.operation(operation, blob), progress);
+      this.deps.onReply(reply);
+      await this.settle([[operation, verdictOf(reply, this.deps.runId, this.deps.timers.now())]]);
     } catch {
-      // Nothing could be noted down; the server knows the operation's id when it comes again.
+      // The attempt could not be stored; the server recognises the operation's id when it is sent again.
       this.hold([chosen], null);
     } finally {
-      this.counter.uploading(chosen.opId, null);
+      this.deps.uploading(chosen.opId, null);
     }
   }
 
-  private async attemptTogether(chosen: readonly Batched[]): Promise<void> {
+  private async attemptBatch(chosen: readonly Batched[]): Promise<void> {
     try {
-      const operations = (await this.noted(chosen)).filter(isBatched);
+      const operations = (await this.mark(chosen)).filter(isBatched);
       if (operations.length === 0) return;
-      const reply = await this.counter.send(this.counter.addresses.batch(operations));
-      this.counter.heard(reply);
+      const reply = await this.deps.send(this.deps.addresses.batch(operations));
+      this.deps.onReply(reply);
       const opIds = operations.map((operation) => operation.opId);
-      const verdicts = verdictsOf(reply, opIds, this.counter.runId, this.counter.timers.now());
+      const verdicts = verdictsOf(reply, opIds, this.deps.runId, this.deps.timers.now());
       if (verdicts === null) {
         this.singlyUntil = this.now() + SINGLY_MS;
-        return await this.takeBack(operations);
+        return await this.revert(operations);
       }
       const failed = reply.kind === "http" && reply.status >= 400 && !BUSY.has(reply.status) && verdicts[0]?.kind === "again";
       if (failed) for (const opId of opIds) this.alone.add(opId);
-      await this.settle(operations.map((operation, place) => [operation, verdicts[place]] as Told));
+      await this.settle(operations.map((operation, place) => [operation, verdicts[place]] as Result));
     } catch {
       this.hold(chosen, null);
     }
   }
 
-  /** The operations as they are kept now, marked as such that may have reached the server; without those kept no more. */
-  private async noted(chosen: readonly Operation[]): Promise<readonly Operation[]> {
+  /** Returns the stored operations, marked as attempted; removed ones are omitted. */
+  private async mark(chosen: readonly Operation[]): Promise<readonly Operation[]> {
     const opIds = chosen.map((operation) => operation.opId);
-    for (const opId of opIds) this.touched.add(opId);
+    for (const opId of opIds) this.sent.add(opId);
     try {
-      const after = await this.counter.change((before) => opIds.reduce(attempted, before));
+      const after = await this.deps.change((before) => opIds.reduce(attempted, before));
       return after.queue.filter((operation) => opIds.includes(operation.opId));
     } catch (error) {
-      // A full device gets room again by sending, so that must go on.
+      // Sending frees space on a full device, so it must continue.
       if (error instanceof StorageFull) return chosen;
       throw error;
     }
   }
 
-  /** The server has not taken them, and that attempt does not count: a submit, say, can still be taken back. */
-  private async takeBack(operations: readonly Operation[]): Promise<void> {
-    for (const operation of operations) if (operation.attempts === 1) this.touched.delete(operation.opId);
-    await this.counter.change((before) => operations.reduce((records, { opId }) => notTaken(records, opId), before));
+  /** Not applied by the server: the attempt does not count, so that e.g. a submit can still be withdrawn. */
+  private async revert(operations: readonly Operation[]): Promise<void> {
+    for (const operation of operations) if (operation.attempts === 1) this.sent.delete(operation.opId);
+    await this.deps.change((before) => operations.reduce((records, { opId }) => reverted(records, opId), before));
   }
 
-  private async settle(told: readonly Told[]): Promise<void> {
+  private async settle(results: readonly Result[]): Promise<void> {
     const of = <Kind extends Verdict["kind"]>(...kinds: Kind[]) =>
-      told.filter(([, verdict]) => kinds.some((kind) => kind === verdict.kind)) as unknown as readonly Told<Kind>[];
-    const names = (some: readonly Told[]) => some.map(([operation]) => operation);
+      results.filter(([, verdict]) => kinds.some((kind) => kind === verdict.kind)) as unknown as readonly Result<Kind>[];
+    const names = (some: readonly Result[]) => some.map(([operation]) => operation);
     const [answered, closed, again] = [of("confirmed", "refused"), of("closed"), of("again")];
     if (answered.length > 0) {
       this.reached();
-      await this.conclude(answered);
-      this.over(names(answered));
+      await this.commit(answered);
+      this.forget(names(answered));
     }
     if (closed.length > 0) await this.close(closed);
     if (of("identity_missing").length > 0) {
       this.reached();
-      if (!identityMissing(await this.counter.change(identityForgotten))) this.hold(names(of("identity_missing")), null);
+      if (!identityMissing(await this.deps.change(withoutIdentity))) this.hold(names(of("identity_missing")), null);
     }
     if (of("not_the_member").length > 0) {
       this.pause();
-      this.counter.traffic({ reached: true, failures: this.worst() });
-      await this.takeBack(names(of("not_the_member")));
-      await this.counter.refresh();
+      this.deps.traffic({ reached: true, failures: this.worst() });
+      await this.revert(names(of("not_the_member")));
+      await this.deps.refresh();
     }
-    if (of("barred").length > 0) {
+    if (of("denied").length > 0) {
       this.pause();
-      this.counter.traffic({ reached: true, barred: true, failures: this.worst() });
+      this.deps.traffic({ reached: true, denied: true, failures: this.worst() });
     }
     const [first] = again;
     if (first === undefined) return;
@@ -236,97 +238,97 @@ export class Sender {
     else this.hold(names(again), first[1].afterMs);
   }
 
-  /** In one step, so that a queue of hundreds is not gone through once for each. */
-  private async conclude(answered: readonly Told<"confirmed" | "refused">[]): Promise<void> {
-    for (const [operation, verdict] of answered) if (verdict.kind === "confirmed") this.counter.arrived(operation, verdict.change);
+  /** In one transaction, so that a long queue is processed once. */
+  private async commit(answered: readonly Result<"confirmed" | "refused">[]): Promise<void> {
+    for (const [operation, verdict] of answered) if (verdict.kind === "confirmed") this.deps.arrived(operation, verdict.change);
     const after = (before: Records) =>
       answered.reduce((records, [operation, verdict]) => {
         if (!isQueued(records, operation)) return records;
         return verdict.kind === "confirmed" ? confirmed(records, operation, verdict.change) : refused(records, operation, verdict.problems);
       }, before);
     try {
-      await this.counter.change(after);
+      await this.deps.change(after);
     } catch (error) {
       const done = new Set(answered.flatMap(([{ opId }, { kind }]) => (kind === "confirmed" ? [opId] : [])));
       if (!(error instanceof StorageFull) || done.size === 0) throw error;
-      // Letting go needs no room; the state is read anew, and what was refused is refused again.
-      await this.counter.change((before) => ({ ...before, queue: before.queue.filter(({ opId }) => !done.has(opId)) }));
-      await this.counter.refresh();
+      // Deleting needs no space; the state is read again, and rejected operations are rejected again.
+      await this.deps.change((before) => ({ ...before, queue: before.queue.filter(({ opId }) => !done.has(opId)) }));
+      await this.deps.refresh();
     }
     if (answered.some(([{ kind }, verdict]) => verdict.kind === "confirmed" && (kind === "submit" || kind === "cancel"))) {
-      await this.counter.refresh();
+      await this.deps.refresh();
     }
   }
 
-  private async close(closed: readonly Told<"closed">[]): Promise<void> {
+  private async close(closed: readonly Result<"closed">[]): Promise<void> {
     this.reached();
     const why = new Set(closed.map(([, verdict]) => verdict.why));
-    if (why.has("closed")) await this.counter.refresh();
-    if (why.has("gone") && !(await this.counter.gone())) return this.pause();
-    await this.counter.change((before) =>
+    if (why.has("closed")) await this.deps.refresh();
+    if (why.has("gone") && !(await this.deps.gone())) return this.pause();
+    await this.deps.change((before) =>
       closed.reduce((records, [operation]) => {
         if (!isQueued(records, operation)) return records;
-        return closedTo(why.has("expired") ? expired(records) : records, operation);
+        return afterClose(why.has("expired") ? expired(records) : records, operation);
       }, before),
     );
-    this.over(closed.map(([operation]) => operation));
+    this.forget(closed.map(([operation]) => operation));
   }
 
-  /** Nothing more is to be sent of them. */
-  private over(operations: readonly Operation[]): void {
+  /** Removes their retry state. */
+  private forget(operations: readonly Operation[]): void {
     for (const { opId } of operations) {
       this.failures.delete(opId);
       this.alone.delete(opId);
       this.heldUntil.delete(opId);
     }
-    this.counter.traffic({ failures: this.worst() });
-    // What waited for them may be in the other lane.
+    this.deps.traffic({ failures: this.worst() });
+    // Operations in the other lane may have waited for them.
     this.wake();
   }
 
-  /** All for the same time, so that they go together again. */
+  /** The same delay for all, so that they stay one batch. */
   private hold(operations: readonly Operation[], afterMs: number | null): void {
     const failures = 1 + Math.max(...operations.map(({ opId }) => this.failures.get(opId) ?? 0));
-    const until = this.now() + (afterMs ?? backoffMs(failures, this.counter.timers.chance()));
+    const until = this.now() + (afterMs ?? backoffMs(failures, this.deps.timers.chance()));
     for (const operation of operations) {
       this.failures.set(operation.opId, failures);
       if (afterMs === null) this.heldUntil.set(operation.opId, until);
       else this.laneHeldUntil.set(laneOf(operation), until);
     }
     this.networkFailures = 0;
-    this.counter.traffic({ reached: true, failures: this.worst() });
+    this.deps.traffic({ reached: true, failures: this.worst() });
   }
 
   private pause(): void {
-    this.pausedUntil = this.now() + BARRED_MS;
+    this.pausedUntil = this.now() + DENIED_MS;
   }
 
   private networkFailed(): void {
     this.networkFailures += 1;
-    this.counter.doubt();
-    this.pausedUntil = this.now() + backoffMs(this.networkFailures, this.counter.timers.chance());
-    this.counter.traffic({ reached: false, failures: this.worst() });
+    this.deps.markStale();
+    this.pausedUntil = this.now() + backoffMs(this.networkFailures, this.deps.timers.chance());
+    this.deps.traffic({ reached: false, failures: this.worst() });
   }
 
   private reached(): void {
     this.networkFailures = 0;
-    this.counter.traffic({ reached: true, barred: false, failures: this.worst() });
+    this.deps.traffic({ reached: true, denied: false, failures: this.worst() });
   }
 
   private worst(): number {
-    const queued = new Set(this.counter.records().queue.map((operation) => operation.opId));
+    const queued = new Set(this.deps.records().queue.map((operation) => operation.opId));
     return Math.max(0, ...[...this.failures].filter(([opId]) => queued.has(opId)).map(([, failures]) => failures));
   }
 
   private now(): number {
-    return this.counter.timers.now().getTime();
+    return this.deps.timers.now().getTime();
   }
 
-  /** Wakes up when the first wait is over. */
+  /** Schedules the end of the first delay. */
   private schedule(): void {
-    const { timers } = this.counter;
+    const { timers } = this.deps;
     timers.clear(this.timer);
-    const { queue } = this.counter.records();
+    const { queue } = this.deps.records();
     if (!this.running || queue.length === 0) return;
     const waits = [
       this.pausedUntil,
@@ -337,7 +339,7 @@ export class Sender {
   }
 }
 
-/** Another tab may have heard of it before. */
+/** Another tab may have received the result earlier. */
 function isQueued(records: Records, { opId }: Operation): boolean {
   return records.queue.some((operation) => operation.opId === opId);
 }

@@ -1,12 +1,12 @@
-/** The server's time, as well as it can be known from here, and when the run's time is up by it. */
+/** Estimates the server's clock and reports when the run expires. */
 import { LONGEST_TIMER_MS, type Timers } from "./timers";
 import type { Reply } from "./verdict";
 
-/** The header counts whole seconds, and replies take a while: smaller differences say nothing. */
+/** The Date header has a resolution of one second: smaller differences are ignored. */
 const TOLERANCE_MS = 1_500;
 
 export class ServerClock {
-  /** Milliseconds that the server's clock is ahead of this device's. */
+  /** Server clock minus device clock, in milliseconds. */
   offsetMs = 0;
   private timer: unknown = null;
   private end: string | null = null;
@@ -20,9 +20,9 @@ export class ServerClock {
     return new Date(this.timers.now().getTime() + this.offsetMs);
   }
 
-  heard(reply: Reply): void {
+  onReply(reply: Reply): void {
     if (reply.kind !== "http" || reply.date === null) return;
-    // On average half of the second has passed.
+    // The Date header is truncated: on average half a second has passed.
     const offset = reply.date.getTime() + 500 - this.timers.now().getTime();
     if (Math.abs(offset - this.offsetMs) < TOLERANCE_MS) return;
     this.offsetMs = offset;

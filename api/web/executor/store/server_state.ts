@@ -1,11 +1,14 @@
-/** What a state that was read from the server does to what is kept: it never undoes, and tells what others did. */
+/**
+ * Applies a state read from the server to the records: it never undoes newer changes, and reports changes of other
+ * devices.
+ */
 import type { Answer, JsonValue, ServerRun } from "../../core/types";
-import { essenceOf, type Operation, type Records, type RunRecord, stepOf } from "./records";
-import { closedTo, withNotice } from "./transitions";
+import { answerKey, type Operation, type Records, type RunRecord, stepOf } from "./records";
+import { afterClose, withNotice } from "./transitions";
 
 type Run = RunRecord["run"];
 
-/** A state that was read from the server while the epoch was `epoch` (-1: there was none); `now` by its clock. */
+/** A state that was requested at `epoch` (-1: there was none); `now` is the server's time. */
 export function refreshed(before: Records, read: Run, epoch: number, clockOffsetMs: number, now: Date): Records {
   const record = before.run;
   if ((record?.epoch ?? -1) !== epoch) return before;
@@ -14,13 +17,13 @@ export function refreshed(before: Records, read: Run, epoch: number, clockOffset
   if (JSON.stringify(run) === JSON.stringify(record.run)) return settled(before);
   const steps = changedElsewhere(record.run, run, before.queue);
   const after = { ...before, run: { epoch: epoch + 1, run, clockOffsetMs } };
-  const told = steps.length === 0 ? after : withNotice(after, "other_device", steps);
+  const notified = steps.length === 0 ? after : withNotice(after, "other_device", steps);
   const ownEnd = before.queue.some((operation) => operation.attempts > 0 && stepOf(operation) === null);
   const closedMeanwhile = isOpen(record.run) && !isOpen(run) && !ownEnd;
-  return settled(closedMeanwhile ? withNotice(told, "closed_elsewhere", []) : told);
+  return settled(closedMeanwhile ? withNotice(notified, "closed_elsewhere", []) : notified);
 }
 
-/** The server said that the run is over, without telling its state. */
+/** The server reported that the run is over, without its state. */
 export function expired(before: Records): Records {
   if (before.run === null) return before;
   const { run, epoch } = before.run;
@@ -39,16 +42,16 @@ export function withoutTemplate(run: ServerRun): Run {
 }
 
 function settled(before: Records): Records {
-  return before.run === null || isOpen(before.run.run) ? before : closedTo(before, null);
+  return before.run === null || isOpen(before.run.run) ? before : afterClose(before, null);
 }
 
 /**
- * The steps whose answer another device has changed. What looks like the effect of something that this device has sent
- * without hearing of it is its own doing.
+ * The steps whose answer another device has changed. A change that matches a sent operation without a response is not
+ * counted.
  */
 function changedElsewhere(old: Run, now: Run, queue: readonly Operation[]): string[] {
   const own = new Set(queue.filter((operation) => operation.attempts > 0 && hasHappened(operation, now)).map(stepOf));
-  // Answers of steps that do not apply leave a run when it is completed.
+  // When a run is completed, answers of steps that do not apply are removed.
   if (!isOpen(now)) return [];
   const steps = new Set([...Object.keys(old.answers), ...Object.keys(now.answers), ...old.skipped_steps, ...now.skipped_steps]);
   return [...steps].filter((stepId) => {
@@ -62,17 +65,17 @@ function hasHappened(operation: Operation, now: Run): boolean {
   const stepId = stepOf(operation) ?? "";
   if (operation.kind === "answer") {
     const answer = now.answers[stepId];
-    return answer !== undefined && essenceOf(answer.value) === essenceOf(operation.value);
+    return answer !== undefined && answerKey(answer.value) === answerKey(operation.value);
   }
   if (operation.kind === "clear") return now.answers[stepId] === undefined;
   if (operation.kind === "skip") return now.skipped_steps.includes(stepId);
-  // Whose photo it is cannot be told.
+  // The origin of a photo is not known.
   return true;
 }
 
 const ADDRESS_LASTS_MS = 10 * 60_000;
 
-/** Signed addresses are made anew at each read; the old ones are kept while they last, so that no picture is loaded twice. */
+/** URLs are signed again at each read; the earlier ones are kept while valid, so that no picture is loaded twice. */
 function withFreshAddresses(old: Run, read: Run, now: Date): Run {
   const answers = Object.entries(read.answers).map(([stepId, answer]): [string, Answer] => {
     const photos = answer.photos.map((photo) => {
@@ -86,10 +89,10 @@ function withFreshAddresses(old: Run, read: Run, now: Date): Run {
   return { ...read, answers: Object.fromEntries(answers) };
 }
 
-/** A signature has the address of its drawing in its value. */
+/** The value of a signature contains the URL of its drawing. */
 function withFreshAddress(old: JsonValue | undefined, read: JsonValue, now: Date): JsonValue {
   const [was, is] = [addressIn(old), addressIn(read)];
-  const usable = was !== null && is !== null && essenceOf(old) === essenceOf(read) && lasts(was, now);
+  const usable = was !== null && is !== null && answerKey(old) === answerKey(read) && lasts(was, now);
   return usable && old !== undefined ? old : read;
 }
 
@@ -103,8 +106,8 @@ function lasts(url: string, now: Date): boolean {
   return end !== undefined && Number(end) * 1000 - now.getTime() > ADDRESS_LASTS_MS;
 }
 
-/** Tells one state of an answer from another; signed addresses are made anew at each read and say nothing. */
+/** A key to compare answers, without signed URLs. */
 function mark(answer: Answer | undefined): string {
   if (answer === undefined) return "";
-  return JSON.stringify([answer.at, essenceOf(answer.value), answer.photos.map((photo) => photo.photo_index)]);
+  return JSON.stringify([answer.at, answerKey(answer.value), answer.photos.map((photo) => photo.photo_index)]);
 }

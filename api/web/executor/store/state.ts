@@ -3,7 +3,7 @@ import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import type { Preview, Problem, Progress, ServerRun, Template } from "../../core/types";
 import { Links } from "./links";
 import { type Failure, phaseOf, syncOf } from "./phase";
-import { PhotoTable } from "./photo_desk";
+import { PhotoCache } from "./photo_cache";
 import { identityOf, project, type Projection, settledOn } from "./projection";
 import { NO_RECORDS, type Records, stepOf } from "./records";
 import type { Membership, Notice } from "./types";
@@ -15,7 +15,7 @@ const NOTHING: Projection = {
   progress: { total: 0, answered: 0, skipped: 0 },
 };
 
-/** What is known, as signals, and what the views see of it. Who changes it is `store.ts`. */
+/** Stored and derived signals; `store.ts` changes them. */
 export abstract class RunState {
   abstract readonly membership: ReadonlySignal<Membership>;
 
@@ -25,12 +25,12 @@ export abstract class RunState {
   protected readonly failure = signal<Failure>("none");
   protected readonly reviewing = signal(false);
   protected readonly reached = signal(true);
-  protected readonly barred = signal(false);
+  protected readonly denied = signal(false);
   protected readonly failures = signal(0);
   protected readonly timeIsUp = signal(false);
   protected readonly keeping = signal(true);
   protected readonly ownNotices = signal<readonly Notice[]>([]);
-  protected readonly photos = new PhotoTable();
+  protected readonly photos = new PhotoCache();
   protected readonly shownPreview = signal<Preview | null>(null);
   protected readonly drawing = signal<{ readonly content: Blob; readonly url: string } | null>(null);
 
@@ -54,7 +54,7 @@ export abstract class RunState {
   readonly cancelQueued = computed(() => this.records.value.queue.some((operation) => operation.kind === "cancel"));
   readonly notArrived = computed(() => [...this.records.value.lost].sort((one, other) => one.seq - other.seq));
   readonly notices = computed(() => {
-    const signedOut: Notice[] = this.membership.value.door === "sign_in" ? [{ id: "signed_out", kind: "signed_out", stepIds: [] }] : [];
+    const signedOut: Notice[] = this.membership.value.access === "sign_in" ? [{ id: "signed_out", kind: "signed_out", stepIds: [] }] : [];
     return [...signedOut, ...this.ownNotices.value, ...this.records.value.notices];
   });
   readonly signatureDrawing = computed(() => this.drawing.value?.url ?? null);
@@ -66,8 +66,8 @@ export abstract class RunState {
       waiting: this.records.value.queue.length,
       refusals: this.openRefusals(),
       reached: this.reached.value,
-      barred: this.barred.value,
-      signedOut: this.membership.value.door === "sign_in",
+      denied: this.denied.value,
+      signedOut: this.membership.value.access === "sign_in",
       failures: this.failures.value,
     }),
   );
@@ -81,11 +81,11 @@ export abstract class RunState {
       reviewing: this.reviewing.value,
       timeIsUp: this.timeIsUp.value,
       failure: this.failure.value,
-      door: this.membership.value.door,
+      access: this.membership.value.access,
     });
   });
 
-  protected tell(notice: Notice): void {
+  protected notify(notice: Notice): void {
     this.ownNotices.value = [...this.ownNotices.peek().filter((other) => other.id !== notice.id), notice];
   }
 
@@ -97,7 +97,7 @@ export abstract class RunState {
     }).length;
   }
 
-  /** The same object as long as nothing of it has changed, however often the queue does. */
+  /** The same object while its content is unchanged. */
   private lastRun: { readonly run: ServerRun; readonly of: unknown; readonly who: string } | null = null;
   private currentRun(): ServerRun | null {
     const [records, template] = [this.records.value, this.template.value];

@@ -2,7 +2,7 @@ import "fake-indexeddb/auto";
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
-import type { Fate } from "./testing/fake_service";
+import type { Outcome } from "./testing/fake_service";
 import { always, FOLLOW_UP, image, kinds, Rig, shown } from "./testing/rig";
 import { settle } from "./testing/virtual_time";
 
@@ -28,25 +28,25 @@ describe("an answer", () => {
     expect(store.sync.value).toEqual({ state: "saved", waiting: 0 });
   });
 
-  test("that waits survives the death of the tab and arrives from the next one, which needs no token in its address", async () => {
+  test("that waits survives a crash of the tab and is sent by the next one without a token in its address", async () => {
     const first = await rig.visit();
-    rig.service.fate = always("lost_request");
+    rig.service.outcome = always("lost_request");
     await first.answer("s-a", "warm");
     await settle();
     first.close();
     const second = await rig.visit({ token: null });
     expect(shown(second, "s-a")).toMatchObject({ value: "warm", pending: true });
     expect(second.sync.value).toEqual({ state: "offline", waiting: 1 });
-    rig.service.fate = always("ok");
+    rig.service.outcome = always("ok");
     await rig.time.pass(60_000);
     expect(rig.service.answers.get("s-a")?.value).toBe("warm");
     expect(second.sync.value.state).toBe("saved");
   });
 
-  test("that was applied without a reply is sent again and counts once", async () => {
+  test("that was applied without a response is sent again and applied once", async () => {
     const store = await rig.visit();
-    const fates: Fate[] = ["lost_reply", "hangs", "busy", "login_page", "broken", "limited"];
-    rig.service.fate = (call) => (call.method === "GET" ? "ok" : (fates.shift() ?? "ok"));
+    const fates: Outcome[] = ["lost_reply", "hangs", "busy", "login_page", "broken", "limited"];
+    rig.service.outcome = (call) => (call.method === "GET" ? "ok" : (fates.shift() ?? "ok"));
     await store.answer("s-a", "warm");
     await rig.time.pass(300_000);
     expect(rig.service.history).toEqual([["s-a", "warm"]]);
@@ -56,32 +56,32 @@ describe("an answer", () => {
 
   test("replaces an older one that was not sent, and follows one that may have been", async () => {
     const store = await rig.visit();
-    rig.service.fate = always("hangs");
+    rig.service.outcome = always("hangs");
     await store.answer("s-a", "1");
     await settle();
     await store.answer("s-a", "2");
     await store.answer("s-a", "3");
-    rig.service.fate = always("ok");
+    rig.service.outcome = always("ok");
     await rig.time.pass(300_000);
     expect(rig.service.history).toEqual([["s-a", "1"], ["s-a", "3"]]);
   });
 
-  test("of a follow-up question is taken although its reason is taken back before the network returns", async () => {
+  test("of a follow-up question is accepted although its source is changed before the network returns", async () => {
     rig.serve(FOLLOW_UP);
     const store = await rig.visit();
-    rig.service.fate = always("lost_request");
+    rig.service.outcome = always("lost_request");
     await store.answer("s-ok", false);
     await store.answer("s-why", "mould");
     await store.answer("s-ok", true);
     expect(store.applicable.value.has("s-why")).toBe(false);
-    rig.service.fate = always("ok");
+    rig.service.outcome = always("ok");
     await rig.time.pass(120_000);
     expect(rig.service.answers.get("s-ok")?.value).toBe(true);
     expect(rig.service.answers.get("s-why")?.value).toBe("mould");
     expect(kinds(store)).toEqual([]);
   });
 
-  test("that the server refuses stays on screen with the reason, also after a reload, until it is given anew", async () => {
+  test("that the server rejects stays on screen with the reason, also after a reload, until it is answered again", async () => {
     const first = await rig.visit();
     await first.answer("s-a", "refuse me");
     await settle();
@@ -100,26 +100,26 @@ describe("an answer", () => {
 
   test("waits as long as the server asks for", async () => {
     const store = await rig.visit();
-    rig.service.fate = (call) => (call.method === "GET" ? "ok" : "limited");
+    rig.service.outcome = (call) => (call.method === "GET" ? "ok" : "limited");
     await store.answer("s-a", "warm");
     await settle();
-    rig.service.fate = always("ok");
+    rig.service.outcome = always("ok");
     await rig.time.pass(2_900);
     expect(rig.service.history).toEqual([]);
     await rig.time.pass(200);
     expect(rig.service.history).toEqual([["s-a", "warm"]]);
   });
 
-  test("that fails again and again asks for attention, and holds up no other step", async () => {
+  test("that fails repeatedly shows needs attention, and blocks no other step", async () => {
     const store = await rig.visit();
-    rig.service.fate = (call) => (call.path.startsWith("/answers/s-a") ? "broken" : "ok");
+    rig.service.outcome = (call) => (call.path.startsWith("/answers/s-a") ? "broken" : "ok");
     await store.answer("s-a", "warm");
     await store.answer("s-b", "dry");
     await settle();
     expect(rig.service.history).toEqual([["s-b", "dry"]]);
     await rig.time.pass(120_000);
     expect(store.sync.value).toEqual({ state: "attention", waiting: 1 });
-    rig.service.fate = always("ok");
+    rig.service.outcome = always("ok");
     store.retry();
     await settle();
     expect(store.sync.value).toEqual({ state: "saved", waiting: 0 });
@@ -129,7 +129,7 @@ describe("an answer", () => {
 describe("a photo", () => {
   test("waits as a blob, is overtaken by answers of other steps, and keeps its key when it has arrived", async () => {
     const store = await rig.visit();
-    rig.service.fate = (call) => (call.path.includes("/photos") ? "hangs" : "ok");
+    rig.service.outcome = (call) => (call.path.includes("/photos") ? "hangs" : "ok");
     await store.addPhoto("s-photo", image());
     await store.answer("s-a", "warm");
     await settle();
@@ -137,7 +137,7 @@ describe("a photo", () => {
     const [kept] = shown(store, "s-photo")?.photos ?? [];
     expect(kept?.url).toMatch(/^blob:/);
     expect(store.progress.value.answered).toBe(2);
-    rig.service.fate = always("ok");
+    rig.service.outcome = always("ok");
     await rig.time.pass(180_000);
     const [sent] = shown(store, "s-photo")?.photos ?? [];
     expect(sent).toMatchObject({ key: kept?.key, index: 0, state: "sent", url: kept?.url });
@@ -146,31 +146,31 @@ describe("a photo", () => {
 
   test("survives a reload with its picture and all its bytes", async () => {
     const first = await rig.visit();
-    rig.service.fate = always("lost_request");
+    rig.service.outcome = always("lost_request");
     await first.addPhoto("s-photo", image());
     await settle();
     first.close();
     const store = await rig.visit();
     expect(shown(store, "s-photo")?.photos[0]).toMatchObject({ url: expect.stringMatching(/^blob:/) as string, state: "kept" });
-    rig.service.fate = always("ok");
+    rig.service.outcome = always("ok");
     await rig.time.pass(60_000);
     expect(rig.service.answers.get("s-photo")?.photos).toMatchObject([{ bytes: 5, content_type: "image/jpeg" }]);
   });
 
   test("taken back while it is on its way is removed once it has arrived", async () => {
     const store = await rig.visit();
-    rig.service.fate = (call) => (call.path.includes("/photos") ? "lost_reply" : "ok");
+    rig.service.outcome = (call) => (call.path.includes("/photos") ? "lost_reply" : "ok");
     await store.addPhoto("s-photo", image());
     await settle();
     await store.removePhoto("s-photo", shown(store, "s-photo")?.photos[0]?.key ?? "");
     expect(shown(store, "s-photo")?.photos).toEqual([]);
-    rig.service.fate = always("ok");
+    rig.service.outcome = always("ok");
     await rig.time.pass(60_000);
     expect(rig.service.answers.get("s-photo")?.photos).toEqual([]);
     expect(store.sync.value.waiting).toBe(0);
   });
 
-  test("is retaken: the new one is there, and the old one is gone here and at the service", async () => {
+  test("is retaken: the new one replaces the old one on the device and in the service", async () => {
     const store = await rig.visit();
     await store.addPhoto("s-photo", image());
     await settle();
@@ -183,21 +183,21 @@ describe("a photo", () => {
     expect(store.sync.value).toEqual({ state: "saved", waiting: 0 });
   });
 
-  test("that was never sent is simply forgotten when it is taken back", async () => {
+  test("that was never sent is dropped when it is removed", async () => {
     const store = await rig.visit();
-    rig.service.fate = always("lost_request");
+    rig.service.outcome = always("lost_request");
     await store.answer("s-photo", null);
     await settle();
     await store.addPhoto("s-photo", image());
     await store.removePhoto("s-photo", shown(store, "s-photo")?.photos[0]?.key ?? "");
-    rig.service.fate = always("ok");
+    rig.service.outcome = always("ok");
     await rig.time.pass(60_000);
     expect(rig.service.calls.filter((call) => call.path.includes("/photos"))).toEqual([]);
   });
 });
 
-describe("a browser that keeps nothing", () => {
-  test("says so, and what is answered is sent all the same", async () => {
+describe("a browser without storage", () => {
+  test("shows a notice and sends answers", async () => {
     const store = await rig.visit({ blocked: true });
     expect(store.keeps.value).toBe(false);
     expect(kinds(store)).toEqual(["not_keeping"]);
@@ -212,20 +212,20 @@ describe("a browser that keeps nothing", () => {
     expect(store.phase.value).toBe("done");
   });
 
-  test("holds what waits for a network for as long as the tab lives", async () => {
+  test("keeps unsent answers until the tab is closed", async () => {
     const store = await rig.visit({ blocked: true });
-    rig.service.fate = always("lost_request");
+    rig.service.outcome = always("lost_request");
     await store.answer("s-a", "warm");
     await rig.time.pass(10_000);
     expect(store.sync.value).toEqual({ state: "offline", waiting: 1 });
-    rig.service.fate = always("ok");
+    rig.service.outcome = always("ok");
     await rig.time.pass(60_000);
     expect(rig.service.answers.get("s-a")?.value).toBe("warm");
   });
 });
 
 describe("a full device", () => {
-  test("shows nothing as kept that is not, and says so", async () => {
+  test("shows nothing as stored that is not, and adds a notice", async () => {
     const store = await rig.visit();
     const put = vi.spyOn(IDBObjectStore.prototype, "put").mockImplementation(() => {
       throw new DOMException("full", "QuotaExceededError");
@@ -240,9 +240,9 @@ describe("a full device", () => {
     expect(shown(store, "s-a")?.value).toBe("warm");
   });
 
-  test("keeps the photo that another one was to take the place of", async () => {
+  test("keeps the photo whose replacement was not stored", async () => {
     const store = await rig.visit();
-    rig.service.fate = always("lost_request");
+    rig.service.outcome = always("lost_request");
     await store.addPhoto("s-photo", image());
     const before = shown(store, "s-photo")?.photos ?? [];
     const put = vi.spyOn(IDBObjectStore.prototype, "put").mockImplementation(() => {
@@ -251,20 +251,20 @@ describe("a full device", () => {
     await expect(store.addPhoto("s-photo", image(), [before[0]?.key ?? ""])).rejects.toMatchObject({ name: "StorageFull" });
     put.mockRestore();
     expect(shown(store, "s-photo")?.photos).toEqual(before);
-    rig.service.fate = always("ok");
+    rig.service.outcome = always("ok");
     await rig.time.pass(60_000);
     expect(rig.service.answers.get("s-photo")?.photos).toHaveLength(1);
   });
 
-  test("still sends what it has, which makes room again", async () => {
+  test("still sends, which frees space", async () => {
     const store = await rig.visit();
-    rig.service.fate = always("lost_request");
+    rig.service.outcome = always("lost_request");
     await store.answer("s-a", "warm");
     await settle();
     const put = vi.spyOn(IDBObjectStore.prototype, "put").mockImplementation(() => {
       throw new DOMException("full", "QuotaExceededError");
     });
-    rig.service.fate = always("ok");
+    rig.service.outcome = always("ok");
     await rig.time.pass(60_000);
     expect(rig.service.history).toEqual([["s-a", "warm"]]);
     expect(store.sync.value.waiting).toBe(0);

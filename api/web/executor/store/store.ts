@@ -1,21 +1,21 @@
-/** One run in one tab: what the person does goes to the database, what the reader and the sender hear goes into the state. */
+/** One run in one tab: writes the person's actions to the database, and results of reader and sender to the state. */
 import { batch, type ReadonlySignal } from "@preact/signals";
 import { takesDrawing } from "../../core";
 import type { Change, Geo, JsonValue } from "../../core/types";
-import { ambientChannel, ambientLocks, listen, persistStorage } from "./ambient";
+import { browserChannel, browserLocks, listen, persistStorage } from "./browser_apis";
 import { databaseName, type Keeper, RunDatabase } from "./database";
-import { type Hall, MemberDoor } from "./membership";
+import { type MembershipDeps, MemberAccess } from "./membership";
 import { RunMemory } from "./memory";
 import { newOpId } from "./op_id";
-import { Reader, type Shelf } from "./reader";
-import { NO_RECORDS, type Operation, type Records, stepOf, THE_DRAWING, type Wish } from "./records";
+import { Reader, type ReaderDeps } from "./reader";
+import { NO_RECORDS, type Operation, type Records, stepOf, THE_DRAWING, type Command } from "./records";
 import { RunAddresses } from "./requests";
-import { type Counter, Sender } from "./sender";
+import { type SenderDeps, Sender } from "./sender";
 import { ServerClock } from "./server_clock";
 import { RunState } from "./state";
 import { type Channel, Tabs } from "./tabs";
 import { realTimers, type Timers } from "./timers";
-import { dismissed, ending, kept, refusedPhotoRemoved, type Stamp, withdrawn } from "./transitions";
+import { dismissed, ending, enqueued, refusedPhotoRemoved, type Stamp, withdrawn } from "./transitions";
 import { httpTransport, type Send } from "./transport";
 import { type Membership, type RunStore, StorageFull } from "./types";
 import { watchUpdates } from "./updates";
@@ -23,7 +23,7 @@ import type { Reply } from "./verdict";
 
 export interface StoreOptions {
   readonly runId: string;
-  /** From the link; null when the page was opened without it. What an earlier visit kept is used then. */
+  /** From the link; null if the page was opened without it. The stored token is used then. */
   readonly token: string | null;
   /** The service's base, e.g. `https://host/prefix/v1/`. */
   readonly api: URL;
@@ -48,16 +48,16 @@ class LocalRun extends RunState implements RunStore {
   private readonly tabs: Tabs;
   private readonly send: Send;
   private readonly addresses: RunAddresses;
-  private readonly door: MemberDoor;
+  private readonly access: MemberAccess;
   private readonly reader: Reader;
   private readonly sender: Sender;
   private readonly clock: ServerClock;
   private readonly ended = new AbortController();
   private readonly loaded: Promise<void>;
   private readonly updates: { apply(): void };
-  /** The link's token as the device has it; another one is tried first, and remembered once the service has taken it. */
+  /** The stored token. A new token of the link is tried first, and stored once the service has accepted it. */
   private keptToken: string | null = null;
-  /** The first read, on its way while storage is still being opened. */
+  /** The first read, started while storage is being opened. */
   private early: Promise<Reply> | null = null;
 
   constructor(private readonly options: StoreOptions) {
@@ -67,19 +67,19 @@ class LocalRun extends RunState implements RunStore {
     this.database = new RunDatabase(databaseName(options.runId), () => options.db ?? indexedDB);
     this.send = httpTransport(options.fetch ?? ((...call) => fetch(...call)), this.timers);
     this.addresses = new RunAddresses(options.api, options.runId, options.token);
-    this.door = new MemberDoor(this.hall());
-    this.membership = this.door.membership;
+    this.access = new MemberAccess(this.membershipDeps());
+    this.membership = this.access.membership;
     if (options.token !== null) this.early = this.send(this.addresses.run());
-    this.reader = new Reader(this.shelf());
-    this.sender = new Sender(this.counter());
+    this.reader = new Reader(this.readerDeps());
+    this.sender = new Sender(this.senderDeps());
     this.tabs = new Tabs(
       databaseName(options.runId),
-      options.locks === undefined ? ambientLocks() : options.locks,
+      options.locks === undefined ? browserLocks() : options.locks,
       this.timers,
-      options.channel === undefined ? ambientChannel() : options.channel,
+      options.channel === undefined ? browserChannel() : options.channel,
       () => void this.reload(),
     );
-    this.updates = watchUpdates(this.ended.signal, () => this.tell({ id: "update_ready", kind: "update_ready", stepIds: [] }));
+    this.updates = watchUpdates(this.ended.signal, () => this.notify({ id: "update_ready", kind: "update_ready", stepIds: [] }));
     this.loaded = this.start();
   }
 
@@ -116,7 +116,7 @@ class LocalRun extends RunState implements RunStore {
 
   async drawSignature(drawing: Blob | null): Promise<void> {
     await this.loaded;
-    await this.orTellThatItIsFull(() => this.database.setBlob(DRAWING, drawing));
+    await this.reportIfFull(() => this.database.setBlob(DRAWING, drawing));
     const old = this.drawing.peek();
     this.drawing.value = drawing === null ? null : { content: drawing, url: URL.createObjectURL(drawing) };
     if (old !== null) URL.revokeObjectURL(old.url);
@@ -126,9 +126,9 @@ class LocalRun extends RunState implements RunStore {
     await this.loaded;
     const content = signature === null ? null : (this.drawing.peek()?.content ?? null);
     const [stamp, drawing] = [this.stamp(), content === null ? null : this.stamp()];
-    const wish = { kind: "submit", signature: signature?.name ?? null } as const;
+    const command = { kind: "submit", signature: signature?.name ?? null } as const;
     const blob = content === null || drawing === null ? undefined : { id: drawing.opId, content };
-    await this.keep((before) => ending(this.withTouched(before), wish, stamp, drawing), blob);
+    await this.keep((before) => ending(this.withSent(before), command, stamp, drawing), blob);
   }
 
   cancel(reason: string | null): Promise<void> {
@@ -137,7 +137,7 @@ class LocalRun extends RunState implements RunStore {
 
   async withdraw(): Promise<boolean> {
     await this.loaded;
-    await this.keep((before) => withdrawn(this.withTouched(before)));
+    await this.keep((before) => withdrawn(this.withSent(before)));
     return !this.submitQueued.peek() && !this.cancelQueued.peek();
   }
 
@@ -159,17 +159,17 @@ class LocalRun extends RunState implements RunStore {
     this.updates.apply();
   }
 
-  async signIn(asSomebodyElse: boolean): Promise<void> {
+  async signIn(asOther: boolean): Promise<void> {
     const token = this.token.peek();
     try {
       if (!this.keeps.peek() || token === null) throw new StorageFull("Nothing is kept.");
-      // The way back has no token in it, and no other site may see it: it waits here.
+      // The return address must not contain the token: it stays in storage.
       await this.database.remember({ token });
     } catch {
-      window.open(this.addresses.signIn(null, asSomebodyElse), "_blank", "noopener");
+      window.open(this.addresses.signIn(null, asOther), "_blank", "noopener");
       return;
     }
-    window.location.assign(this.addresses.signIn("run", asSomebodyElse));
+    window.location.assign(this.addresses.signIn("run", asOther));
   }
 
   close(): void {
@@ -186,7 +186,7 @@ class LocalRun extends RunState implements RunStore {
     try {
       await this.loadKept();
     } catch {
-      this.doWithoutStorage();
+      this.useMemory();
     }
     if (this.ended.signal.aborted) return;
     listen(this.ended.signal, {
@@ -198,7 +198,7 @@ class LocalRun extends RunState implements RunStore {
       seen: () => this.takeOver(),
       offline: () => (this.reached.value = false),
     });
-    // Tabs that share nothing send for themselves.
+    // Without a channel, each tab sends for itself.
     if (!this.keeps.peek()) this.sender.start();
     else {
       this.tabs.whenSender(
@@ -209,18 +209,18 @@ class LocalRun extends RunState implements RunStore {
     void this.reader.read();
   }
 
-  private doWithoutStorage(): void {
+  private useMemory(): void {
     this.database.close();
     this.database = new RunMemory();
     this.keeping.value = false;
-    this.tell({ id: "not_keeping", kind: "not_keeping", stepIds: [] });
+    this.notify({ id: "not_keeping", kind: "not_keeping", stepIds: [] });
   }
 
   private async loadKept(): Promise<void> {
     const { token } = this.options;
     if (token !== null) this.useToken(token);
     const found = await this.database.load();
-    // What was read before storage was open may be older than what another tab has sent since.
+    // A read from before storage was open may be older than writes of another tab.
     if (found.records.run !== null) this.early = null;
     this.keptToken = found.token;
     if (token !== null && found.token === null) this.rememberToken();
@@ -246,8 +246,8 @@ class LocalRun extends RunState implements RunStore {
     void this.database.remember({ token }).catch(() => undefined);
   }
 
-  /** A link that was mistyped must not take away what the right one opened. */
-  private retreat(): boolean {
+  /** A mistyped link must not replace the stored token. */
+  private fallBack(): boolean {
     if (this.keptToken === null || this.keptToken === this.token.peek()) return false;
     this.useToken(this.keptToken);
     return true;
@@ -261,33 +261,33 @@ class LocalRun extends RunState implements RunStore {
     );
   }
 
-  /** `first` is done in the same transaction, before the wish. */
-  private async enqueue(wish: Wish, content?: Blob, first: readonly ((before: Records) => Records)[] = []): Promise<void> {
+  /** `first` runs in the same transaction, before the command. */
+  private async enqueue(command: Command, content?: Blob, first: readonly ((before: Records) => Records)[] = []): Promise<void> {
     await this.loaded;
     const stamp = this.stamp();
     const blob = content === undefined ? undefined : { id: stamp.opId, content };
     const decide = (before: Records) => {
-      const ready = first.reduce((records, change) => change(records), this.withTouched(before));
-      return kept(ready, wish, stamp, this.links.peek());
+      const ready = first.reduce((records, change) => change(records), this.withSent(before));
+      return enqueued(ready, command, stamp, this.links.peek());
     };
     await this.keep(decide, blob);
   }
 
-  /** Takes a photo away, wherever it is by now. */
+  /** Removes a photo, whether it was sent or not. */
   private removal(stepId: string, key: string): (before: Records) => Records {
     if (this.records.peek().refused.some((entry) => entry.operation.opId === key)) {
       return (before) => refusedPhotoRemoved(before, key);
     }
     const photo = this.answers.peek().get(stepId)?.photos.find((other) => other.key === key);
     if (photo === undefined) return (before) => before;
-    const wish = { kind: "photo_removed", stepId, photoKey: key, index: photo.index } as const;
+    const command = { kind: "photo_removed", stepId, photoKey: key, index: photo.index } as const;
     const stamp = this.stamp();
-    return (before) => kept(this.withTouched(before), wish, stamp, this.links.peek());
+    return (before) => enqueued(this.withSent(before), command, stamp, this.links.peek());
   }
 
-  /** For what the person is told to be kept. Rejects with StorageFull, and tells so, when it is not. */
+  /** For changes that the page shows as stored. If storage is full, adds a notice and rejects with StorageFull. */
   private async keep(decide: (before: Records) => Records, blob?: { id: string; content: Blob }): Promise<void> {
-    await this.orTellThatItIsFull(async () => {
+    await this.reportIfFull(async () => {
       const after = await this.database.change({ decide, durable: true, ...(blob === undefined ? {} : { blob }) });
       if (blob !== undefined) this.photos.show(blob.id, blob.content);
       this.take(after);
@@ -297,12 +297,12 @@ class LocalRun extends RunState implements RunStore {
     if (!this.reached.peek() && this.keeps.peek()) void persistStorage();
   }
 
-  private async orTellThatItIsFull(write: () => Promise<void>): Promise<void> {
+  private async reportIfFull(write: () => Promise<void>): Promise<void> {
     try {
       await write();
       this.ownNotices.value = this.ownNotices.peek().filter((notice) => notice.kind !== "storage_full");
     } catch (error) {
-      this.tell({ id: "storage_full", kind: "storage_full", stepIds: [] });
+      this.notify({ id: "storage_full", kind: "storage_full", stepIds: [] });
       throw error instanceof StorageFull ? error : new StorageFull(String(error));
     }
   }
@@ -314,9 +314,9 @@ class LocalRun extends RunState implements RunStore {
     return after;
   }
 
-  /** For what is only shown: where nothing can be kept, it is shown all the same. */
+  /** For data that is only displayed: without storage, it is displayed all the same. */
   private async changeOrShow(decide: (before: Records) => Records): Promise<Records> {
-    // At the first visit there is nothing that could be lost, and nobody waits for the disk to see the checklist.
+    // At the first visit there is nothing to lose, so the view does not wait for the disk.
     if (this.records.peek().run === null) this.take(decide(this.records.peek()));
     try {
       return await this.change(decide);
@@ -346,10 +346,10 @@ class LocalRun extends RunState implements RunStore {
     void this.photos.load(after, (opId) => this.database.blob(opId), this.ended.signal);
   }
 
-  private withTouched(before: Records): Records {
-    const { touched } = this.sender;
+  private withSent(before: Records): Records {
+    const { sent } = this.sender;
     const queue = before.queue.map((operation) =>
-      operation.attempts === 0 && touched.has(operation.opId) ? { ...operation, attempts: 1 } : operation,
+      operation.attempts === 0 && sent.has(operation.opId) ? { ...operation, attempts: 1 } : operation,
     );
     return { ...before, queue };
   }
@@ -361,7 +361,7 @@ class LocalRun extends RunState implements RunStore {
   }
 
   private arrived(operation: Operation, change: Change): void {
-    // The run has it now.
+    // The run contains the identity now.
     if (operation.kind === "submit") void this.database.setBlob(DRAWING, null).catch(() => undefined);
     const steps = this.template.peek()?.sections.flatMap((section) => section.steps) ?? [];
     const stepId = stepOf(operation);
@@ -374,17 +374,17 @@ class LocalRun extends RunState implements RunStore {
     }
   }
 
-  private hall(): Hall {
+  private membershipDeps(): MembershipDeps {
     return {
       addresses: this.addresses,
       send: this.send,
       records: () => this.records.peek(),
-      tokenTaken: () => this.rememberToken(),
+      tokenAccepted: () => this.rememberToken(),
       opened: () => this.sender.wake(true),
     };
   }
 
-  private shelf(): Shelf {
+  private readerDeps(): ReaderDeps {
     const { timers, addresses, send } = this;
     return {
       runId: this.options.runId,
@@ -394,7 +394,7 @@ class LocalRun extends RunState implements RunStore {
         this.early = null;
         return early ?? send(request);
       },
-      door: this.door,
+      access: this.access,
       timers,
       hasToken: () => this.token.peek() !== null,
       records: () => this.records.peek(),
@@ -406,17 +406,17 @@ class LocalRun extends RunState implements RunStore {
         await this.database.remember({ template }).catch(() => undefined);
       },
       isOffline: () => typeof navigator === "object" && navigator.onLine === false,
-      heard: (reply) => this.clock.heard(reply),
+      onReply: (reply) => this.clock.onReply(reply),
       clockOffsetMs: () => this.clock.offsetMs,
       show: (preview) => (this.shownPreview.value = preview),
       failed: (failure) => (this.failure.value = failure),
       reached: (reached) => (this.reached.value = reached),
-      barred: () => (this.barred.value = true),
-      retreat: () => this.retreat(),
+      denied: () => (this.denied.value = true),
+      fallBack: () => this.fallBack(),
     };
   }
 
-  private counter(): Counter {
+  private senderDeps(): SenderDeps {
     const { timers, addresses, send } = this;
     return {
       runId: this.options.runId,
@@ -429,21 +429,21 @@ class LocalRun extends RunState implements RunStore {
       blob: (id) => this.database.blob(id),
       refresh: () => this.reader.read(),
       isStale: () => this.reader.isStale(),
-      doubt: () => this.reader.doubt(),
-      heard: (reply) => this.clock.heard(reply),
+      markStale: () => this.reader.markStale(),
+      onReply: (reply) => this.clock.onReply(reply),
       uploading: (opId, share) => this.photos.uploading(opId, share),
       arrived: (operation, change) => this.arrived(operation, change),
-      mayAnswer: () => this.door.isOpen,
+      mayAnswer: () => this.access.isOpen,
       gone: async () => {
-        // Of a run for members it may be that only this person is none any more.
+        // In a run for members, only this person's membership may have ended.
         if (this.addresses.withSession) await this.reader.read();
         else this.failure.value = "not_found";
         return this.failure.peek() === "not_found";
       },
-      traffic: ({ reached, barred, failures }) => {
+      traffic: ({ reached, denied, failures }) => {
         batch(() => {
           if (reached !== undefined) this.reached.value = reached;
-          if (barred !== undefined) this.barred.value = barred;
+          if (denied !== undefined) this.denied.value = denied;
           this.failures.value = failures;
         });
       },

@@ -14,7 +14,7 @@ beforeEach(() => {
 afterEach(() => rig.close());
 
 describe("two devices", () => {
-  test("the last write of a step wins, and the other person is told", async () => {
+  test("the last write of a step wins, and the other device shows a notice", async () => {
     const store = await rig.visit();
     await store.answer("s-a", "mine");
     await settle();
@@ -28,13 +28,13 @@ describe("two devices", () => {
     expect(store.notices.value).toEqual([]);
   });
 
-  test("what was answered offline is told to have met another answer, and wins when it arrives last", async () => {
+  test("an offline answer that arrives last wins, with a notice about the other answer", async () => {
     const store = await rig.visit();
-    rig.service.fate = always("lost_request");
+    rig.service.outcome = always("lost_request");
     await store.answer("s-a", "mine");
     await rig.time.pass(40_000);
     rig.service.write("s-a", "theirs");
-    rig.service.fate = always("ok");
+    rig.service.outcome = always("ok");
     await rig.time.pass(60_000);
     expect(rig.service.answers.get("s-a")?.value).toBe("mine");
     expect(kinds(store)).toEqual(["other_device"]);
@@ -42,12 +42,12 @@ describe("two devices", () => {
 
   test("a run that was closed elsewhere wins over everything, and what did not arrive is shown", async () => {
     const store = await rig.visit();
-    rig.service.fate = always("lost_request");
+    rig.service.outcome = always("lost_request");
     await store.answer("s-a", "too late");
     await store.addPhoto("s-photo", image());
     await rig.time.pass(40_000);
     rig.service.close("completed");
-    rig.service.fate = always("ok");
+    rig.service.outcome = always("ok");
     await rig.time.pass(90_000);
     expect(store.phase.value).toBe("done");
     expect(kinds(store).sort()).toEqual(["closed_elsewhere", "not_arrived"]);
@@ -64,13 +64,13 @@ describe("two devices", () => {
     expect(again.notArrived.value).toEqual([]);
   });
 
-  test("what had arrived before the run was closed, though nobody heard of it, is not told to be lost", async () => {
+  test("an answer that arrived before the run was closed is not reported as lost, even without a response", async () => {
     const store = await rig.visit();
-    rig.service.fate = (call) => (call.method === "GET" ? "ok" : "lost_reply");
+    rig.service.outcome = (call) => (call.method === "GET" ? "ok" : "lost_reply");
     await store.answer("s-a", "in time");
     await settle();
     rig.service.close("cancelled");
-    rig.service.fate = always("ok");
+    rig.service.outcome = always("ok");
     await rig.time.pass(90_000);
     expect(store.phase.value).toBe("cancelled");
     expect(store.notArrived.value).toEqual([]);
@@ -81,7 +81,7 @@ describe("two devices", () => {
 describe("the end of a run", () => {
   test("a submit without network waits behind all answers and is not shown as sent", async () => {
     const store = await rig.visit();
-    rig.service.fate = always("lost_request");
+    rig.service.outcome = always("lost_request");
     await store.answer("s-a", "warm");
     await store.addPhoto("s-photo", image());
     store.review(true);
@@ -93,7 +93,7 @@ describe("the end of a run", () => {
     store.close();
     const next = await rig.visit({ token: null });
     expect(next.submitQueued.value).toBe(true);
-    rig.service.fate = always("ok");
+    rig.service.outcome = always("ok");
     await rig.time.pass(90_000);
     expect(next.phase.value).toBe("done");
     expect(next.submitQueued.value).toBe(false);
@@ -104,10 +104,10 @@ describe("the end of a run", () => {
 
   test("a submit whose reply is lost is done all the same", async () => {
     const store = await rig.visit();
-    rig.service.fate = (call) => (call.method === "GET" ? "ok" : "lost_reply");
+    rig.service.outcome = (call) => (call.method === "GET" ? "ok" : "lost_reply");
     await store.submit(null);
     await settle();
-    rig.service.fate = always("ok");
+    rig.service.outcome = always("ok");
     await rig.time.pass(90_000);
     expect(store.phase.value).toBe("done");
     expect(kinds(store)).toEqual([]);
@@ -115,10 +115,10 @@ describe("the end of a run", () => {
 
   test("an answer that is refused takes the submit behind it back", async () => {
     const store = await rig.visit();
-    rig.service.fate = always("lost_request");
+    rig.service.outcome = always("lost_request");
     await store.answer("s-a", "refuse me");
     await store.submit(null);
-    rig.service.fate = always("ok");
+    rig.service.outcome = always("ok");
     await rig.time.pass(90_000);
     expect(rig.service.status).not.toBe("completed");
     expect(store.submitQueued.value).toBe(false);
@@ -127,7 +127,7 @@ describe("the end of a run", () => {
 
   test("an answer given after a submit that was not sent takes the submit back", async () => {
     const store = await rig.visit();
-    rig.service.fate = always("lost_request");
+    rig.service.outcome = always("lost_request");
     await rig.time.pass(40_000);
     await store.submit(null);
     await settle();
@@ -136,7 +136,7 @@ describe("the end of a run", () => {
     expect(await store.withdraw()).toBe(true);
   });
 
-  test("what the server misses at the submit is told", async () => {
+  test("steps that the server reports as missing at the submit are shown", async () => {
     rig.serve(template([step("s-a", { required: true })]));
     const store = await rig.visit();
     await store.submit(null);
@@ -154,14 +154,14 @@ describe("the end of a run", () => {
     const store = await rig.visit({ skewMs: 3_600_000 });
     expect(store.phase.value).toBe("checklist");
     expect(Math.abs(store.now().getTime() - rig.time.ms)).toBeLessThan(1_500);
-    rig.service.fate = always("lost_request");
+    rig.service.outcome = always("lost_request");
     await store.answer("s-a", "too late");
     await rig.time.pass(590_000);
     expect(store.phase.value).toBe("checklist");
     await rig.time.pass(15_000);
     expect(store.phase.value).toBe("expired");
     expect(store.notArrived.value).toEqual([]);
-    rig.service.fate = always("ok");
+    rig.service.outcome = always("ok");
     await rig.time.pass(120_000);
     expect(store.phase.value).toBe("expired");
     expect(store.notArrived.value).toMatchObject([{ stepId: "s-a", value: "too late" }]);
@@ -177,11 +177,11 @@ describe("identity", () => {
     external();
     const store = await rig.visit();
     expect(store.phase.value).toBe("identity");
-    rig.service.fate = always("lost_request");
+    rig.service.outcome = always("lost_request");
     await store.identify("Ada", "ada@example.com");
     expect(store.phase.value).toBe("checklist");
     await store.answer("s-a", "warm");
-    rig.service.fate = always("ok");
+    rig.service.outcome = always("ok");
     await rig.time.pass(60_000);
     expect(rig.service.identity).toEqual({ mode: "external", name: "Ada", email: "ada@example.com" });
     expect(rig.service.answers.get("s-a")?.value).toBe("warm");
@@ -190,10 +190,10 @@ describe("identity", () => {
   test("that is refused is asked for again, and the answers given meanwhile wait for it", async () => {
     external();
     const store = await rig.visit();
-    rig.service.fate = always("lost_request");
+    rig.service.outcome = always("lost_request");
     await store.identify("Ada", "nowhere");
     await store.answer("s-a", "warm");
-    rig.service.fate = always("ok");
+    rig.service.outcome = always("ok");
     await rig.time.pass(60_000);
     expect(store.phase.value).toBe("identity");
     expect(store.refusals.value).toMatchObject([{ code: "invalid_format" }]);
@@ -213,10 +213,10 @@ describe("opening the link", () => {
   });
 
   test("for the first time without a service tells so, and goes on by itself", async () => {
-    rig.service.fate = always("busy");
+    rig.service.outcome = always("busy");
     const store = await rig.visit();
     expect(store.phase.value).toBe("unreachable");
-    rig.service.fate = always("ok");
+    rig.service.outcome = always("ok");
     await rig.time.pass(10_000);
     expect(store.phase.value).toBe("checklist");
   });
@@ -228,11 +228,11 @@ describe("opening the link", () => {
 
   test("with a wrong token, where the right one is known, goes on with the right one", async () => {
     const first = await rig.visit();
-    rig.service.fate = always("lost_request");
+    rig.service.outcome = always("lost_request");
     await first.answer("s-a", "warm");
     await settle();
     first.close();
-    rig.service.fate = always("ok");
+    rig.service.outcome = always("ok");
     const store = await rig.visit({ token: "x".repeat(43) });
     await rig.time.pass(60_000);
     expect(store.phase.value).toBe("checklist");
@@ -247,7 +247,7 @@ describe("opening the link", () => {
     await first.answer("s-a", "warm");
     await settle();
     first.close();
-    rig.service.fate = always("lost_request");
+    rig.service.outcome = always("lost_request");
     const store = await rig.visit({ token: null });
     expect(store.phase.value).toBe("checklist");
     expect(shown(store, "s-a")?.value).toBe("warm");

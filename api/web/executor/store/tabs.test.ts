@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import { type Channel, Tabs } from "./tabs";
 import { settle, VirtualTime } from "./testing/virtual_time";
 
-/** Web Locks for one name: one holder, a line, and stealing. */
+/** Web Locks for one name: one holder, a queue, and stealing. */
 class Locks {
   private holder: { readonly lose: (reason: Error) => void } | null = null;
   private readonly line: (() => void)[] = [];
@@ -67,7 +67,7 @@ function tab(locks: Locks, air: Air, time: VirtualTime) {
 }
 
 describe("of several tabs", () => {
-  test("one sends, and another goes on when it is closed", async () => {
+  test("one sends, and another takes over when it is closed", async () => {
     const [locks, air, time] = [new Locks(), new Air(), new VirtualTime()];
     const [first, second] = [tab(locks, air, time), tab(locks, air, time)];
     await settle();
@@ -78,7 +78,7 @@ describe("of several tabs", () => {
     second.tabs.close();
   });
 
-  test("each sends for itself where the browser gives no locks", async () => {
+  test("each sends for itself without Web Locks", async () => {
     const request = vi.fn(() => Promise.reject(new DOMException("denied", "SecurityError")));
     const [tabs, begin] = [new Tabs("run", { request } as unknown as LockManager, new VirtualTime().device(), null, vi.fn()), vi.fn()];
     tabs.whenSender(begin, vi.fn());
@@ -87,7 +87,7 @@ describe("of several tabs", () => {
     tabs.close();
   });
 
-  test("each hears of what the others keep", async () => {
+  test("each is notified of changes in the others", async () => {
     const [locks, air, time] = [new Locks(), new Air(), new VirtualTime()];
     const [first, second] = [tab(locks, air, time), tab(locks, air, time)];
     first.tabs.changed();
@@ -98,7 +98,7 @@ describe("of several tabs", () => {
     second.tabs.close();
   });
 
-  test("the one that is looked at takes over from one that the phone has frozen, and not from one that lives", async () => {
+  test("the visible one takes over from a frozen one, and not from a running one", async () => {
     const [locks, air, time] = [new Locks(), new Air(), new VirtualTime()];
     const [first, second] = [tab(locks, air, time), tab(locks, air, time)];
     await settle();

@@ -1,6 +1,6 @@
 /**
- * Several tabs of one run: they share what is kept, tell each other when it changed, and only one of them sends. Two
- * senders would do no harm (the server knows each operation by its id), but cost the person's data volume twice.
+ * Coordinates the tabs of one run: they share the storage, notify each other of changes, and only one of them sends.
+ * Two senders would do no harm (the server deduplicates by operation id), but double the data volume.
  */
 import type { Timers } from "./timers";
 
@@ -41,16 +41,13 @@ export class Tabs {
     this.channel?.postMessage("changed");
   }
 
-  /** Calls `begin` once this tab is the one that sends, and `end` if it is not any more. */
+  /** Calls `begin` once this tab is the sender, and `end` when it no longer is. */
   whenSender(begin: () => void, end: () => void): void {
     if (this.locks === null) begin();
     else void this.hold(this.locks, { signal: this.ended.signal }, begin, end);
   }
 
-  /**
-   * Phones freeze tabs in the background, with all that they hold. If the sender says nothing, this tab, which somebody
-   * is looking at, takes its place.
-   */
+  /** Phones freeze background tabs that hold the lock. If the sender does not respond, this visible tab takes over. */
   takeOverIfSilent(begin: () => void, end: () => void): void {
     const { locks } = this;
     if (locks === null || this.holding || this.channel === null) return;
@@ -76,8 +73,8 @@ export class Tabs {
         return new Promise<void>((resolve) => this.ended.signal.addEventListener("abort", () => resolve()));
       });
     } catch (error) {
-      // Taken over by another tab, or closed while waiting. Otherwise the browser gives this page no locks, as it does
-      // where site data are blocked: to ask again would be answered the same.
+      // Stolen by another tab, or closed while waiting. Otherwise the browser denies locks, as it does if site data are
+      // blocked; trying again would not help.
       if (!(error instanceof DOMException && error.name === "AbortError")) return this.ended.signal.aborted ? undefined : begin();
     }
     this.holding = false;

@@ -28,21 +28,21 @@ test.each(["completed", "cancelled", "expired"])("what was %s goes a week after 
   expect(isSpent(kept(run(status)), after(7.1))).toBe(true);
 });
 
-test("a checklist whose time is up is over, also when nobody has looked since", () => {
+test("an expired checklist is closed, even if it was not opened since", () => {
   expect(isSpent(kept(run("in_progress", "2026-11-02T10:00:00Z")), after(8))).toBe(true);
   expect(isSpent(kept(run("in_progress", "2026-12-02T10:00:00Z")), after(8))).toBe(false);
 });
 
-test("an open one stays until it was left alone for three months", () => {
+test("an open one is kept for three months after it was last opened", () => {
   expect(isSpent(kept(run("in_progress")), after(80))).toBe(false);
   expect(isSpent(kept(run("in_progress")), after(91))).toBe(true);
 });
 
-test("what waits to be sent stays, however old it is", () => {
+test("unsent operations are kept at any age", () => {
   expect(isSpent(kept(run("in_progress"), { queue: [WAITS] }), after(400))).toBe(false);
 });
 
-test("what came too late stays for three months, for it is nowhere else", () => {
+test("late answers are kept for three months", () => {
   const lost = [{ seq: 1, stepId: "s-a", kind: "answer", value: 1, at: OPENED }] as const;
   expect(isSpent(kept(run("completed"), { lost }), after(80))).toBe(false);
   expect(isSpent(kept(run("completed"), { lost }), after(91))).toBe(true);
@@ -63,12 +63,12 @@ beforeEach(async () => {
 });
 const left = async () => (await factory.databases()).map(({ name }) => name).sort();
 
-test("only what is over goes, and neither the run that is shown nor what belongs to others", async () => {
+test("only expired databases are deleted, neither the open run nor other data", async () => {
   await tidyUp(OWN, { factory, locks: null, now: after(30) });
   expect(await left()).toEqual([databaseName(OPEN), databaseName(OWN), "something else"]);
 });
 
-test("what another tab has open stays", async () => {
+test("a run open in another tab is kept", async () => {
   const request = (_name: string, _options: LockOptions, held: (lock: Lock | null) => unknown) => Promise.resolve(held(null));
   await tidyUp(OWN, { factory, locks: { request } as unknown as LockManager, now: after(30) });
   expect(await left()).toHaveLength(4);

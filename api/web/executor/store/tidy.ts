@@ -1,26 +1,26 @@
 /**
- * What stays on the device of checklists that were answered on it. Phones are shared, and a link's token opens
- * everything that was answered; the service has it all, so there is no reason to keep it for good.
+ * Deletes old checklists from the device. Phones are shared, and a link's token grants access to all answers; the
+ * service stores them, so there is no reason to keep them.
  *
- * A checklist that is over goes a week after it was last opened here; one that is open, or that shows answers that came
- * too late, after three months. What waits to be sent stays: there is no other copy of it.
+ * A closed checklist is deleted a week after it was last opened here; an open one, or one with late answers, after
+ * three months. Unsent operations are kept: there is no other copy.
  */
 import { databaseName, type Kept, RunDatabase } from "./database";
 import { forgetRun } from "./last_run";
 import { isOpen } from "./server_state";
 
 const DAY_MS = 24 * 3_600_000;
-const OVER_MS = 7 * DAY_MS;
-const LEFT_ALONE_MS = 90 * DAY_MS;
+const CLOSED_MS = 7 * DAY_MS;
+const OPEN_MS = 90 * DAY_MS;
 
 export interface Device {
   readonly factory: IDBFactory;
-  /** null: it cannot be known whether another tab has a run open. */
+  /** null: it is not known whether another tab has a run open. */
   readonly locks: Pick<LockManager, "request"> | null;
   readonly now: Date;
 }
 
-/** Removes what need not stay, apart from the run that is open in this tab. Never rejects. */
+/** Deletes old runs except the one open in this tab. Never rejects. */
 export async function tidyUp(openRunId: string, { factory, locks, now }: Device): Promise<void> {
   try {
     // Browsers that cannot list their databases keep them; Firefox can since 126.
@@ -29,12 +29,12 @@ export async function tidyUp(openRunId: string, { factory, locks, now }: Device)
       const runId = RUN_DATABASE.exec(name)?.[1];
       if (runId === undefined || runId === openRunId) continue;
       const tidy = () => removeIfSpent(runId, factory, now);
-      // The tab that sends holds the lock of its run.
+      // The sending tab holds the lock of its run.
       if (locks === null) await tidy();
       else await locks.request(name, { ifAvailable: true }, (lock) => (lock === null ? undefined : tidy()));
     }
   } catch {
-    // Another time.
+    // It is tried again at the next start.
   }
 }
 
@@ -45,7 +45,7 @@ export function isSpent({ records, seen }: Kept, now: Date): boolean {
   const run = records.run?.run;
   const expired = run?.expires_at != null && Date.parse(run.expires_at) <= now.getTime();
   const over = records.lost.length === 0 && (run === undefined || !isOpen(run) || expired);
-  return now.getTime() - Date.parse(seen) > (over ? OVER_MS : LEFT_ALONE_MS);
+  return now.getTime() - Date.parse(seen) > (over ? CLOSED_MS : OPEN_MS);
 }
 
 async function removeIfSpent(runId: string, factory: IDBFactory, now: Date): Promise<void> {

@@ -1,14 +1,14 @@
-/** Clock and timers, handed in so that tests need not wait. */
+/** Clock and timers, injectable for tests. */
 
 export interface Timers {
   readonly now: () => Date;
   readonly set: (call: () => void, ms: number) => unknown;
   readonly clear: (timer: unknown) => void;
-  /** 0 to 1. */
+  /** Random number from 0 to 1. */
   readonly chance: () => number;
 }
 
-/** setTimeout takes no longer waits. */
+/** The longest delay of setTimeout. */
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export function realTimers(now: () => Date = () => new Date()): Timers {

@@ -2,21 +2,21 @@ import { describe, expect, test } from "vitest";
 
 import type { Change } from "../../core/types";
 import { Links, nextToSend } from "./links";
-import { NO_RECORDS, type Operation, type Records, type Wish } from "./records";
+import { NO_RECORDS, type Operation, type Records, type Command } from "./records";
 import { refreshed, withoutTemplate } from "./server_state";
 import { step, template, when } from "./testing/templates";
-import { attempted, closedTo, confirmed, ending, kept, refused, withdrawn } from "./transitions";
+import { attempted, afterClose, confirmed, ending, enqueued, refused, withdrawn } from "./transitions";
 
 const CHECKLIST = template([step("s-a"), step("s-gate", { type: "boolean" }), step("s-behind", { condition: when("s-gate", true) }), step("s-photo")]);
 const LINKS = new Links(CHECKLIST);
 const NOW = new Date("2026-11-21T10:00:00Z");
 let count = 0;
 
-const answer = (stepId: string, value: string | boolean = "x"): Wish => ({ kind: "answer", stepId, value, geo: null });
-const photo = (stepId = "s-photo"): Wish => ({ kind: "photo", stepId, contentType: "image/jpeg" });
-const submit: Wish = { kind: "submit", signature: null };
-const after = (before: Records, ...wishes: Wish[]) =>
-  wishes.reduce((records, wish) => kept(records, wish, { opId: `op-${(count += 1)}`, at: NOW.toISOString() }, LINKS), before);
+const answer = (stepId: string, value: string | boolean = "x"): Command => ({ kind: "answer", stepId, value, geo: null });
+const photo = (stepId = "s-photo"): Command => ({ kind: "photo", stepId, contentType: "image/jpeg" });
+const submit: Command = { kind: "submit", signature: null };
+const after = (before: Records, ...commands: Command[]) =>
+  commands.reduce((records, command) => enqueued(records, command, { opId: `op-${(count += 1)}`, at: NOW.toISOString() }, LINKS), before);
 const sent = (before: Records, place: number) => attempted(before, before.queue[place]?.opId ?? "");
 const outline = (records: Records) => records.queue.map((op) => ("stepId" in op ? `${op.kind} ${op.stepId}` : op.kind));
 const at = (records: Records, place: number): Operation => {
@@ -35,7 +35,7 @@ const CHANGE: Change = { run_id: "r-1", status: "in_progress", progress: RUN.pro
 const WITH_RUN: Records = { ...NO_RECORDS, run: { epoch: 0, run: RUN, clockOffsetMs: 0 } };
 const picture = (index: number, url = "u") => ({ photo_index: index, url, content_type: "image/jpeg", bytes: 1, sha256: "", width: 1, height: 1, captured_at: null, captured_at_zone: null });
 
-describe("a wish that joins the queue", () => {
+describe("a command that joins the queue", () => {
   test("takes the place of an older answer of its step", () => {
     const records = after(NO_RECORDS, answer("s-a", "1"), answer("s-gate", true), answer("s-a", "2"));
     expect(outline(records)).toEqual(["answer s-a", "answer s-gate"]);
@@ -57,11 +57,11 @@ describe("a wish that joins the queue", () => {
     expect(outline(records)).toEqual(["photo s-photo", "clear s-photo", "answer s-photo"]);
   });
 
-  test("spares the upload of photos that it takes away", () => {
+  test("drops unsent photos that it removes", () => {
     expect(outline(after(NO_RECORDS, photo(), photo(), { kind: "skip", stepId: "s-photo" }))).toEqual(["skip s-photo"]);
   });
 
-  test("takes back a submit that was not sent, and only such a one", () => {
+  test("withdraws an unsent submit, and no other", () => {
     const queued = after(NO_RECORDS, submit);
     expect(outline(after(queued, answer("s-a")))).toEqual(["answer s-a"]);
     expect(outline(after(sent(queued, 0), answer("s-a")))).toEqual(["submit", "answer s-a"]);
@@ -96,52 +96,52 @@ describe("what is sent next", () => {
   });
 
   test("is the identity before all else, and nothing else while it is missing", () => {
-    const identity: Wish = { kind: "identity", name: "Ada", email: "a@b.example" };
+    const identity: Command = { kind: "identity", name: "Ada", email: "a@b.example" };
     expect(next(after(NO_RECORDS, answer("s-a"), identity))).toMatchObject({ kind: "identity" });
     expect(next(after(NO_RECORDS, answer("s-a")), () => true, true)).toBeNull();
   });
 });
 
-describe("what the server says", () => {
-  test("gives a removal the index of the photo that it waited for", () => {
+describe("results of the server", () => {
+  test("set the index of a pending removal", () => {
     const uploading = sent(after(WITH_RUN, photo()), 0);
-    const removal: Wish = { kind: "photo_removed", stepId: "s-photo", photoKey: at(uploading, 0).opId, index: null };
+    const removal: Command = { kind: "photo_removed", stepId: "s-photo", photoKey: at(uploading, 0).opId, index: null };
     const records = after(uploading, removal);
     expect(nextToSend(records.queue.slice(1), LINKS, false, () => true)).toBeNull();
     const done = confirmed(records, at(records, 0), { ...CHANGE, photo: picture(4) });
     expect(done.queue).toMatchObject([{ kind: "photo_removed", index: 4 }]);
   });
 
-  test("refusing a photo ends the wish to remove it too", () => {
+  test("rejecting a photo also ends its removal", () => {
     const uploading = sent(after(WITH_RUN, photo()), 0);
     const records = after(uploading, { kind: "photo_removed", stepId: "s-photo", photoKey: at(uploading, 0).opId, index: null });
     expect(refused(records, at(records, 0), [])).toMatchObject({ queue: [], refused: [], notices: [] });
   });
 
-  test("refusing an answer that was replaced meanwhile bothers nobody", () => {
+  test("rejecting an answer that was replaced has no effect", () => {
     const records = after(sent(after(WITH_RUN, answer("s-a", "1")), 0), answer("s-a", "2"));
     expect(refused(records, at(records, 0), []).refused).toEqual([]);
   });
 
-  test("refusing the drawing of a signature takes the submit back, and the next submit settles it", () => {
+  test("rejecting the drawing of a signature withdraws the submit, and the next submit resolves it", () => {
     const stamps = () => [{ opId: `op-${(count += 1)}`, at: "" }, { opId: `op-${(count += 1)}`, at: "" }] as const;
     const signed = ending(WITH_RUN, { kind: "submit", signature: "Ada" }, ...stamps());
     expect(outline(signed)).toEqual(["signature", "submit"]);
-    const told = refused(signed, at(signed, 0), [{ path: "photo", code: "not_an_image" }]);
-    expect(told).toMatchObject({ queue: [], refused: [{ operation: { kind: "signature" } }] });
-    const again = ending(told, { kind: "submit", signature: "Ada" }, ...stamps());
+    const rejected = refused(signed, at(signed, 0), [{ path: "photo", code: "not_an_image" }]);
+    expect(rejected).toMatchObject({ queue: [], refused: [{ operation: { kind: "signature" } }] });
+    const again = ending(rejected, { kind: "submit", signature: "Ada" }, ...stamps());
     expect(again.refused).toEqual([]);
     expect(outline(again)).toEqual(["signature", "submit"]);
   });
 
-  test("closing the run gives up what was never sent, and asks about what was", () => {
+  test("closing the run discards unsent operations, and sends attempted ones again", () => {
     const records = after(sent(after(WITH_RUN, answer("s-a")), 0), answer("s-gate", true));
-    expect(outline(closedTo(records, null))).toEqual(["answer s-a"]);
-    expect(closedTo(records, at(records, 0)).lost).toMatchObject([{ stepId: "s-a" }, { stepId: "s-gate" }]);
+    expect(outline(afterClose(records, null))).toEqual(["answer s-a"]);
+    expect(afterClose(records, at(records, 0)).lost).toMatchObject([{ stepId: "s-a" }, { stepId: "s-gate" }]);
   });
 });
 
-describe("a state that was read", () => {
+describe("a state read from the server", () => {
   const read = (records: Records, answers: typeof RUN.answers, epoch = 0) => refreshed(records, { ...RUN, answers }, epoch, 0, NOW);
   const given = (value: string, at: string, photos: ReturnType<typeof picture>[] = []) => ({ value, photos, geo: null, at, by: null });
 
@@ -151,13 +151,13 @@ describe("a state that was read", () => {
     expect(read(done, {})).toBe(done);
   });
 
-  test("tells of steps that another device changed, and not of our own unheard writes", () => {
+  test("reports steps that another device changed, but not own writes without a response", () => {
     const own = sent(after(WITH_RUN, answer("s-a", "mine")), 0);
     expect(read(own, { "s-a": given("mine", "1") }).notices).toEqual([]);
     expect(read(own, { "s-a": given("theirs", "1") }).notices).toMatchObject([{ kind: "other_device", stepIds: ["s-a"] }]);
   });
 
-  test("keeps signed addresses while they last, so that no picture is loaded twice", () => {
+  test("keeps signed URLs while they are valid, so that no picture is loaded twice", () => {
     const url = (seconds: number) => `/photo?e=${NOW.getTime() / 1000 + seconds}&s=1`;
     const known = read(WITH_RUN, { "s-photo": given("", "1", [picture(0, url(3600))]) });
     expect(read(known, { "s-photo": given("", "1", [picture(0, url(3630))]) }, 1)).toBe(known);

@@ -1,10 +1,10 @@
 /**
- * Every change of what is kept, as a function of what was kept before. No clock, no network, no storage: the caller
- * runs them inside one transaction, so that tabs of the same run never see or make half a change.
+ * All changes of the records as pure functions. The caller runs them inside one transaction, so that tabs of the same
+ * run never see a partial change.
  */
 import type { Answer, Change, JsonValue, Problem } from "../../core/types";
 import type { Links } from "./links";
-import { essenceOf, type Lost, type Operation, type Records, type Refused, type RunRecord, stepOf, type Wish } from "./records";
+import { answerKey, type Lost, type Operation, type Records, type Refused, type RunRecord, stepOf, type Command } from "./records";
 import type { Notice } from "./types";
 
 export interface Stamp {
@@ -16,36 +16,36 @@ export interface Stamp {
 type Run = RunRecord["run"];
 
 /**
- * Takes a wish into the queue. A newer answer takes the place of an older one of its step as long as nothing of that
- * was sent, and only where moving it there changes no other operation's effect.
+ * Adds a command to the queue. It replaces an unsent operation of the same step if moving it there does not change the
+ * effect of any other operation.
  */
-export function kept(before: Records, wish: Wish, stamp: Stamp, links: Links): Records {
-  const stepId = stepOf(wish);
-  if (wish.kind === "submit" || wish.kind === "cancel") return ending(before, wish, stamp, null);
+export function enqueued(before: Records, command: Command, stamp: Stamp, links: Links): Records {
+  const stepId = stepOf(command);
+  if (command.kind === "submit" || command.kind === "cancel") return ending(before, command, stamp, null);
   const open = stepId === null ? before : withdrawn(before);
-  if (wish.kind === "photo_removed") return photoRemoved(open, wish, stamp, links);
-  const cleared = withoutRefusals(open, wish.kind, stepId);
-  const trimmed = wish.kind === "clear" || wish.kind === "skip" ? withoutUnsentPhotos(cleared, wish, links) : cleared;
-  const older = replaceable(trimmed.queue, wish, links);
-  if (older === null) return appended(trimmed, wish, stamp);
-  const replacement: Operation = { ...wish, ...stamp, seq: older.seq, attempts: 0 };
+  if (command.kind === "photo_removed") return photoRemoved(open, command, stamp, links);
+  const cleared = withoutRefusals(open, command.kind, stepId);
+  const trimmed = command.kind === "clear" || command.kind === "skip" ? withoutUnsentPhotos(cleared, command, links) : cleared;
+  const older = replaceable(trimmed.queue, command, links);
+  if (older === null) return appended(trimmed, command, stamp);
+  const replacement: Operation = { ...command, ...stamp, seq: older.seq, attempts: 0 };
   return { ...trimmed, queue: trimmed.queue.map((operation) => (operation === older ? replacement : operation)) };
 }
 
-/** Takes the end of the run into the queue; with `drawing`, the drawing of the signature before it. */
+/** Queues the submit or cancellation; with `drawing`, the drawing of the signature before it. */
 export function ending(
   before: Records,
-  wish: Extract<Wish, { kind: "submit" | "cancel" }>,
+  command: Extract<Command, { kind: "submit" | "cancel" }>,
   stamp: Stamp,
   drawing: Stamp | null,
 ): Records {
-  // A second tap. What was sent already may have closed the run; it is only asked about again.
-  if (before.queue.some((operation) => operation.kind === wish.kind && operation.attempts > 0)) return before;
-  const open = withoutRefusals(withdrawn(before), wish.kind);
-  return appended(drawing === null ? open : appended(open, { kind: "signature" }, drawing), wish, stamp);
+  // A repeated tap. An attempt may have closed the run already; it is only sent again.
+  if (before.queue.some((operation) => operation.kind === command.kind && operation.attempts > 0)) return before;
+  const open = withoutRefusals(withdrawn(before), command.kind);
+  return appended(drawing === null ? open : appended(open, { kind: "signature" }, drawing), command, stamp);
 }
 
-/** Takes back the end of the run (submit with its drawing, or cancel) that waits and was never sent. */
+/** Withdraws the queued submit (with its drawing) or cancellation if it was never sent. */
 export function withdrawn(before: Records): Records {
   const end = before.queue.find((operation) => operation.kind === "submit" || operation.kind === "cancel");
   if (end === undefined || end.attempts > 0) return before;
@@ -53,7 +53,7 @@ export function withdrawn(before: Records): Records {
   return { ...before, queue };
 }
 
-/** Notes that the operation may reach the server from now on. */
+/** Marks the operation as possibly sent. */
 export function attempted(before: Records, opId: string): Records {
   const queue = before.queue.map((operation) => {
     if (operation.opId !== opId) return operation;
@@ -63,15 +63,15 @@ export function attempted(before: Records, opId: string): Records {
   return { ...before, queue };
 }
 
-/** The server has said that it did not take the operation, and would have if somebody else were signed in. */
-export function notTaken(before: Records, opId: string): Records {
+/** The server did not apply the operation, but would for another signed-in member. */
+export function reverted(before: Records, opId: string): Records {
   const queue = before.queue.map((operation) =>
     operation.opId === opId ? { ...operation, attempts: Math.max(0, operation.attempts - 1) } : operation,
   );
   return { ...before, queue };
 }
 
-/** The server has applied the operation, now or at an earlier attempt. */
+/** The server applied the operation, now or at an earlier attempt. */
 export function confirmed(before: Records, done: Operation, change: Change): Records {
   const queue = before.queue
     .filter((operation) => operation.opId !== done.opId)
@@ -81,19 +81,22 @@ export function confirmed(before: Records, done: Operation, change: Change): Rec
   return { ...before, queue, run: { ...record, epoch: record.epoch + 1, run: runAfter(record.run, done, change) } };
 }
 
-/** The server will never take the operation. What was to be submitted after it is not what the person has seen. */
+/**
+ * The server rejected the operation for good. A submit queued after it is removed: the person has not seen the
+ * rejection.
+ */
 export function refused(before: Records, done: Operation, problems: readonly Problem[]): Records {
-  // A photo that is not there any more is as good as removed.
+  // A photo that does not exist counts as removed.
   if (done.kind === "photo_removed") return { ...before, queue: without(before.queue, done) };
   const entry: Refused = { operation: done, problems };
   const stepId = stepOf(done);
   const rest = withdrawn({ ...before, queue: without(before.queue, done) });
-  // Its photo never got an index, so there is nothing left to remove.
+  // Its photo has no index, so there is nothing to remove.
   const orphaned = (operation: Operation) =>
     operation.kind === "photo_removed" && operation.index === null && operation.photoKey === done.opId;
   const gone = done.kind === "photo" && rest.queue.some(orphaned);
   const after = { ...rest, queue: rest.queue.filter((operation) => !orphaned(operation)) };
-  // A newer answer of the step is on its way already; the older one's refusal is of no more use.
+  // A newer answer of the step is queued; the rejection of the older one is irrelevant.
   const outdated = after.queue.some((operation) => isAnswering(operation) && isAnswering(done) && stepOf(operation) === stepId);
   if (gone || outdated) return after;
   const others = after.refused.filter((other) => !sameSubject(other.operation, done));
@@ -101,69 +104,69 @@ export function refused(before: Records, done: Operation, problems: readonly Pro
 }
 
 /**
- * The run is closed. Operations that were never sent cannot have arrived; one that was sent is asked about by sending
- * it again, so of those only `done` is given up.
+ * The run is closed. Operations that were never sent cannot have arrived; one that was sent is sent again to find out,
+ * so of those only `done` is discarded.
  */
-export function closedTo(before: Records, done: Operation | null): Records {
+export function afterClose(before: Records, done: Operation | null): Records {
   const given = before.queue.filter((operation) => operation.opId === done?.opId || operation.attempts === 0);
   if (given.length === 0) return before;
   const queue = before.queue.filter((operation) => !given.includes(operation));
   const lost = [...before.lost, ...given.flatMap((operation) => lostBy(operation, before.run?.run ?? null))];
   const steps = lost.flatMap((entry) => (entry.stepId === null ? [] : [entry.stepId]));
-  const told = withNotice({ ...before, queue, lost }, "closed_elsewhere", []);
-  return lost.length === 0 ? told : withNotice(told, "not_arrived", steps);
+  const notified = withNotice({ ...before, queue, lost }, "closed_elsewhere", []);
+  return lost.length === 0 ? notified : withNotice(notified, "not_arrived", steps);
 }
 
-/** The server asks who the person is, although the last known state had it. */
-export function identityForgotten(before: Records): Records {
+/** The server requires an identity, although the last known state had one. */
+export function withoutIdentity(before: Records): Records {
   const record = before.run;
   if (record === null || record.run.executor_identity.mode !== "external") return before;
   const run: Run = { ...record.run, executor_identity: { mode: "external", name: null, email: null } };
   return { ...before, run: { ...record, epoch: record.epoch + 1, run } };
 }
 
-/** The person has read it. */
+/** Removes a dismissed notice. */
 export function dismissed(before: Records, noticeId: string): Records {
   const lost = noticeId === "not_arrived" ? [] : before.lost;
   return { ...before, lost, notices: before.notices.filter((notice) => notice.id !== noticeId) };
 }
 
-/** Takes a photo that the server refused off the screen. */
+/** Removes a photo that the server rejected. */
 export function refusedPhotoRemoved(before: Records, opId: string): Records {
   const left = before.refused.filter((entry) => entry.operation.opId !== opId);
   return left.length === before.refused.length ? before : { ...before, refused: left, notices: pruned(before, left) };
 }
 
-function appended(before: Records, wish: Wish, stamp: Stamp): Records {
+function appended(before: Records, command: Command, stamp: Stamp): Records {
   const seq = Math.max(0, ...before.queue.map((operation) => operation.seq), ...before.lost.map((entry) => entry.seq)) + 1;
-  return { ...before, queue: [...before.queue, { ...wish, ...stamp, seq, attempts: 0 }] };
+  return { ...before, queue: [...before.queue, { ...command, ...stamp, seq, attempts: 0 }] };
 }
 
-function isAnswering(wish: Wish): boolean {
-  return wish.kind === "answer" || wish.kind === "clear" || wish.kind === "skip";
+function isAnswering(command: Command): boolean {
+  return command.kind === "answer" || command.kind === "clear" || command.kind === "skip";
 }
 
-/** The unsent operation that `wish` may take the place of. Clearing and skipping also take photos away, answering not. */
-function replaceable(queue: readonly Operation[], wish: Wish, links: Links): Operation | null {
+/** The unsent operation that `command` may replace. Clearing and skipping also remove photos, answering does not. */
+function replaceable(queue: readonly Operation[], command: Command, links: Links): Operation | null {
   const subject = (operation: Operation) =>
-    wish.kind === "identity" ? operation.kind === "identity" : stepOf(wish) !== null && stepOf(operation) === stepOf(wish);
+    command.kind === "identity" ? operation.kind === "identity" : stepOf(command) !== null && stepOf(operation) === stepOf(command);
   const place = queue.findLastIndex(subject);
   const older = queue[place];
   if (older === undefined || older.attempts > 0) return null;
-  if (wish.kind === "identity") return older;
-  if (!isAnswering(wish) || !isAnswering(older)) return null;
-  if (wish.kind === "answer" && older.kind !== "answer") return null;
-  return canMove(queue, place, wish, links) ? older : null;
+  if (command.kind === "identity") return older;
+  if (!isAnswering(command) || !isAnswering(older)) return null;
+  if (command.kind === "answer" && older.kind !== "answer") return null;
+  return canMove(queue, place, command, links) ? older : null;
 }
 
-/** Whether `wish`, given now, would do the same at `place` in the queue. */
-function canMove(queue: readonly Operation[], place: number, wish: Wish, links: Links): boolean {
-  return queue.slice(place + 1).every((later) => later.kind === "identity" || !links.related(later, wish));
+/** Whether `command` would have the same effect at `place` in the queue. */
+function canMove(queue: readonly Operation[], place: number, command: Command, links: Links): boolean {
+  return queue.slice(place + 1).every((later) => later.kind === "identity" || !links.related(later, command));
 }
 
-/** Photos of the step that were never sent need not be: the wish takes all of them away. */
-function withoutUnsentPhotos(before: Records, wish: Wish, links: Links): Records {
-  const stepId = stepOf(wish);
+/** Unsent photos of the step are dropped: the command removes all of them. */
+function withoutUnsentPhotos(before: Records, command: Command, links: Links): Records {
+  const stepId = stepOf(command);
   const others = before.queue.filter((operation) => stepOf(operation) !== stepId);
   const spare = (operation: Operation) =>
     operation.kind === "photo" &&
@@ -175,29 +178,29 @@ function withoutUnsentPhotos(before: Records, wish: Wish, links: Links): Records
 
 function photoRemoved(
   before: Records,
-  wish: Extract<Wish, { kind: "photo_removed" }>,
+  command: Extract<Command, { kind: "photo_removed" }>,
   stamp: Stamp,
   links: Links,
 ): Records {
   const doubled = before.queue.some(
-    (operation) => operation.kind === "photo_removed" && operation.stepId === wish.stepId &&
-      (wish.index === null ? operation.photoKey === wish.photoKey : operation.index === wish.index),
+    (operation) => operation.kind === "photo_removed" && operation.stepId === command.stepId &&
+      (command.index === null ? operation.photoKey === command.photoKey : operation.index === command.index),
   );
   if (doubled) return before;
-  const place = before.queue.findIndex((operation) => operation.kind === "photo" && operation.opId === wish.photoKey);
+  const place = before.queue.findIndex((operation) => operation.kind === "photo" && operation.opId === command.photoKey);
   const photo = before.queue[place];
-  if (photo === undefined) return wish.index === null ? before : appended(before, wish, stamp);
-  const others = before.queue.filter((operation) => stepOf(operation) !== wish.stepId);
+  if (photo === undefined) return command.index === null ? before : appended(before, command, stamp);
+  const others = before.queue.filter((operation) => stepOf(operation) !== command.stepId);
   const unsent = photo.attempts === 0 && others.every((other) => other.seq < photo.seq || !links.related(other, photo));
   if (unsent) return { ...before, queue: before.queue.filter((operation) => operation !== photo) };
-  return appended(before, { ...wish, index: null }, stamp);
+  return appended(before, { ...command, index: null }, stamp);
 }
 
 function without(queue: readonly Operation[], done: Operation): readonly Operation[] {
   return queue.filter((operation) => operation.opId !== done.opId);
 }
 
-/** The index that a photo has got: as the server says, else the one that its step did not have before. */
+/** The index of an uploaded photo: from the server, else the one that its step did not have before. */
 function indexOfNew(before: Records, done: Operation, change: Change): number | null {
   if (done.kind !== "photo") return null;
   if (change.photo) return change.photo.photo_index;
@@ -210,7 +213,7 @@ function lastIndex(before: Records, stepId: string): number {
   return Math.max(-1, ...photos.map((photo) => photo.photo_index));
 }
 
-/** A removal that waited for its photo's index; without one, the photo was taken away already. */
+/** Sets the index of a pending removal; without an index, the photo was removed already. */
 function withIndexOf(operation: Operation, done: Operation, index: number | null): Operation[] {
   if (operation.kind !== "photo_removed" || done.kind !== "photo" || operation.photoKey !== done.opId) return [operation];
   return index === null ? [] : [{ ...operation, index }];
@@ -246,7 +249,7 @@ function lostBy(operation: Operation, run: Run | null): Lost[] {
   const { seq, at, kind } = operation;
   if (kind === "submit" || kind === "cancel" || kind === "signature" || kind === "identity") return [];
   const value: JsonValue = operation.kind === "answer" ? operation.value : null;
-  const same = run !== null && essenceOf(run.answers[operation.stepId]?.value) === essenceOf(value);
+  const same = run !== null && answerKey(run.answers[operation.stepId]?.value) === answerKey(value);
   return kind === "answer" && same ? [] : [{ seq, at, kind, value, stepId: operation.stepId }];
 }
 
@@ -255,8 +258,8 @@ function sameSubject(one: Operation, other: Operation): boolean {
   return stepOf(one) === null ? one.kind === other.kind : stepOf(one) === stepOf(other);
 }
 
-/** A new wish settles the refusals of the same step or kind; with a changed step, those of the submit are outdated. */
-function withoutRefusals(before: Records, kind: Wish["kind"], stepId: string | null = null): Records {
+/** A new command resolves rejections of the same step or kind; a changed step also those of the submit. */
+function withoutRefusals(before: Records, kind: Command["kind"], stepId: string | null = null): Records {
   const left = before.refused.filter(({ operation }) => {
     if (stepId === null) return operation.kind !== kind && !(kind === "submit" && operation.kind === "signature");
     if (operation.kind === "submit") return false;
@@ -276,7 +279,7 @@ function pruned(before: Records, left: readonly Refused[]): readonly Notice[] {
   });
 }
 
-/** One notice of a kind, which names all steps that it is about. */
+/** One notice per kind, listing all its steps. */
 export function withNotice(before: Records, kind: Notice["kind"], stepIds: readonly string[]): Records {
   const known = before.notices.find((notice) => notice.kind === kind);
   const steps = [...new Set([...(known?.stepIds ?? []), ...stepIds])];

@@ -1,6 +1,6 @@
 /**
- * Sends requests and never throws: what did not come back, in time or at all, is a reply too. A network that swallows
- * packets is cut off after a while; an upload lives as long as it moves.
+ * Sends requests and never throws: a missing response is a result, too. Requests time out; an upload times out only
+ * when it makes no progress.
  */
 import type { JsonValue } from "../../core/types";
 import type { ApiRequest } from "./requests";
@@ -11,7 +11,7 @@ export type Send = (request: ApiRequest, progress?: (share: number) => void) => 
 
 const ANSWER_WITHIN_MS = 20_000;
 const UPLOAD_MOVES_WITHIN_MS = 30_000;
-/** After the last byte the service decodes the photo, maybe behind others. */
+/** After the last byte the service decodes the photo, which may be queued behind others. */
 const UPLOAD_ANSWER_WITHIN_MS = 90_000;
 
 export function httpTransport(fetcher: typeof fetch, timers: Timers): Send {
@@ -26,7 +26,7 @@ async function exchange(request: ApiRequest, fetcher: typeof fetch, timers: Time
   const limit = request.blob === undefined ? ANSWER_WITHIN_MS : UPLOAD_ANSWER_WITHIN_MS;
   const aborter = new AbortController();
   const timer = timers.set(() => aborter.abort(), limit);
-  // Not every fetch heeds its signal at once, and none of them may hold the queue up for longer.
+  // Not every fetch aborts at once, and none may block the queue for longer.
   const tooLate = new Promise<Reply>((resolve) => {
     aborter.signal.addEventListener("abort", () => resolve({ kind: "network" }));
   });
@@ -48,7 +48,7 @@ async function fetched(request: ApiRequest, fetcher: typeof fetch, signal: Abort
       cache: "no-store",
       credentials: request.session ? "same-origin" : "omit",
       referrerPolicy: "no-referrer",
-      // The service redirects nobody; a network that wants to be logged in to does.
+      // The service never redirects; a captive portal does.
       redirect: "error",
     });
     return httpReply(response.status, await response.text(), (name) => response.headers.get(name));
@@ -57,7 +57,7 @@ async function fetched(request: ApiRequest, fetcher: typeof fetch, signal: Abort
   }
 }
 
-/** fetch cannot tell how far an upload is; XMLHttpRequest can, but always shows its own site the session. */
+/** fetch does not report upload progress. XMLHttpRequest does, but always sends cookies to its own origin. */
 function upload(request: ApiRequest, blob: Blob, progress: (share: number) => void, timers: Timers): Promise<Reply> {
   return new Promise((resolve) => {
     const exchange = new XMLHttpRequest();

@@ -1,6 +1,6 @@
 /**
- * What the views know of a run: signals to read, actions to call. Everything the person sees as kept is in IndexedDB
- * before it is in a signal; everything the server has said is in `run`.
+ * The interface of the store: signals to read, actions to call. Everything shown as stored is in IndexedDB before it is
+ * in a signal; everything from the server is in `run`.
  */
 import type { ReadonlySignal } from "@preact/signals";
 
@@ -26,8 +26,8 @@ export type {
 } from "../../core/types";
 
 /**
- * What is on screen. `offline_first`: the link is opened for the first time and there is no network, so there is nothing
- * to show yet. `unreachable`: there is a network, but the service does not answer, and nothing is cached.
+ * The view to show. `offline_first`: the link is opened for the first time without network, so there is nothing to
+ * show. `unreachable`: there is a network, but the service does not respond, and nothing is cached.
  */
 export type Phase =
   | "loading"
@@ -41,18 +41,18 @@ export type Phase =
   | "not_found"
   | "offline_first"
   | "unreachable"
-  /** A run for members: nobody is signed in; or somebody who is no member, or to whom it is not assigned. */
+  /** A run for members: not signed in, not a member, or assigned to another member. */
   | "sign_in"
   | "not_member"
   | "assigned";
 
 /**
- * Of a run for members. `open` also for all other runs. `sign_in`: there is no session, or it has ended. `others`: the run
- * is the person's, but answers that somebody else gave wait on this device.
+ * For a run for members; all other runs are always `open`. `sign_in`: no session, or it has ended. `others`: the run is
+ * the person's, but unsent answers of another member are on this device.
  */
-export type Door = "open" | "sign_in" | "not_member" | "assigned" | "others";
+export type Access = "open" | "sign_in" | "not_member" | "assigned" | "others";
 
-/** Who asks for a member. */
+/** The organization and template that require a sign-in. */
 export interface Asking {
   readonly organization: string;
   readonly templateName: string;
@@ -60,27 +60,27 @@ export interface Asking {
 }
 
 export interface Membership {
-  readonly door: Door;
+  readonly access: Access;
   readonly asking: Asking | null;
-  /** Of who is signed in and cannot answer. */
+  /** The signed-in person who may not answer. */
   readonly email: string | null;
 }
 
-/** `waiting` counts what is kept here and not yet confirmed by the server. */
+/** `waiting` is the number of operations that are not confirmed by the server. */
 export interface SyncState {
   state: "saved" | "saving" | "offline" | "attention" | "signed_out";
   waiting: number;
 }
 
 export interface LocalPhoto {
-  /** Stays the same while the photo is kept, uploaded and sent. */
+  /** Stays the same while the photo is stored, uploaded and sent. */
   key: string;
   /** -1: the drawing of a signature step. */
   index: number | null;
-  /** A blob: address while it is only here, else the server's signed one. */
+  /** A blob: URL while the photo is only on the device, else the server's signed one. */
   url: string;
   thumbnailUrl: string;
-  /** The server's signed addresses, once it has the photo: for a browser that cannot draw what it has sent (HEIC). */
+  /** The server's signed URLs once it has the photo: for a browser that cannot display what it has sent (HEIC). */
   served: { url: string; thumbnailUrl: string } | null;
   state: "kept" | "uploading" | "sent" | "refused";
   /** 0 to 1. */
@@ -95,16 +95,16 @@ export interface LocalAnswer {
   geo: Geo | null;
   photos: LocalPhoto[];
   skipped: boolean;
-  /** Kept here, not yet confirmed by the server. */
+  /** Stored on the device, not confirmed by the server. */
   pending: boolean;
-  /** The server's refusal of the newest answer, until the step is answered anew. */
+  /** The server's rejection of the newest answer, until the step is answered again. */
   problem: Problem | null;
 }
 
 export type NoticeKind =
   | "other_device"
   | "storage_full"
-  /** The browser keeps nothing for this page. */
+  /** The browser stores nothing for this page. */
   | "not_keeping"
   | "closed_elsewhere"
   | "not_arrived"
@@ -113,7 +113,7 @@ export type NoticeKind =
   | "signed_out"
   | "refused";
 
-/** Something to be told. `details` is the server's own text where there is one. */
+/** A message to the person. `details` is the server's text, if any. */
 export interface Notice {
   id: string;
   kind: NoticeKind;
@@ -121,28 +121,28 @@ export interface Notice {
   details?: string;
 }
 
-/** An answer that was kept here when the run was closed elsewhere, and that the server will not take any more. */
+/** An answer on this device that the server no longer accepts, because the run was closed elsewhere. */
 export interface NotArrived {
   stepId: string | null;
   kind: "answer" | "clear" | "skip" | "photo" | "photo_removed" | "identity" | "signature" | "submit" | "cancel";
   value: JsonValue;
-  /** When it was given, by this device's clock. */
+  /** When it was entered, by this device's clock. */
   at: string;
 }
 
-/** The device has no room: what was to be kept is not kept. */
+/** The device has no room: the change is not stored. */
 export class StorageFull extends Error {
   override readonly name = "StorageFull";
 }
 
 export interface RunStore {
   readonly phase: ReadonlySignal<Phase>;
-  /** Whether the device keeps what is answered; if not, it is in this tab only until the service has it. */
+  /** Whether answers are stored on the device; if not, unsent ones exist in this tab only. */
   readonly keeps: ReadonlySignal<boolean>;
   readonly preview: ReadonlySignal<Preview | null>;
   /** The last state from the server, or the cached one. */
   readonly run: ReadonlySignal<ServerRun | null>;
-  /** Server state with the queue applied on top; steps without answer, photo, skip or problem are not in it. */
+  /** Server state with the queue applied on top; only steps with an answer, photo, skip or problem. */
   readonly answers: ReadonlySignal<ReadonlyMap<string, LocalAnswer>>;
   readonly applicable: ReadonlySignal<ReadonlySet<string>>;
   readonly missing: ReadonlySignal<readonly string[]>;
@@ -152,21 +152,24 @@ export interface RunStore {
   readonly notArrived: ReadonlySignal<readonly NotArrived[]>;
   readonly submitQueued: ReadonlySignal<boolean>;
   readonly cancelQueued: ReadonlySignal<boolean>;
-  /** A blob: address of the drawing of the completion signature, if one is kept. */
+  /** The blob: URL of the drawing of the completion signature, if any. */
   readonly signatureDrawing: ReadonlySignal<string | null>;
-  /** Problems of the last refused submit, cancel or identity (paths `name`, `email`, `signature`, step ids). */
+  /** Problems of the last rejected submit, cancel or identity (paths `name`, `email`, `signature`, step ids). */
   readonly refusals: ReadonlySignal<readonly Problem[]>;
 
   readonly membership: ReadonlySignal<Membership>;
 
-  /** The server's time, as well as it can be known from here: expiry is counted down by it. */
+  /** The estimated server time, for expiry. */
   now(): Date;
 
-  /** Resolves when it is kept in IndexedDB; rejects with StorageFull, and then nothing has changed. Where `keeps` is false, when it is in memory. */
+  /**
+   * Resolves when the answer is stored in IndexedDB (in memory if `keeps` is false); rejects with StorageFull, and then
+   * nothing has changed.
+   */
   answer(stepId: string, value: JsonValue, geo?: Geo | null): Promise<void>;
   clear(stepId: string): Promise<void>;
   skip(stepId: string): Promise<void>;
-  /** In place of the photos with the keys `instead`: all of it is kept, or nothing has changed. */
+  /** Replaces the photos with the keys `instead`: all is stored, or nothing has changed. */
   addPhoto(stepId: string, file: Blob, instead?: readonly string[]): Promise<void>;
   removePhoto(stepId: string, key: string): Promise<void>;
   identify(name: string, email: string): Promise<void>;
@@ -178,12 +181,12 @@ export interface RunStore {
   dismiss(noticeId: string): void;
   /** Opens or closes the review before submit. */
   review(open: boolean): void;
-  /** Takes a queued submit or cancel back, if it has not been sent yet; resolves to whether it could. */
+  /** Withdraws a queued submit or cancel that was not sent yet; resolves to whether it was withdrawn. */
   withdraw(): Promise<boolean>;
-  /** Puts the waiting version of the app in place and reloads (after the notice `update_ready`). */
+  /** Activates the waiting version of the app and reloads (after the notice `update_ready`). */
   applyUpdate(): void;
-  /** Leaves for the sign-in page, which leads back; everything that was answered waits here. */
-  signIn(asSomebodyElse: boolean): Promise<void>;
-  /** Ends listening and sending, e.g. when a test is over. */
+  /** Opens the sign-in page, which returns to the run; unsent answers stay stored. */
+  signIn(asOther: boolean): Promise<void>;
+  /** Stops listening and sending, e.g. after a test. */
   close(): void;
 }

@@ -1,7 +1,7 @@
-/** The service worker as the page sees it: registered once, watched for a new version, put in place on request. */
+/** Updates of the service worker: registration, detection of a new version, activation on request. */
 
 export interface Updates {
-  /** Lets the waiting version take over, and loads the page anew. Nothing kept is lost by that. */
+  /** Activates the waiting version and reloads the page. Stored data is kept. */
   apply(): void;
 }
 
@@ -15,8 +15,8 @@ declare global {
 }
 
 /**
- * Beside the page: ".../r/sw.js" has the scope ".../r/", under whatever prefix. It is the one address that this page ever
- * makes a script of, and its policy lets no other be made (`trusted-types` in `executor_app.py`).
+ * The script URL relative to the page: ".../r/sw.js" has the scope ".../r/" under any prefix. It is the only script URL
+ * of this page, and its content security policy allows no other (`trusted-types` in `executor_app.py`).
  */
 function workerAddress(): string {
   const policy = window.trustedTypes?.createPolicy("service-worker", { createScriptURL: () => "sw.js" });
@@ -24,23 +24,23 @@ function workerAddress(): string {
 }
 
 export function watchUpdates(ended: AbortSignal, onReady: () => void): Updates {
-  // Only in the built app: the development server changes files under the worker's feet.
+  // Only in the built app: the development server changes files without a new service worker.
   if (!import.meta.env.PROD || typeof navigator !== "object" || !("serviceWorker" in navigator)) return { apply: () => undefined };
   const container = navigator.serviceWorker;
   let registration: ServiceWorkerRegistration | null = null;
 
-  // The first version ever installed is no update.
-  const tellOf = (worker: ServiceWorker | null) => {
+  // The first installed version is not an update.
+  const notify = (worker: ServiceWorker | null) => {
     if (worker?.state === "installed" && container.controller !== null && !ended.aborted) onReady();
   };
   const watch = (found: ServiceWorkerRegistration) => {
     registration = found;
-    tellOf(found.waiting);
+    notify(found.waiting);
     found.addEventListener(
       "updatefound",
       () => {
         const worker = found.installing;
-        worker?.addEventListener("statechange", () => tellOf(worker), { signal: ended });
+        worker?.addEventListener("statechange", () => notify(worker), { signal: ended });
       },
       { signal: ended },
     );

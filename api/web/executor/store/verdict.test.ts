@@ -27,7 +27,7 @@ describe("an operation", () => {
     expect(judge(http(501, error("not_implemented"))).kind).toBe("refused");
   });
 
-  test("that is too large for whoever stands in front is refused, for it always will be", () => {
+  test("that is too large for a proxy is rejected for good", () => {
     expect(judge(http(413, null))).toMatchObject({ kind: "refused", problems: [{ code: "too_large" }] });
   });
 
@@ -41,7 +41,7 @@ describe("an operation", () => {
     expect(judge(http(409, error("run_closed")))).toEqual({ kind: "closed", why: "closed" });
     expect(judge(http(410, error("run_expired")))).toEqual({ kind: "closed", why: "expired" });
     expect(judge(http(404, error("run_not_found")))).toEqual({ kind: "closed", why: "gone" });
-    expect(judge(http(401, error("unauthorized")))).toEqual({ kind: "barred" });
+    expect(judge(http(401, error("unauthorized")))).toEqual({ kind: "denied" });
     const details = [{ path: "identity", code: "identity_required", message: "Who?" }];
     expect(judge(http(422, error("validation_failed", { details })))).toEqual({ kind: "identity_missing" });
   });

@@ -1,35 +1,35 @@
 /**
- * What a reply means for the operation that was sent. An operation ends only by words of the service itself: pages of
- * hotel networks, proxies and load balancers look like replies too, and must never make an answer disappear.
+ * Classifies the response to an operation. Only a response of the service itself ends an operation: captive portals,
+ * proxies and load balancers also respond, and must never make an answer disappear.
  */
 import type { Change, JsonValue, Problem } from "../../core/types";
 import { retryAfterMs } from "./backoff";
 
-/** `network`: nothing came back, in time or at all. */
+/** `network`: no response. */
 export type Reply =
   | { readonly kind: "network" }
   | {
       readonly kind: "http";
       readonly status: number;
-      /** The decoded JSON object; null when the body is none. */
+      /** The decoded JSON object; null if the body is not one. */
       readonly body: { readonly [name: string]: JsonValue } | null;
       readonly retryAfter: string | null;
-      /** The server's clock, if it said. */
+      /** The server's clock, if sent. */
       readonly date: Date | null;
     };
 
 export type Verdict =
   | { readonly kind: "confirmed"; readonly change: Change }
   | { readonly kind: "refused"; readonly problems: readonly Problem[] }
-  /** The run takes no more changes, whoever asks. */
+  /** The run accepts no more changes. */
   | { readonly kind: "closed"; readonly why: "closed" | "expired" | "gone" }
-  /** Who we are is asked first. */
+  /** The service requires an identity first. */
   | { readonly kind: "identity_missing" }
-  /** The token is not, or no longer, the run's. */
-  | { readonly kind: "barred" }
-  /** The run is for a member, and this is not the one, or not any more: nothing is lost by waiting. */
+  /** The token is not, or no longer, valid for the run. */
+  | { readonly kind: "denied" }
+  /** The run is for another member, or the membership has ended: the operation waits. */
   | { readonly kind: "not_the_member" }
-  /** Try again: `network` when the service was not reached, `service` when it was and could not. */
+  /** Retry: `network` if the service was not reached, `service` if it failed. */
   | { readonly kind: "again"; readonly cause: "network" | "service"; readonly afterMs: number | null };
 
 const AGAIN = new Set([408, 425, 429]);
@@ -43,12 +43,12 @@ export function verdictOf(reply: Reply, runId: string, now: Date): Verdict {
   }
   const again: Verdict = { kind: "again", cause: "service", afterMs: retryAfterMs(reply.retryAfter, now) };
   if (AGAIN.has(status) || (status >= 500 && status !== 501)) return again;
-  // A proxy in front that takes no large bodies says so in its own words, and would say the same for ever.
+  // A proxy that rejects large bodies would reject this one always.
   if (status === 413) return { kind: "refused", problems: problemsIn(body, "too_large") };
   const code = body?.["error"];
   if (typeof code !== "string" || typeof body?.["message"] !== "string") return again;
   if (code === "sign_in_required" || code === "assigned_to_another") return { kind: "not_the_member" };
-  if (status === 401) return { kind: "barred" };
+  if (status === 401) return { kind: "denied" };
   if (code === "run_closed") return { kind: "closed", why: "closed" };
   if (code === "run_expired") return { kind: "closed", why: "expired" };
   if (code === "run_not_found") return { kind: "closed", why: "gone" };
@@ -59,8 +59,8 @@ export function verdictOf(reply: Reply, runId: string, now: Date): Verdict {
 }
 
 /**
- * The verdict on each operation of a batch. null: it has to be sent one by one, since the service has no batches yet (it
- * is older than this app), or something on the way does not let this one through.
+ * The verdict on each operation of a batch. null: send them one by one, since the service has no batches yet (it is
+ * older than this app), or a proxy blocks them.
  */
 export function verdictsOf(reply: Reply, opIds: readonly string[], runId: string, now: Date): readonly Verdict[] | null {
   const whole = verdictOf(reply, runId, now);
@@ -87,8 +87,8 @@ function resultsIn(body: Body | null): readonly Body[] {
 
 function problemsIn(body: { readonly [name: string]: JsonValue } | null, code: string): readonly Problem[] {
   const details = body?.["details"];
-  const told = Array.isArray(details) ? (details as unknown as Problem[]) : [];
-  const sound = told.filter((problem) => typeof problem?.path === "string" && typeof problem.code === "string");
+  const listed = Array.isArray(details) ? (details as unknown as Problem[]) : [];
+  const sound = listed.filter((problem) => typeof problem?.path === "string" && typeof problem.code === "string");
   if (sound.length > 0) return sound;
   const message = body?.["message"];
   return [{ path: "", code, message: typeof message === "string" ? message : "" }];

@@ -10,7 +10,7 @@ const navigate = (path: string) => planFor({ method: "GET", url: `https://host.e
 const load = (path: string, method = "GET") => planFor({ method, url: `https://host.example${path}`, mode: "cors" }, SCOPE, FILES);
 
 describe("the service worker", () => {
-  test("answers for the page of every run, whatever comes after the address", () => {
+  test("handles the page of every run, with any query", () => {
     expect(navigate(`/prefix/r/${RUN}`)).toEqual({ kind: "page" });
     expect(navigate(`/prefix/r/${RUN}?from=mail#token`)).toEqual({ kind: "page" });
     expect(navigate("/prefix/r/")).toEqual({ kind: "page" });
@@ -22,7 +22,7 @@ describe("the service worker", () => {
     expect(load("/prefix/r/assets/app-2.js")).toEqual({ kind: "network" });
   });
 
-  test("leaves the API, other folders, other origins and all writes alone", () => {
+  test("ignores the API, other folders, other origins and all writes", () => {
     expect(load(`/prefix/v1/executor/runs/${RUN}`)).toEqual({ kind: "network" });
     expect(load("/r/assets/app-1.js")).toEqual({ kind: "network" });
     expect(load("/prefix/r/assets/app-1.js", "POST")).toEqual({ kind: "network" });
@@ -32,13 +32,13 @@ describe("the service worker", () => {
     expect(planFor(elsewhere, SCOPE, FILES)).toEqual({ kind: "network" });
   });
 
-  test("keeps no page of another build", () => {
+  test("caches no page of another build", () => {
     expect(fits('<script src="./assets/app-1.js"></script>', FILES)).toBe(true);
     expect(fits('<script src="./assets/app-2.js"></script>', FILES)).toBe(false);
     expect(fits("<p>Welcome to the hotel</p>", FILES)).toBe(false);
   });
 
-  test("has caches of its own for each folder and build", () => {
+  test("has a cache per folder and build", () => {
     expect(cacheName(SCOPE, "b1")).not.toBe(cacheName(SCOPE, "b2"));
     expect(cacheName("https://host.example/r/", "b1").startsWith(cachePrefix(SCOPE))).toBe(false);
   });

@@ -1,10 +1,10 @@
 /**
- * What the service worker does with a request. It answers for the app's own files and pages, and for nothing else: what
- * comes from the API carries a token and answers, and is kept by the app in IndexedDB, never in Cache Storage.
+ * Decides how the service worker handles a request. It serves only the app's own files and pages: API requests contain
+ * a token and answers, and are never stored in Cache Storage.
  */
 
 export type Plan =
-  /** The page of whatever run: the same page, which finds its run by its own address. */
+  /** The page is the same for all runs; it reads the run from its address. */
   | { readonly kind: "page" }
   | { readonly kind: "file"; readonly name: string }
   | { readonly kind: "network" };
@@ -18,7 +18,7 @@ export interface Asked {
 const PAGE = /^(?:r-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|index\.html)?$/;
 const NETWORK: Plan = { kind: "network" };
 
-/** `scope` is the folder of the app, e.g. `https://host/prefix/r/`; `files` are named relative to it. */
+/** `scope` is the folder of the app, e.g. `https://host/prefix/r/`; `files` are relative to it. */
 export function planFor(asked: Asked, scope: string, files: readonly string[]): Plan {
   const url = new URL(asked.url);
   const folder = new URL(scope);
@@ -29,15 +29,15 @@ export function planFor(asked: Asked, scope: string, files: readonly string[]): 
 }
 
 /**
- * Whether the page is of the same build as the files. While a new version is being rolled out, the two may come from
- * different servers; together they would be a page that cannot start without network.
+ * Whether page and files are of the same build. During a rollout they may come from different servers; together they
+ * could not start offline.
  */
 export function fits(page: string, files: readonly string[]): boolean {
   const used = [...page.matchAll(/(?:src|href)="\.\/(assets\/[^"]+)"/g)].map((match) => match[1] ?? "");
   return used.length > 0 && used.every((name) => files.includes(name));
 }
 
-/** Caches are shared by all that the origin serves; only those of this app in this folder are its own. */
+/** Caches are shared by the origin; this prefix selects those of this app in this folder. */
 export function cacheName(scope: string, build: string): string {
   return `${cachePrefix(scope)}${build}`;
 }

@@ -12,7 +12,7 @@ import { StepSignatureControl } from "../../kit/controls/signature";
 import { TextControl } from "../../kit/controls/text";
 import type { Answering } from "../answering";
 
-/** The control that a step's type calls for. Photos and place are beside it, as they belong to any type. */
+/** The control of the step's type. Photos and location are separate, as they apply to any type. */
 const CONTROLS: Readonly<Record<Exclude<StepType, "photo" | "instruction">, FunctionComponent<AnswerProps>>> = {
   boolean: BooleanControl,
   number: NumberControl,

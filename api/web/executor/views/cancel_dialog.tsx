@@ -6,7 +6,7 @@ import { t } from "../../kit/language";
 import { isKept, useApp } from "../context";
 import type { ServerRun } from "../store/types";
 
-/** Ends the run for good, so it is asked again, and the way back is the first button. */
+/** Confirms the cancellation, which is final; the first button goes back. */
 export function CancelDialog({ run, onClose }: { run: ServerRun; onClose(): void }) {
   const { store } = useApp();
   const [reason, setReason] = useState("");

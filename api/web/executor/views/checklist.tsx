@@ -15,7 +15,7 @@ import { StepCard } from "./step_card";
 import { StepNews } from "./step_news";
 import { SyncNews, SyncPill } from "./sync_pill";
 
-/** The checklist itself: one card a step, and at the lower edge the one thing to do next. */
+/** The checklist: one card per step, and the next action at the lower edge. */
 export function Checklist({ run }: { run: ServerRun }) {
   const { page } = useApp();
   const { template } = run;
@@ -62,12 +62,12 @@ export function Checklist({ run }: { run: ServerRun }) {
 }
 
 function toContent(event: Event): void {
-  // The address keeps its fragment: it is what the link was.
+  // Keeps the fragment in the address: it contains the token.
   event.preventDefault();
   document.getElementById("content")?.focus();
 }
 
-/** Stays at the upper edge: how far it is, and where the answers are. */
+/** Sticky at the upper edge: progress and sync state. */
 function StatusBar({ run }: { run: ServerRun }) {
   const [open, setOpen] = useState(false);
   return (
@@ -127,7 +127,7 @@ function NothingToDo() {
   return store.applicable.value.size === 0 ? <p class="quiet">{t("checklist.nothing_applies")}</p> : null;
 }
 
-/** One primary action: to the next gap while there is one, then to the end. */
+/** The primary action: go to the next missing step, or else to the review. */
 function NextBar({ run }: { run: ServerRun }) {
   const { store, page } = useApp();
   const gaps = page.gaps.value;
@@ -137,7 +137,7 @@ function NextBar({ run }: { run: ServerRun }) {
   const next = () => {
     const order = run.template.sections.flatMap((section) => section.steps.map((step) => step.id));
     current.current = nextGap(page.gaps.peek(), order, current.current);
-    if (current.current !== null) page.jump(current.current);
+    if (current.current !== null) page.goTo(current.current);
   };
   return (
     <div class="next-bar">
@@ -161,7 +161,9 @@ function NextBar({ run }: { run: ServerRun }) {
   );
 }
 
-/** An answer that cannot be kept holds up the end too, also where none is required; that is told when nothing else is. */
+/**
+ * Rejected input also blocks the submit, even in an optional step; it is counted only if nothing required is missing.
+ */
 function countText(required: number, gaps: number): string {
   return required > 0 ? t("checklist.required_left", { count: required }) : t("problem.summary", { count: gaps });
 }

@@ -8,7 +8,7 @@ import type { ServerRun } from "../store/types";
 import { CancelDialog } from "./cancel_dialog";
 import { LanguageChoice } from "./language_choice";
 
-/** What is needed seldom: about the checklist, the language, the review before its time, the way out. */
+/** Secondary actions: about the checklist, language, early review, cancellation. */
 export function ChecklistMenu({ run, onClose }: { run: ServerRun; onClose(): void }) {
   const { store } = useApp();
   const [cancelling, setCancelling] = useState(false);

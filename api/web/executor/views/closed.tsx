@@ -5,7 +5,7 @@ import { NotArrivedList } from "./not_arrived";
 import { Notices } from "./notices";
 import { Screen } from "./screen";
 
-/** The states in which nothing can be answered. Each says why, and what the person can do. */
+/** The closed states. Each explains why, and what the person can do. */
 
 export function Cancelled() {
   const { run, preview, notArrived } = useApp().store;
@@ -28,7 +28,7 @@ export function Cancelled() {
   );
 }
 
-/** The service's own word for "the sender took it back" (contract section 5): nobody wrote it. */
+/** The service's reason for a cancellation by the owner (contract section 5). */
 const BY_OWNER = "cancelled_by_owner";
 
 export function Expired() {

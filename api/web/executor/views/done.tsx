@@ -8,7 +8,7 @@ import { NotArrivedList } from "./not_arrived";
 import { Notices } from "./notices";
 import { Screen } from "./screen";
 
-/** It has arrived, and here is what the service says that it has. */
+/** The run is submitted: shows the service's receipt. */
 export function Done({ run }: { run: ServerRun }) {
   const { store } = useApp();
   return (

@@ -7,7 +7,7 @@ interface ErrorSummaryProps {
   focus: { current: HTMLDivElement | null };
 }
 
-/** All that is wrong at once, each with the way to it. It gets the focus when the person has tried to go on. */
+/** All problems with links to their fields. It gets the focus after a failed submit. */
 export function ErrorSummary({ title, items, focus }: ErrorSummaryProps) {
   return (
     <div ref={focus} class="message is-bad summary" tabIndex={-1} role="group" aria-labelledby="summary-title">

@@ -4,10 +4,10 @@ import { Message } from "../../kit/controls/messages";
 import { t, translator } from "../../kit/language";
 import { useApp } from "../context";
 
-/** A day before the end it is worth a word. */
+/** Shown during the last day. */
 const SOON_MS = 24 * 3_600_000;
 
-/** Until when the link is open, by the service's clock: the device's may be wrong. */
+/** Time until the link expires, by the service's clock: the device's may be wrong. */
 export function ExpiryNotice({ expiresAt }: { expiresAt: string | null }) {
   const { store } = useApp();
   const left = () => (expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt) - store.now().getTime());

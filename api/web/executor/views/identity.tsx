@@ -10,7 +10,9 @@ import { ErrorSummary } from "./error_summary";
 import { Notices } from "./notices";
 import { Screen } from "./screen";
 
-/** Who answers, before the first answer. Wrong is told on sending, beside the field and in a summary. */
+/**
+ * Asks for name and email address before the first answer. Problems are shown on submit, at the field and in a summary.
+ */
 export function Identity() {
   const { store } = useApp();
   const run = store.run.value;

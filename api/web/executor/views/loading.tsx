@@ -4,7 +4,7 @@ import { t } from "../../kit/language";
 
 const SLOW_MS = 5_000;
 
-/** What the server wrote into the page stays in sight meanwhile: it says already what this is. */
+/** Keeps the server-rendered content, which describes the checklist. */
 export function Loading() {
   const [slow, setSlow] = useState(false);
   useEffect(() => {

@@ -3,7 +3,7 @@ import { useApp } from "../context";
 import { Screen } from "./screen";
 import { SignInButton } from "./sign_in_button";
 
-/** A run for members, and what stands between the person and it. */
+/** Views of a run for members without access. */
 
 export function SignIn() {
   const { store } = useApp();
@@ -33,22 +33,22 @@ export function NotMember() {
   return (
     <Screen title={t("members.not_member_title")} icon="person" tone="warn" about={useAbout()}>
       <p>{t("members.not_member_text", { organization: asking?.organization ?? "" })}</p>
-      <SomebodyElse />
+      <SignInAsOther />
     </Screen>
   );
 }
 
 export function Assigned() {
-  const { door } = useApp().store.membership.value;
+  const { access } = useApp().store.membership.value;
   return (
     <Screen title={t("members.assigned_title")} icon="person" tone="warn" about={useAbout()}>
-      <p>{t(door === "others" ? "members.others_text" : "members.assigned_text")}</p>
-      <SomebodyElse />
+      <p>{t(access === "others" ? "members.others_text" : "members.assigned_text")}</p>
+      <SignInAsOther />
     </Screen>
   );
 }
 
-function SomebodyElse() {
+function SignInAsOther() {
   const { store } = useApp();
   const { email } = store.membership.value;
   const { waiting } = store.sync.value;

@@ -2,9 +2,9 @@ import { displayValue, stepsOf, type Step, type Template } from "../../core";
 import { Message } from "../../kit/controls/messages";
 import { t, translator } from "../../kit/language";
 import type { NotArrived } from "../store/types";
-import { words } from "./display_words";
+import { words } from "./display_text";
 
-/** What was kept here when the checklist was closed elsewhere: it is not thrown away unseen. */
+/** Answers on this device that came after the checklist was closed elsewhere. */
 export function NotArrivedList({ items, template }: { items: readonly NotArrived[]; template: Template }) {
   const steps = new Map(stepsOf(template).map((step) => [step.id, step]));
   const answers = items.flatMap((item) => {

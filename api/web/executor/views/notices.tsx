@@ -8,17 +8,17 @@ import { useApp } from "../context";
 import type { Notice } from "../store/types";
 import { SignInButton } from "./sign_in_button";
 
-interface Look {
+interface NoticeContent {
   tone: Tone;
   icon: IconName;
   title: string;
   text: string;
 }
 
-/** What has happened that the person should know, newest last, until they have read it. */
+/** Notices, newest last, until they are dismissed. */
 export function Notices() {
   const { store } = useApp();
-  // What did not arrive has a list of its own, which says what it was.
+  // Late answers have their own list with their values.
   const notices = store.notices.value.filter((notice) => notice.kind !== "not_arrived");
   const run = store.run.value;
   const steps = run === null ? [] : stepsOf(run.template);
@@ -33,15 +33,15 @@ export function Notices() {
 
 function NoticeMessage({ notice, steps }: { notice: Notice; steps: readonly Step[] }) {
   const { store, page } = useApp();
-  const { tone, icon, title, text } = look(notice, store.run.value?.status ?? null);
+  const { tone, icon, title, text } = content(notice, store.run.value?.status ?? null);
   const dismiss = () => {
-    // The button goes with its notice; the focus must not go with it.
+    // Dismissing removes the focused button, so the focus moves on.
     document.querySelector<HTMLElement>(".notices")?.focus();
     store.dismiss(notice.id);
   };
   const show = (stepId: string) => {
     store.review(false);
-    page.jump(stepId);
+    page.goTo(stepId);
   };
   const named = steps.filter((step) => notice.stepIds.includes(step.id));
   const links: ComponentChildren = named.length > 0 && (
@@ -88,7 +88,7 @@ function NoticeMessage({ notice, steps }: { notice: Notice; steps: readonly Step
   );
 }
 
-function look(notice: Notice, status: string | null): Look {
+function content(notice: Notice, status: string | null): NoticeContent {
   const count = Math.max(1, notice.stepIds.length);
   switch (notice.kind) {
     case "other_device":

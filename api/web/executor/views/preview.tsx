@@ -4,7 +4,7 @@ import { t, translator } from "../../kit/language";
 import { useApp } from "../context";
 import { Screen } from "./screen";
 
-/** The link without its secret part: what this is, and how to get to answer it. */
+/** A link without its secret part: describes the checklist and how to open it. */
 export function PreviewOnly() {
   const preview = useApp().store.preview.value;
   if (preview === null) return <Screen title={t("app.name")} />;

@@ -6,7 +6,7 @@ import { Screen } from "./screen";
 import { SignInButton } from "./sign_in_button";
 import { SyncNews } from "./sync_pill";
 
-/** Submitted, or stopped, by the person, and not by the service yet. It says plainly that nothing is sent. */
+/** A submit or cancellation that is not sent yet. */
 export function Queued({ run }: { run: ServerRun }) {
   const { store } = useApp();
   const { state, waiting } = store.sync.value;

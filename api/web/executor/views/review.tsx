@@ -6,16 +6,16 @@ import { Message } from "../../kit/controls/messages";
 import { PhotoPicture } from "../../kit/controls/photo_picture";
 import { SignatureControl } from "../../kit/controls/signature";
 import { t } from "../../kit/language";
-import { allTakenIn } from "../../kit/photos/intake";
+import { allReady } from "../../kit/photos/intake";
 import { isKept, useApp } from "../context";
 import type { LocalAnswer, ServerRun } from "../store/types";
-import { words } from "./display_words";
+import { words } from "./display_text";
 import { ErrorSummary } from "./error_summary";
 import { Notices } from "./notices";
 import { Footer, Heading } from "./screen";
 import { SyncNews, SyncPill } from "./sync_pill";
 
-/** All answers once more, the signature, and the end. */
+/** The review: all answers, the signature, and the submit button. */
 export function Review({ run }: { run: ServerRun }) {
   const { store, page } = useApp();
   const { template } = run;
@@ -34,14 +34,14 @@ export function Review({ run }: { run: ServerRun }) {
 
   const change = (stepId: string) => {
     store.review(false);
-    page.jump(stepId);
+    page.goTo(stepId);
   };
   const toSignature = () => document.getElementById("signature")?.focus();
   const submit = async (event: Event) => {
     event.preventDefault();
     await settle.current();
-    // A photo that is still being made smaller belongs to what is submitted.
-    await allTakenIn();
+    // A photo that is still being resized belongs to the submitted answers.
+    await allReady();
     const nameMissing = signs && !hasVisibleText(name);
     setUnsigned(nameMissing);
     page.setTried(true);

@@ -5,13 +5,13 @@ import { Icon, type IconName } from "../../kit/controls/icon";
 import type { Tone } from "../../kit/controls/messages";
 import { LanguageChoice } from "./language_choice";
 
-/** The first view takes no focus: the browser has only just opened the page. */
+/** The first view does not take the focus: the page was just opened. */
 let isFirst = true;
 
-/** The heading of a view. When a view takes the place of another one, it gets the focus, so that it is read out. */
+/** The heading of a view. It gets the focus when the view replaces another one, so that it is announced. */
 export function Heading({ children, class: kind }: { children: ComponentChildren; class?: string }) {
   const heading = useRef<HTMLHeadingElement>(null);
-  // At once, so that a jump to a step, which comes after it, has the last word.
+  // Synchronous, so that a later scroll to a step takes precedence.
   useLayoutEffect(() => {
     if (!isFirst) {
       window.scrollTo(0, 0);
@@ -30,12 +30,12 @@ interface ScreenProps {
   title: string;
   icon?: IconName;
   tone?: Tone | "plain";
-  /** A line above the title: what it is about. */
+  /** A line above the title: the subject. */
   about?: string;
   children?: ComponentChildren;
 }
 
-/** A view that says one thing: where the person stands, and what to do next. */
+/** A view with one message: the state, and the next action. */
 export function Screen({ title, icon, tone = "plain", about, children }: ScreenProps) {
   return (
     <>

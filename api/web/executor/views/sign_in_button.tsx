@@ -2,7 +2,7 @@ import { Icon } from "../../kit/controls/icon";
 import { t } from "../../kit/language";
 import { useApp } from "../context";
 
-/** Leads to the sign-in page, and from there back to the run. */
+/** Opens the sign-in page, which returns to the run. */
 export function SignInButton({ other = false, wide = false }: { other?: boolean; wide?: boolean }) {
   const { store } = useApp();
   return (

@@ -1,7 +1,7 @@
 import { useComputed } from "@preact/signals";
 import { useRef, useState } from "preact/hooks";
 
-import { gapOf, kindOf, maySkip, photoBounds, type Problem, type Step } from "../../core";
+import { gapOf, kindOf, canSkip, photoBounds, type Problem, type Step } from "../../core";
 import { ids } from "../../kit/controls/control";
 import { Dialog } from "../../kit/controls/dialog";
 import { LocationControl } from "../../kit/controls/location";
@@ -23,7 +23,7 @@ export function StepBody({ step }: { step: Step }) {
   const kept = useComputed(() => store.answers.value.get(step.id));
   const stuck = useComputed(() => store.sync.value.state === "offline" || store.sync.value.state === "attention");
   const isGap = useComputed(() => page.tried.value && store.missing.value.includes(step.id));
-  const skippable = useComputed(() => store.run.value !== null && maySkip(store.run.value.template, step)).value;
+  const skippable = useComputed(() => store.run.value !== null && canSkip(store.run.value.template, step)).value;
   const answering = useAnswering(step, kept);
   const card = useRef<HTMLElement>(null);
   const [typing, setTyping] = useState(false);
@@ -59,7 +59,7 @@ export function StepBody({ step }: { step: Step }) {
       <header>
         <h3 id={`${id}-label`} class="step-label" tabIndex={-1}>
           {field && !skipped ? (
-            // The control is one field, so a tap on the question goes there.
+            // The control is a single field, so a tap on the question focuses it.
             <label id={`${id}-text`} for={`${id}-input`} dir="auto">
               {step.label}
             </label>
@@ -163,7 +163,7 @@ interface StepActionsProps {
   onCleared(): void;
 }
 
-/** To skip, to come back to what was skipped, to take an answer back: one button, which stays the same element. */
+/** One button for skip, undo skip and clear, which stays the same element. */
 function StepActions({ step, answer, skippable, hasHeld, onDrop, onCleared }: StepActionsProps) {
   const { store } = useApp();
   const [asking, setAsking] = useState(false);

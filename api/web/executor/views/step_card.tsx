@@ -5,18 +5,18 @@ import type { Step } from "../../core";
 import { useApp } from "../context";
 import { StepBody } from "./step_body";
 
-/** How long the style sheet takes to collapse a step that is no longer needed. */
-const LEAVE_MS = 200;
+/** Duration of the collapse animation in the style sheet. */
+const COLLAPSE_MS = 200;
 
 interface StepCardProps {
   step: Step;
-  /** The place in the whole checklist, from 0. */
+  /** The position in the whole checklist, from 0. */
   position: number;
 }
 
 /**
- * One step. It watches only what concerns it: an answer elsewhere neither draws it again nor lays it out. While it does
- * not apply it is an empty item of the list, at the place where it will appear.
+ * One step. It subscribes only to its own data: an answer elsewhere does not render it again. While it does not apply
+ * it is an empty list item at its position.
  */
 export function StepCard({ step, position }: StepCardProps) {
   const { store, page } = useApp();
@@ -31,7 +31,7 @@ export function StepCard({ step, position }: StepCardProps) {
     before.current = applies;
     if (applies || matchMedia("(prefers-reduced-motion: reduce)").matches) return setLeaving(false);
     setLeaving(true);
-    const timer = window.setTimeout(() => setLeaving(false), LEAVE_MS);
+    const timer = window.setTimeout(() => setLeaving(false), COLLAPSE_MS);
     return () => window.clearTimeout(timer);
   }, [applies]);
 

@@ -1,7 +1,7 @@
 import { kindOf, type Step } from "../../core";
 import { t } from "../../kit/language";
 
-/** What is said below the question: the author's hint, and the bounds, before anybody breaks them. */
+/** The hints below the question: the author's, and the bounds. */
 export function stepHints(step: Step): string[] {
   const bounds = kindOf(step).hints?.(step, t) ?? [];
   return [step.hint ?? "", bounds.filter((text) => text !== "").join(" · ")].filter((text) => text !== "");

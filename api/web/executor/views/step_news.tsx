@@ -5,7 +5,7 @@ import { stepsOf, type Template } from "../../core";
 import { t } from "../../kit/language";
 import { useApp } from "../context";
 
-/** Reads out which steps have appeared and how many have gone, and moves nothing. */
+/** Announces how many steps appeared or disappeared, without moving the focus. */
 export function StepNews({ template }: { template: Template }) {
   const { store, page } = useApp();
   useEffect(() => {

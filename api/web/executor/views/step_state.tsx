@@ -9,15 +9,15 @@ interface StepStateProps {
   answer: LocalAnswer | undefined;
   held: Problem | null;
   typing: boolean;
-  /** Whether what is kept here waits for a network. */
+  /** Whether unsent changes wait for a network. */
   stuck: boolean;
-  /** Whether the device keeps anything. */
+  /** Whether the device stores anything. */
   keeps: boolean;
 }
 
-/** One line that says how the step stands, by an icon and by words. It is always there, so that nothing jumps. */
+/** The status of the step as an icon and text. Always rendered, so that the layout does not goTo. */
 export function StepState({ typing, ...props }: StepStateProps) {
-  const [icon, tone, text] = typing ? TYPING() : standing(props);
+  const [icon, tone, text] = typing ? TYPING() : statusOf(props);
   return (
     <p class={`step-state ${tone}`}>
       <Icon name={icon} />
@@ -26,10 +26,10 @@ export function StepState({ typing, ...props }: StepStateProps) {
   );
 }
 
-/** What is kept is older than what is on screen, and soon will not be. */
+/** The displayed input is newer than the stored one and is about to be stored. */
 const TYPING = (): [IconName, string, string] => ["cloud", "", t("sync.saving")];
 
-function standing({ step, answer, held, stuck, keeps }: Omit<StepStateProps, "typing">): [IconName, string, string] {
+function statusOf({ step, answer, held, stuck, keeps }: Omit<StepStateProps, "typing">): [IconName, string, string] {
   if (held !== null) return ["alert", "is-warn", t("checklist.not_kept")];
   if (answer?.skipped) return ["skip", "", t("checklist.skipped")];
   const gap = gapOf(step, answer);

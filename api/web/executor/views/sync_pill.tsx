@@ -8,13 +8,13 @@ import type { SyncState } from "../store/types";
 
 const ICONS: Record<SyncState["state"], IconName> = { saved: "check", saving: "cloud", offline: "offline", attention: "alert", signed_out: "person" };
 const COUNTED: ReadonlySet<SyncState["state"]> = new Set(["offline", "signed_out"]);
-/** A state that lasts shorter is not worth interrupting somebody for. */
-const LASTS_MS = 1_200;
+/** Shorter states are not announced. */
+const DELAY_MS = 1_200;
 
-/** Where the answers are. A tap tries to send again at once. */
+/** The sync state. A tap retries at once. */
 export function SyncPill() {
   const { store } = useApp();
-  // Saving is over in a moment: a count that runs up and down says nothing.
+  // Saving is short: a changing count would not help.
   const state = useComputed(() => store.sync.value.state).value;
   const waiting = useComputed(() => (COUNTED.has(store.sync.value.state) ? store.sync.value.waiting : 0)).value;
   const retry = () => {
@@ -29,18 +29,18 @@ export function SyncPill() {
   );
 }
 
-/** Reads out when the connection goes and comes back; that each answer is being saved is no news. */
+/** Announces connection changes; successful saves are not announced. */
 export function SyncNews() {
   const { store, page } = useApp();
   const state = useComputed(() => store.sync.value.state).value;
-  const told = useRef<SyncState["state"]>("saved");
+  const announced = useRef<SyncState["state"]>("saved");
   useEffect(() => {
-    if (state === "saving" || state === told.current) return;
+    if (state === "saving" || state === announced.current) return;
     const timer = window.setTimeout(() => {
       const news = detail(state, store.keeps.peek());
-      page.announce(told.current === "offline" ? `${t("sync.back_online")}. ${news}` : news);
-      told.current = state;
-    }, LASTS_MS);
+      page.announce(announced.current === "offline" ? `${t("sync.back_online")}. ${news}` : news);
+      announced.current = state;
+    }, DELAY_MS);
     return () => window.clearTimeout(timer);
   }, [state]);
   return null;

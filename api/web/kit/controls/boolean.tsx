@@ -2,10 +2,10 @@ import { t } from "../language";
 import { ChoiceCards } from "./choice_cards";
 import type { AnswerProps } from "./control";
 
-/** Labels of so many characters fit side by side on a phone. */
+/** Maximum label length for two buttons side by side on a phone. */
 const SHORT = 14;
 
-/** Two wide buttons, one below the other when their words are long. */
+/** Two wide buttons, stacked if their labels are long. */
 export function BooleanControl({ step: { config }, value, onChange, ...rest }: AnswerProps) {
   const [trueLabel, falseLabel] = [config.true_label || t("app.yes"), config.false_label || t("app.no")];
   return (

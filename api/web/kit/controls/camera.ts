@@ -5,7 +5,7 @@ export function hasCamera(): boolean {
   return window.isSecureContext && typeof navigator.mediaDevices?.getUserMedia === "function";
 }
 
-/** The camera on the back, for as long as the component is mounted. `failed` when there is none or it is not allowed. */
+/** The rear camera while the component is mounted. `failed` if there is none or access is denied. */
 export function useCamera(video: { readonly current: HTMLVideoElement | null }): "starting" | "on" | "failed" {
   const [state, setState] = useState<"starting" | "on" | "failed">("starting");
   useEffect(() => {

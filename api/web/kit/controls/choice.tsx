@@ -8,8 +8,8 @@ import { ids } from "./control";
 import { Dialog } from "./dialog";
 import { Icon } from "./icon";
 
-/** So many options are seen at a glance; of more, one searches. */
-const GLANCE = 7;
+/** Maximum number of options shown as cards; longer lists are searched. */
+const MAX_CARDS = 7;
 
 interface ChoiceProps extends ControlProps {
   label: string;
@@ -19,13 +19,13 @@ interface ChoiceProps extends ControlProps {
   onChange(chosen: string[]): void;
 }
 
-/** One or several of the options: cards while they are few, a list to search when they are many. */
+/** One or several options: cards for a few, a searchable list for many. */
 export function ChoiceControl({ step, value, onChange, ...control }: AnswerProps) {
   const multiple = step.type === "multi_choice";
   const chosen = (Array.isArray(value) ? value : [value ?? ""]).map(String).filter((id) => id !== "");
   const change = (next: string[]) => void onChange(multiple && next.length > 0 ? next : (next[0] ?? null));
   const cards = { ...control, options: optionsOf(step), chosen, multiple, onChange: change };
-  return cards.options.length <= GLANCE ? <ChoiceCards {...cards} /> : <ChoiceList {...cards} label={step.label} />;
+  return cards.options.length <= MAX_CARDS ? <ChoiceCards {...cards} /> : <ChoiceList {...cards} label={step.label} />;
 }
 
 function ChoiceList({ id, label, options, chosen, multiple, labelledBy, describedBy, disabled, onChange }: ChoiceProps) {
@@ -76,7 +76,7 @@ function ChoiceDialog({ id, label, options, chosen, multiple, onChange, onClose 
   const [marked, setMarked] = useState<readonly string[]>(chosen);
   const found = useMemo(() => options.filter((option) => matches(option.label, query)), [options, query]);
   const choose = (next: string[]) => {
-    // What the search hides stays chosen.
+    // Chosen options hidden by the search stay chosen.
     const hidden = multiple ? marked.filter((one) => !found.some((option) => option.id === one)) : [];
     const all = options.map((option) => option.id).filter((one) => hidden.includes(one) || next.includes(one));
     setMarked(all);
@@ -129,8 +129,8 @@ interface ChoiceRowsProps {
 }
 
 /**
- * Several: check boxes. One: buttons, since arrow keys through radio buttons would choose, and close the list, at the
- * first step.
+ * Several: check boxes. One: buttons, since with radio buttons the first arrow key would choose an option and close the
+ * list.
  */
 function ChoiceRows({ id, label, options, multiple, marked, onChange }: ChoiceRowsProps) {
   if (multiple) {
@@ -175,7 +175,7 @@ function ChoiceRows({ id, label, options, multiple, marked, onChange }: ChoiceRo
   );
 }
 
-/** Every word of the query is somewhere in the label; accents and case do not matter. */
+/** Each word of the query must occur in the label; accents and case are ignored. */
 function matches(label: string, query: string): boolean {
   const text = plain(label);
   return plain(query)

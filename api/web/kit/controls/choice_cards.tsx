@@ -10,17 +10,17 @@ interface ChoiceCardsProps extends ControlProps {
   options: readonly CardOption[];
   chosen: readonly string[];
   multiple?: boolean;
-  /** Side by side where the labels are short enough. */
+  /** Side by side if the labels are short enough. */
   wide?: boolean;
   onChange(chosen: string[]): void;
 }
 
-/** Radio buttons or check boxes, each as a card that is wide enough for a glove. */
+/** Radio buttons or check boxes as large cards, usable with gloves. */
 export function ChoiceCards(props: ChoiceCardsProps) {
   const { id, options, chosen, multiple = false, wide = false, disabled = false, onChange } = props;
   const choose = (option: string, on: boolean) => {
     if (!multiple) onChange([option]);
-    // In the order of the options, however they were chosen.
+    // In the order of the options.
     else onChange(options.map((one) => one.id).filter((one) => (one === option ? on : chosen.includes(one))));
   };
   return (
@@ -42,7 +42,7 @@ export function ChoiceCards(props: ChoiceCardsProps) {
   );
 }
 
-/** A group of check boxes may bear neither aria-required nor aria-invalid (ARIA 1.2); its description says it. */
+/** A group of check boxes allows neither aria-required nor aria-invalid (ARIA 1.2); its description contains both. */
 function groupWiring(props: ChoiceCardsProps) {
   const attributes = wiring(props);
   if (!props.multiple) return attributes;

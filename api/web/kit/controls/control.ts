@@ -1,38 +1,38 @@
 import type { JsonValue, Step } from "../../core";
 
-/** What every control takes. */
+/** Props of every control. */
 export interface ControlProps {
-  /** Of the element that takes the input; unique on the page. */
+  /** Id of the input element; unique on the page. */
   id: string;
-  /** Id of the element that says what is asked. */
+  /** Id of the element with the question. */
   labelledBy: string;
   /** Ids of the hint and the error, separated by spaces. */
   describedBy?: string | undefined;
   required?: boolean;
   invalid?: boolean;
   disabled?: boolean;
-  /** Whether something is typed that has not been handed over: what is on screen is newer than what is kept. */
+  /** Whether typed text is not passed on yet: the input is newer than the stored value. */
   onTyping?: ((typing: boolean) => void) | undefined;
 }
 
 /**
- * What the control of a step type takes. Controls know nothing of runs: plain values in, plain values out, so that the
- * checklist and the template editor's preview show the same ones.
+ * Props of the control of a step type. Controls do not depend on runs: plain values in and out, so that the checklist
+ * and the template editor's preview use the same ones.
  */
 export interface AnswerProps extends ControlProps {
   step: Step;
   value: JsonValue;
-  /** Drawings are among them. */
+  /** Including drawings. */
   photos: readonly { readonly thumbnailUrl: string | null }[];
   now(): Date;
-  /** null: the field was emptied, or what it says is no answer. */
+  /** null: the field was emptied, or its text is not an answer. */
   onChange(value: JsonValue): Promise<void> | void;
-  /** What is wrong with the field, told once the person has left it, and taken back as soon as it is right. */
+  /** The problem of the field, reported when it loses focus, and cleared as soon as it is valid. */
   onProblem(error: string | null): void;
   onDraw(drawing: Blob | null): Promise<void> | void;
 }
 
-/** The ARIA attributes of an element that takes input. */
+/** The ARIA attributes of an input element. */
 export function wiring({ labelledBy, describedBy, required, invalid }: Omit<ControlProps, "id">) {
   return {
     "aria-labelledby": labelledBy,
@@ -42,7 +42,7 @@ export function wiring({ labelledBy, describedBy, required, invalid }: Omit<Cont
   };
 }
 
-/** Joins the ids that are there. */
+/** Joins the ids that exist. */
 export function ids(...parts: (string | false | null | undefined)[]): string | undefined {
   return parts.filter(Boolean).join(" ") || undefined;
 }

@@ -8,20 +8,20 @@ interface DialogProps {
   title: string;
   onClose(): void;
   children: ComponentChildren;
-  /** Buttons that stay in sight at the lower edge. */
+  /** Sticky buttons at the lower edge. */
   foot?: ComponentChildren;
   class?: string;
 }
 
 /**
- * A modal dialog. The browser keeps the focus inside, closes it with Escape and gives the focus back to where it was;
- * mount it to open it, unmount it to close it.
+ * A modal dialog. The browser traps the focus, closes the dialog with Escape and restores the focus; mount it to open
+ * it, unmount it to close it.
  */
 export function Dialog({ title, onClose, children, foot, class: kind }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const titleId = useId();
 
-  // At once: a key that is pressed in the meantime would go to what is behind the dialog.
+  // Synchronous: a key pressed meanwhile would go to the page behind the dialog.
   useLayoutEffect(() => {
     const dialog = element.current;
     const before = document.activeElement;

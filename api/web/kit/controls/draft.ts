@@ -1,23 +1,23 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
-/** How long after the last key a text is an answer: long enough not to send every word of a sentence as one. */
+/** Debounce of typed text: long enough not to send every word of a sentence as an answer. */
 const PAUSE_MS = 600;
 
 interface Draft {
   text: string;
-  /** Whether what is shown is newer than what is kept. */
+  /** Whether the input is newer than the stored value. */
   dirty: boolean;
   input(text: string): void;
   flush(): void;
 }
 
 /**
- * Text between the keyboard and what is kept. It is handed to `keep` after a pause, on leaving the field, and when the
- * page is hidden, which on a phone may be the last thing that happens to it: then there may be no time to keep it, so it
- * is also put aside in one stroke, and taken up again when the page is opened the next time.
+ * Text between the input and the store. It is passed to `keep` after a pause, on blur, and when the page is hidden,
+ * which on a phone may be the last event: then there may be no time for an asynchronous write, so the text is also
+ * written to local storage, and restored when the page is opened again.
  *
- * A kept text that changes from outside (another device, "clear") is taken over, but never while the person types, and
- * never while an own change is still on its way, because then the older one would overwrite the newer.
+ * A stored text that changes from outside (another device, "clear") replaces the input, but not while the person types,
+ * and not while an own change is pending, because then the older one would overwrite the newer.
  */
 export function useDraft(
   id: string,
@@ -26,7 +26,7 @@ export function useDraft(
   onTyping?: (typing: boolean) => void,
   same = equal,
 ): Draft {
-  const [start] = useState(() => putAside(id));
+  const [start] = useState(() => store(id));
   const [text, setText] = useState(start ?? kept);
   const state = useRef({ text: start ?? kept, dirty: start !== null, onTheWay: 0, timer: 0, keep });
   state.current.keep = keep;
@@ -57,7 +57,7 @@ export function useDraft(
 
   useEffect(() => {
     const onHide = () => {
-      if (state.current.dirty) setAside(id, state.current.text);
+      if (state.current.dirty) readStored(id, state.current.text);
       flush();
     };
     if (state.current.dirty) flush();
@@ -87,8 +87,8 @@ export function useDraft(
 }
 
 /**
- * Enter ends the text. On a phone it also puts the keyboard away, which takes the focus from the field; with a keyboard
- * of keys the focus stays where it is.
+ * Enter ends the text. On a phone it hides the keyboard, which blurs the field; with a hardware keyboard the focus
+ * stays.
  */
 export function onEnter(event: KeyboardEvent & { currentTarget: HTMLElement }, done: () => void): void {
   if (event.key !== "Enter" || event.isComposing) return;
@@ -96,18 +96,18 @@ export function onEnter(event: KeyboardEvent & { currentTarget: HTMLElement }, d
   else done();
 }
 
-/** By the address of the run's page, as ids are those of its checklist. */
+/** The key contains the run's path, because step ids are unique in a checklist only. */
 const nameOf = (id: string) => `draft ${location.pathname} ${id}`;
 
-function setAside(id: string, text: string): void {
+function readStored(id: string, text: string): void {
   try {
     localStorage.setItem(nameOf(id), text);
   } catch {
-    // No room, or none allowed: it is still handed to `keep`.
+    // Storage is full or blocked: the text is still passed to `keep`.
   }
 }
 
-function putAside(id: string): string | null {
+function store(id: string): string | null {
   try {
     return localStorage.getItem(nameOf(id));
   } catch {
@@ -119,7 +119,7 @@ function forget(id: string): void {
   try {
     localStorage.removeItem(nameOf(id));
   } catch {
-    // Then there is nothing to forget either.
+    // Nothing is stored then.
   }
 }
 

@@ -1,4 +1,4 @@
-/** Asking the device where it is: once, when it is needed, and for as exact an answer as it can give in good time. */
+/** Reads the device's location once, as accurately as possible within a time limit. */
 
 export interface Place {
   lat: number;

@@ -1,4 +1,4 @@
-/** Line icons, drawn for this app on a 24 px grid. Decoration only: the words beside them say the same. */
+/** Line icons on a 24 px grid. Decorative: the text next to an icon has the same meaning. */
 
 const PATHS = {
   check: "M5 12.5l4.5 4.5L19 7.5",
@@ -39,7 +39,7 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
-/** These point along the line of writing, so they turn with it. */
+/** Icons that are mirrored in right-to-left text. */
 const DIRECTED: ReadonlySet<IconName> = new Set(["skip", "forward", "back"]);
 
 export function Icon({ name }: { name: IconName }) {

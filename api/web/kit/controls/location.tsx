@@ -15,7 +15,7 @@ interface LocationProps {
   onAsk(): void;
 }
 
-/** Why the place is asked for, what came of it, and a button: nothing is asked before it is used. */
+/** The reason for the request, its result, and a button. The permission prompt appears only on use. */
 export function LocationControl({ id, labelledBy, value, state, required, disabled, onAsk }: LocationProps) {
   return (
     <div class="location" role="group" aria-labelledby={labelledBy} aria-describedby={`${id}-text`}>

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { t } from "../language";
 import { Icon, type IconName } from "./icon";
 
-/** What is wrong with the field above it. It is found by its id through aria-describedby. */
+/** The problem of the field above, linked by aria-describedby. */
 export function FieldError({ id, children }: { id: string; children: ComponentChildren }) {
   return (
     <p class="error" id={id}>
@@ -24,7 +24,7 @@ interface MessageProps {
   onDismiss?: (() => void) | undefined;
 }
 
-/** Something to be told, in the flow of the page. Its tone is told by the icon and the words, not by the colour alone. */
+/** A message in the page. Icon and text convey its tone, not the colour alone. */
 export function Message({ tone, icon, title, children, onDismiss }: MessageProps) {
   return (
     <div class={`message is-${tone}`}>

@@ -9,8 +9,8 @@ import { Icon } from "./icon";
 type MomentKind = "date" | "time" | "datetime";
 
 /**
- * The browser's own picker, and a button for the most frequent answer: now. Who types a year passes through the years 2,
- * 20 and 202, which are dates too: so it is a draft, like a text.
+ * The browser's picker, and a button for the current time. A year that is being typed passes through valid dates (2,
+ * 20, 202), so the input is a draft, like a text.
  */
 export function MomentControl(props: AnswerProps) {
   const { id, now, disabled, onChange, onProblem } = props;
@@ -18,11 +18,11 @@ export function MomentControl(props: AnswerProps) {
   const value = typeof props.value === "string" ? props.value : "";
   const input = useRef<HTMLInputElement>(null);
   const shown = kind === "datetime" && value !== "" ? localText(new Date(value)) : value;
-  // Half filled in, a field has an empty text, as if there were nothing in it.
+  // A partially filled field has an empty value, as an empty field has.
   const isPartial = () => input.current?.validity.badInput ?? false;
   const keep = (text: string) => {
     if (text !== "") return onChange(kind === "datetime" ? utcText(text) : text);
-    // The rest may follow; whether it does is seen on leaving.
+    // It may be completed later; checked on blur.
     return isPartial() ? undefined : onChange(null);
   };
   const draft = useDraft(id, shown, keep, props.onTyping);

@@ -7,7 +7,7 @@ import type { AnswerProps } from "./control";
 import { ids, wiring } from "./control";
 import { onEnter, useDraft } from "./draft";
 
-/** A number as people write it, comma or point, with its unit. */
+/** A number field with comma or point, and its unit. */
 export function NumberControl(props: AnswerProps) {
   const { id, step, value, disabled, onChange, onProblem } = props;
   const { unit, min } = step.config;
@@ -17,7 +17,7 @@ export function NumberControl(props: AnswerProps) {
   const [wrong, setWrong] = useState(false);
   const written = typeof value === "number" ? write(value) : "";
 
-  /** What a text means as a number: null for nothing, an error for what is no number. */
+  /** Parses the text: null for empty, an error if it is not a number. */
   const read = (text: string) => {
     if (text.trim() === "") return null;
     const { value, problem } = readNumber(text, group);
@@ -26,7 +26,7 @@ export function NumberControl(props: AnswerProps) {
 
   const keep = (text: string) => {
     const meaning = read(text);
-    // What is not a number yet ("-", "12,") may become one with the next key, so it is told on leaving only.
+    // Incomplete input ("-", "12,") may become a number with the next key, so the error is shown on blur only.
     return typeof meaning === "object" && meaning !== null ? onChange(null) : onChange(meaning);
   };
   const draft = useDraft(id, written, keep, props.onTyping, (text, kept) => {
@@ -85,7 +85,7 @@ export function NumberControl(props: AnswerProps) {
   );
 }
 
-/** As the person would type it: their decimal sign, no grouping. */
+/** In the locale's decimal notation, without grouping. */
 function write(value: number): string {
   return new Intl.NumberFormat(`${translator.value.locale}-u-nu-latn`, {
     useGrouping: false,

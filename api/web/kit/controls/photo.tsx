@@ -2,7 +2,7 @@ import { useComputed } from "@preact/signals";
 import { useRef, useState } from "preact/hooks";
 
 import { t, translator } from "../language";
-import { intakeOf, takeIn } from "../photos/intake";
+import { intakeOf, addPhotos } from "../photos/intake";
 import { hasCamera } from "./camera";
 import { Icon } from "./icon";
 import { PhotoCamera } from "./photo_camera";
@@ -14,7 +14,7 @@ export interface ShownPhoto {
   key: string;
   url: string;
   thumbnailUrl: string;
-  /** Where the service has it. */
+  /** URLs of the service. */
   served: { url: string; thumbnailUrl: string } | null;
   state: "kept" | "uploading" | "sent" | "refused";
   /** 0 to 1. */
@@ -30,16 +30,16 @@ interface PhotoProps {
   min: number;
   max: number;
   disabled?: boolean;
-  /** In place of the photos with the keys `instead`. */
+  /** Replaces the photos with the keys `instead`. */
   onAdd(photo: Blob, instead: readonly string[]): Promise<void> | void;
   onRemove(key: string): Promise<void> | void;
 }
 
-/** Thumbnails, and two ways to add one: the camera and the files of the device. */
+/** Thumbnails, and two ways to add a photo: camera and file chooser. */
 export function PhotoControl(props: PhotoProps) {
   const { id, labelledBy, describedBy, photos, min, max, disabled, onAdd, onRemove } = props;
   const camera = useRef<HTMLInputElement>(null);
-  /** The photo that the next one takes the place of. */
+  /** The photo to be replaced by the next one. */
   const retaken = useRef<string | null>(null);
   const [shooting, setShooting] = useState(false);
   const [shown, setShown] = useState<string | null>(null);
@@ -51,7 +51,7 @@ export function PhotoControl(props: PhotoProps) {
     const replaced = retaken.current;
     retaken.current = null;
     const taken = files.slice(0, replaced === null ? room : 1);
-    await takeIn(id, {
+    await addPhotos(id, {
       photos: taken,
       refusal: files.length > taken.length ? "too_many" : null,
       keep: (photo) => onAdd(photo, replaced === null ? [] : [replaced]),
@@ -59,7 +59,7 @@ export function PhotoControl(props: PhotoProps) {
   };
   const pick = (event: Event & { currentTarget: HTMLInputElement }) => {
     const files = [...(event.currentTarget.files ?? [])];
-    // So that the same file can be chosen again.
+    // Allows choosing the same file again.
     event.currentTarget.value = "";
     void add(files);
   };
@@ -71,7 +71,7 @@ export function PhotoControl(props: PhotoProps) {
 
   const remove = async (key: string) => {
     await onRemove(key);
-    // What had the focus is gone; this is what one does next.
+    // The focused element is removed; this is the next action.
     requestAnimationFrame(() => document.getElementById(id)?.focus());
   };
 
@@ -168,7 +168,7 @@ function countText(have: number, min: number, max: number): string {
   return `${t("photo.have", { count: have })} · ${t("photo.up_to", { count: max })}`;
 }
 
-/** A phone's file chooser opens its camera; a desktop's does not, so there the page has its own, where it can. */
+/** A phone's file chooser offers the camera; on a desktop the page shows its own, if possible. */
 function usesOwnCamera(): boolean {
   return matchMedia("(pointer: coarse)").matches || !hasCamera();
 }

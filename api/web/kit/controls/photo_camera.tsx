@@ -11,7 +11,7 @@ interface PhotoCameraProps {
   onClose(): void;
 }
 
-/** A camera within the page, for machines whose file chooser has none. Phones use their own camera, which is better. */
+/** A camera in the page, for devices whose file chooser has none. */
 export function PhotoCamera({ onPhoto, onClose }: PhotoCameraProps) {
   const video = useRef<HTMLVideoElement>(null);
   const state = useCamera(video);

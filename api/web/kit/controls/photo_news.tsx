@@ -3,12 +3,12 @@ import { t } from "../language";
 import { Icon } from "./icon";
 import { FieldError } from "./messages";
 
-/** What becomes of the photos that came last: being made smaller, made smaller, or not taken and why. */
+/** The status of the photos added last: resizing, resized, or rejected with the reason. */
 export function PhotoNews({ id, intake, max }: { id: string; intake: Intake; max: number }) {
   const { shrinking, madeSmaller, refusal } = intake;
   return (
     <>
-      {/* Always there: what is put into a live region is read out, a live region that comes is not. */}
+      {/* Always rendered: screen readers announce changes of a live region, not a new one. */}
       <p class="hint photo-news" role="status">
         {(shrinking || madeSmaller > 0) && (
           <>

@@ -4,20 +4,20 @@ import { t } from "../language";
 import { Icon } from "./icon";
 
 interface PhotoPictureProps {
-  /** Where the picture may be had, best first; empty ones are left out. */
+  /** URLs of the picture, best first; empty ones are skipped. */
   sources: readonly (string | undefined)[];
   alt: string;
   class?: string;
   lazy?: boolean;
-  /** More than that there is no picture, where there is room to say it. */
+  /** A text shown below "No preview" if there is room. */
   note?: string | undefined;
 }
 
 const NONE: ReadonlySet<string> = new Set();
 
 /**
- * A photo, from the first source that the browser can draw: not every browser draws the HEIC that it has sent, and a
- * device without network has no picture of what came from another one. Where there is none, it says so.
+ * A photo from the first source that the browser can display: not every browser displays the HEIC that it has sent, and
+ * offline a device has no picture from another one. If none works, a placeholder is shown.
  */
 export function PhotoPicture({ sources, alt, class: name = "", lazy = false, note }: PhotoPictureProps) {
   const [failed, setFailed] = useState(NONE);
@@ -39,7 +39,7 @@ export function PhotoPicture({ sources, alt, class: name = "", lazy = false, not
     <span class={`no-picture ${name}`}>
       <Icon name="image" />
       {alt !== "" && <span class="vh">{alt}: </span>}
-      {/* Without any source it is still being read from the device: nothing can be said of it yet. */}
+      {/* Without any source it is still being read from the device. */}
       {known.length > 0 && <span>{t("photo.no_preview")}</span>}
       {known.length > 0 && note && <span class="small">{note}</span>}
     </span>

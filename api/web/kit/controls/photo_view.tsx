@@ -14,7 +14,7 @@ interface PhotoViewProps {
   onRetake(): void;
 }
 
-/** One photo, large, and what can be done with it. */
+/** One photo, large, with its actions. */
 export function PhotoView({ photo, number, disabled, onClose, onRemove, onRetake }: PhotoViewProps) {
   const name = t("photo.name", { number });
   const later = photo.served === null && photo.state !== "refused" ? t("photo.preview_later") : undefined;

@@ -3,10 +3,10 @@ import { t } from "../language";
 import type { AnswerProps } from "./control";
 import { wiring } from "./control";
 
-/** More grades than this do not fit on a phone as buttons. */
-const MOST_BUTTONS = 11;
+/** Maximum number of grades that fit on a phone as buttons. */
+const MAX_BUTTONS = 11;
 
-/** Grades as buttons in a row with what the ends mean; a list to choose from when there are many. */
+/** Grades as a row of buttons with end labels; a select for many grades. */
 export function RatingControl(props: AnswerProps) {
   const { id, step, disabled, onChange } = props;
   const value = typeof props.value === "number" ? props.value : null;
@@ -17,7 +17,7 @@ export function RatingControl(props: AnswerProps) {
     const label = grade === min ? lowLabel : grade === max ? highLabel : "";
     return label ? t("rating.value_labelled", { value: grade, max, label }) : t("rating.value", { value: grade, max });
   };
-  if (grades.length > MOST_BUTTONS) {
+  if (grades.length > MAX_BUTTONS) {
     return (
       <select
         id={id}

@@ -19,9 +19,9 @@ declare global {
   }
 }
 
-const LOOK_EVERY_MS = 200;
+const SCAN_MS = 200;
 
-/** A code: read by the camera where the browser can, typed everywhere. */
+/** A code: scanned by the camera if the browser supports it, or typed. */
 export function ScanControl(props: AnswerProps) {
   const { id, disabled, onChange } = props;
   const value = typeof props.value === "string" ? props.value : "";
@@ -80,7 +80,7 @@ function ScanDialog({ onCode, onClose }: { onCode(code: string): void; onClose()
       const [found] = await detector.detect(video.current).catch(() => []);
       looking = false;
       if (found?.rawValue) onCode(found.rawValue);
-    }, LOOK_EVERY_MS);
+    }, SCAN_MS);
     return () => window.clearInterval(timer);
   }, [camera]);
   return (

@@ -7,7 +7,7 @@ import { SignaturePad } from "./signature_pad";
 interface SignatureProps {
   id: string;
   name: string;
-  /** Address of the drawing that is kept. */
+  /** URL of the stored drawing. */
   drawing: string | null;
   describedBy?: string | undefined;
   error?: string | null;
@@ -18,7 +18,7 @@ interface SignatureProps {
   settle?: { current: () => Promise<void> };
 }
 
-/** Signing is typing one's name; who likes may draw as well. Nobody needs to draw. */
+/** A signature: the typed name, and an optional drawing. */
 export function SignatureControl({ id, name, drawing, describedBy, error, disabled, onName, onDraw, onTyping, settle }: SignatureProps) {
   const draft = useDraft(id, name, onName, onTyping);
   return (

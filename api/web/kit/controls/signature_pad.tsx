@@ -8,7 +8,7 @@ interface SignaturePadProps {
   drawing: string | null;
   disabled: boolean;
   onDraw(drawing: Blob | null): Promise<void> | void;
-  /** Gets a function that keeps the drawing now, for whoever cannot wait until the hand rests. */
+  /** Receives a function that stores the drawing immediately, without waiting for the pause. */
   settle?: { current: () => Promise<void> } | undefined;
 }
 
@@ -16,13 +16,13 @@ type Point = readonly [x: number, y: number];
 
 const INK = "#10233a";
 const PAPER = "#ffffff";
-/** The drawing is made twice as fine as the screen's pixels, so that it can be printed. */
+/** The drawing has twice the screen's resolution, for printing. */
 const SCALE = 2;
 
-/** A signature has several strokes: it is kept when the hand has come to rest, not after each of them. */
+/** A signature has several strokes: it is stored after a pause, not after each stroke. */
 const REST_MS = 700;
 
-/** Paper to draw on with a finger, a pen or the mouse. It is always white with dark ink: it is a picture of paper. */
+/** A canvas for finger, pen or mouse, always dark on white. */
 export function SignaturePad({ id, drawing, disabled, onDraw, settle }: SignaturePadProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const strokes = useRef<Point[][]>([]);
@@ -35,14 +35,14 @@ export function SignaturePad({ id, drawing, disabled, onDraw, settle }: Signatur
   useEffect(() => {
     const element = canvas.current;
     if (element === null) return;
-    // The size on screen changes when a phone is turned; what was drawn stays.
+    // The size changes when a phone is turned; the drawing stays.
     const observer = new ResizeObserver(() => paint(element, strokes.current));
     observer.observe(element);
     return () => observer.disconnect();
   }, [kept]);
 
   useEffect(() => {
-    // Leaving the page is the end of the signature too.
+    // Leaving the page also ends the signature.
     const onHide = () => void hand();
     document.addEventListener("visibilitychange", onHide);
     return () => {
@@ -149,7 +149,7 @@ function paint(canvas: HTMLCanvasElement, strokes: readonly (readonly Point[])[]
     if (first === undefined) continue;
     context.beginPath();
     context.moveTo(...first);
-    // A dot is a line of no length.
+    // A dot is a line of length zero.
     if (rest.length === 0) context.lineTo(...first);
     for (const point of rest) context.lineTo(...point);
     context.stroke();

@@ -4,13 +4,13 @@ import type { AnswerProps } from "./control";
 import { ids, wiring } from "./control";
 import { onEnter, useDraft } from "./draft";
 
-/** One line or several. The counter shows when the limit is near; typing past it is told, never cut off. */
+/** One line or several. A counter appears near the limit; longer text is an error and is not cut off. */
 export function TextControl(props: AnswerProps) {
   const { id, step, value, disabled, onChange } = props;
   const { multiline, placeholder } = step.config;
   const draft = useDraft(id, typeof value === "string" ? value : "", onChange, props.onTyping);
   const limit = textLimit(step);
-  // Characters as the service counts them: code points.
+  // Counts code points, as the service does.
   const left = limit - [...draft.text].length;
   const near = left <= Math.max(20, limit / 10);
   const attributes = {

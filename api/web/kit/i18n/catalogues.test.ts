@@ -1,4 +1,4 @@
-/** The catalogues are complete, agree with English about their parameters, and read as their languages are written. */
+/** The catalogues are complete, use the same parameters as English, and follow the conventions of their languages. */
 
 import { describe, expect, it } from "vitest";
 
@@ -27,7 +27,7 @@ function parametersOf(message: Message): string[] {
   return [...new Set(names)].sort();
 }
 
-/** The plural forms that whole numbers of this language need; numbers in millions have forms that nobody meets here. */
+/** The plural forms for whole numbers; special forms for millions are not needed. */
 function formsOf(language: Language): string[] {
   const rules = new Intl.PluralRules(language);
   return [...new Set(Array.from({ length: 1001 }, (_, count) => rules.select(count)))].sort();
@@ -48,13 +48,13 @@ describe.each(languages)("the catalogue of %s", (language) => {
         expect(parametersOf(ours), key).toEqual(parametersOf(theirs));
         continue;
       }
-      // The forms of one and two may say the number in words; the general form says all that English's does.
+      // The forms of one and two may spell the number out; `other` has all parameters of English.
       expect(parametersOf(ours.other), key).toEqual(expect.arrayContaining(parametersOf(theirs.other)));
       expect([...parametersOf(theirs), "count"], key).toEqual(expect.arrayContaining(parametersOf(ours)));
     }
   });
 
-  it("has every plural form of the language, and none that it does not know", () => {
+  it("has exactly the plural forms of the language", () => {
     for (const key of keys) {
       const message: Message = messages[key];
       if (typeof message !== "string") expect(Object.keys(message).sort(), key).toEqual(formsOf(language));
@@ -78,19 +78,19 @@ describe("the catalogue of English", () => {
     eager: true,
   });
   const code = Object.values(sources).join("\n");
-  // Keys are written out, or made of a beginning, a state and an end: `sync.${state}_text`.
+  // Keys are literals, or templates such as `sync.${state}_text`.
   const made = [...code.matchAll(/`([a-z_]+\.[a-z_.]*)\$\{[^}]+\}([a-z_]*)`/g)].map(
     ([, start = "", end = ""]) => new RegExp(`^${start.replaceAll(".", "\\.")}[a-z_]+${end}$`),
   );
 
-  it("has no text that nobody ever reads", () => {
+  it("has no unused text", () => {
     const unused = keys.filter((key) => !code.includes(`"${key}"`) && !made.some((form) => form.test(key)));
     expect(unused).toEqual([]);
   });
 });
 
 describe("a translation", () => {
-  // What is the same in another language by nature.
+  // Texts that may equal the English ones.
   const SAME: Readonly<Record<string, readonly MessageKey[]>> = {
     de: ["sync.offline"],
     es: ["app.no"],

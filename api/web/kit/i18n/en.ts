@@ -1,8 +1,8 @@
 /**
- * English, which defines the keys and their parameters. Written for a stranger on a phone: short, plain, friendly.
+ * English, which defines the keys and their parameters. Texts are short, plain and friendly.
  *
  * `{name}` is a parameter; a key with `one` and `other` chooses by `{count}`. Keys are grouped by where they are shown;
- * new ones go to the end of their group, in all five languages.
+ * add new ones at the end of their group, in all five languages.
  */
 
 export const english = {
@@ -40,10 +40,10 @@ export const english = {
   "preview.completed": "Completed",
   "preview.cancelled": "Cancelled",
   "preview.completed_text": "The answers were sent. There is nothing left to do.",
-  "preview.cancelled_text": "This checklist takes no more answers.",
+  "preview.cancelled_text": "This checklist no longer accepts answers.",
   "preview.link_incomplete": "To answer, open the complete link from your message. A part of it is missing here.",
   "preview.keep_link": "Anyone who has the complete link can answer. Only pass it on to the person who should.",
-  "preview.app_prompt": "It works even better in the app.",
+  "preview.app_prompt": "Use the app for a better experience.",
   "preview.app_get": "Get the app",
 
   // --- identity form
@@ -62,11 +62,11 @@ export const english = {
   "checklist.skip": "Skip",
   "checklist.skip_label": "Skip: {label}",
   "checklist.skipped": "Skipped",
-  "checklist.answer_after_all": "Answer it after all",
+  "checklist.answer_after_all": "Undo skip",
   "checklist.clear": "Clear answer",
   "checklist.clear_label": "Clear answer: {label}",
   "checklist.required_left": { one: "{count} required left", other: "{count} required left" },
-  "checklist.next_gap": "Go to the next one",
+  "checklist.next_gap": "Go to next",
   "checklist.to_review": "Check and submit",
   "checklist.until": "Open until {date}",
   "checklist.steps_appeared": { one: "A new step appeared: {label}", other: "{count} new steps appeared" },
@@ -132,7 +132,7 @@ export const english = {
   "photo.have_of_needed": "{have} of {needed} needed",
   "photo.up_to": { one: "Up to {count} photo", other: "Up to {count} photos" },
   "photo.have": { one: "{count} photo", other: "{count} photos" },
-  "photo.full": "This step takes no more photos.",
+  "photo.full": "Maximum number of photos reached.",
   "photo.name": "Photo {number}",
   "photo.view": "View photo {number}",
   "photo.remove": "Remove photo {number}",
@@ -151,7 +151,7 @@ export const english = {
   "photo.removed": "Photo removed",
   "photo.no_camera": "The camera cannot be used here. You can choose a photo instead.",
   "photo.no_preview": "No preview",
-  "photo.preview_later": "This browser cannot show this photo. It is kept all the same, and can be seen here once it has been sent.",
+  "photo.preview_later": "This browser cannot show this photo. It is kept, and appears here once it is sent.",
 
   // --- controls: signature
   "signature.title": "Signature",
@@ -170,7 +170,7 @@ export const english = {
   "geo.added": "Location added",
   "geo.accuracy": "Accurate to about {metres} m",
   "geo.update": "Update location",
-  "geo.denied": "Your browser does not share your location. You can go on without it.",
+  "geo.denied": "Your browser does not share your location. You can continue without it.",
   "geo.denied_required": "This step needs your location. Allow it for this page in your browser’s settings, then try again.",
   "geo.unavailable": "Your location could not be found. Try again near a window or outdoors.",
   "geo.unsupported": "This device cannot tell its location.",
@@ -205,7 +205,7 @@ export const english = {
   // --- cancel
   "cancel.open": "I can’t finish this",
   "cancel.title": "Stop this checklist?",
-  "cancel.text": "{sender} gets what you have answered so far. You cannot go on later.",
+  "cancel.text": "{sender} gets your answers so far. You cannot continue later.",
   "cancel.reason": "Why? (optional)",
   "cancel.confirm": "Stop the checklist",
   "cancel.keep": "Keep going",
@@ -220,20 +220,20 @@ export const english = {
   "done.answers": "Answers",
   "done.photos": "Photos",
   "done.digest": "Check value",
-  "done.digest_text": "It proves what was received. Keep it if you want to be able to show that later.",
+  "done.digest_text": "It proves what was received. Keep it as evidence.",
   "done.copy_receipt": "Copy the receipt",
   "done.signed": "Signed by",
   "done.close": "You can close this page.",
 
   // --- states that end here
   "cancelled.title": "This checklist was stopped",
-  "cancelled.text": "It takes no more answers.",
-  "cancelled.by_you": "{sender} has what you answered until then.",
+  "cancelled.text": "It no longer accepts answers.",
+  "cancelled.by_you": "{sender} has your answers until then.",
   "cancelled.reason": "Reason",
   "expired.title": "This link has expired",
-  "expired.text": "The checklist takes no more answers. Ask the person who sent it for a new link.",
+  "expired.text": "The checklist no longer accepts answers. Ask the person who sent it for a new link.",
   "expired.since": "It was open until {date}.",
-  "not_found.title": "There is no checklist here",
+  "not_found.title": "Checklist not found",
   "not_found.text": "Check that you opened the complete link. Messages sometimes cut long links in two.",
   "offline_first.title": "You are offline",
   "offline_first.text": "This checklist has not been opened on this device yet, so it needs a network once. After that it works offline.",
@@ -242,19 +242,19 @@ export const english = {
 
   // --- a run for members
   "members.sign_in_title": "Sign in to answer",
-  "members.sign_in_text": "This checklist is for members of {organization}. Sign in, so that your answers bear your name.",
+  "members.sign_in_text": "This checklist is for members of {organization}. Sign in, so that your name is with your answers.",
   "members.organization": "Organization",
   "members.sign_in": "Sign in",
-  "members.sign_in_other": "Sign in as somebody else",
-  "members.way_back": "Afterwards you come back to this checklist.",
-  "members.new_tab": "You sign in in a new tab. Come back to this one afterwards.",
+  "members.sign_in_other": "Use another account",
+  "members.way_back": "You then return to this checklist.",
+  "members.new_tab": "Sign-in opens in a new tab. Return to this tab afterwards.",
   "members.not_member_title": "This checklist is not for you",
-  "members.not_member_text": "Only members of {organization} can answer it, and you are signed in as somebody who is none. Ask them to invite you, or sign in as somebody else.",
-  "members.assigned_title": "Somebody else answers this checklist",
-  "members.assigned_text": "Another member opened it first, and only they can answer it. If that should be you, ask for a checklist of your own.",
-  "members.others_text": "Answers that another member gave on this device have not been sent yet. They must sign in here first, or you open your link on another device.",
+  "members.not_member_text": "Only members of {organization} can answer it, and your account is not a member. Ask for an invitation, or use another account.",
+  "members.assigned_title": "Another member answers this checklist",
+  "members.assigned_text": "Another member opened it first, and only they can answer it. Ask for a checklist of your own.",
+  "members.others_text": "Another member’s answers on this device are not sent yet. They must sign in here first, or you can open your link on another device.",
   "members.signed_in_as": "You are signed in as",
-  "members.not_sent": "You are signed out. What you have given is kept on this device, and is sent as soon as you have signed in again.",
+  "members.not_sent": "You are signed out. Your answers are kept on this device, and are sent once you have signed in again.",
   "members.waiting": {
     one: "{count} answer from this device waits until the person who gave it signs in here.",
     other: "{count} answers from this device wait until the person who gave them signs in here.",
@@ -263,33 +263,33 @@ export const english = {
   // --- notices
   "notice.other_device_title": "Answered on another device",
   "notice.other_device": {
-    one: "A step was answered elsewhere meanwhile. You see the newest answer.",
-    other: "{count} steps were answered elsewhere meanwhile. You see the newest answers.",
+    one: "A step was answered on another device. You see the newest answer.",
+    other: "{count} steps were answered on another device. You see the newest answers.",
   },
   "notice.storage_full_title": "This device is full",
   "notice.storage_full": "Your last change could not be kept. Free some space, then try again. Earlier answers are safe.",
-  "notice.closed_elsewhere_title": "Closed meanwhile",
+  "notice.closed_elsewhere_title": "Checklist closed",
   "notice.closed_completed": "This checklist was submitted from another device.",
-  "notice.closed_cancelled": "This checklist was stopped meanwhile.",
-  "notice.closed_expired": "The link expired meanwhile.",
+  "notice.closed_cancelled": "This checklist was stopped.",
+  "notice.closed_expired": "The link has expired.",
   "notice.not_arrived_title": "Not everything arrived",
   "notice.not_arrived": {
     one: "This answer came too late and was not counted:",
     other: "These {count} answers came too late and were not counted:",
   },
   "notice.update_title": "A new version is ready",
-  "notice.update": "Your answers stay. It takes a second.",
+  "notice.update": "Your answers are kept. It takes a second.",
   "notice.update_now": "Update now",
   "notice.later": "Later",
   "notice.refused_title": "An answer was not accepted",
   "notice.refused": {
-    one: "Please look at this step again:",
-    other: "Please look at these {count} steps again:",
+    one: "Check this step again:",
+    other: "Check these {count} steps again:",
   },
   "notice.signed_out_title": "You are signed out",
-  "notice.not_keeping_title": "This browser keeps nothing",
+  "notice.not_keeping_title": "This browser does not store answers",
   "notice.not_keeping":
-    "Your answers are sent at once, but nothing is kept on this device. Do not close this page before it says Saved.",
+    "Your answers are sent at once, but not kept on this device. Do not close this page before it says Saved.",
 
   // --- what is wrong: texts for the codes of the service, chosen by `problemText`
   "problem.summary": { one: "There is a problem", other: "There are {count} problems" },
@@ -324,7 +324,7 @@ export const english = {
   "problem.signature": "Sign by typing your name.",
   "problem.identity_required": "Tell us who you are first.",
   "problem.geo_required": "Add your location.",
-  "problem.geo": "This location cannot be right. Try again.",
+  "problem.geo": "This location is not valid. Try again.",
   "problem.skip_not_allowed": "This step cannot be skipped.",
   "problem.not_applicable": "This step is no longer needed.",
   "problem.too_large": "All answers together are too large. Please shorten this one.",

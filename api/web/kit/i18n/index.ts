@@ -1,4 +1,4 @@
-/** The languages of the web surfaces: one typed catalogue, and what reads it. */
+/** The message catalogue of the web apps and its translator. */
 
 export { english } from "./en";
 export {

@@ -1,15 +1,15 @@
 /**
- * Which languages there are, and which one a person gets: the one they chose here before, else the first of their
- * browser's that there is, else English.
+ * The available languages and the choice of one: the one chosen on this device, else the first supported one of the
+ * browser, else English.
  *
- * The locale keeps the browser's region where the language is the same (`ar-EG`, `de-CH`): the words are the
- * language's, the digits and dates are the region's.
+ * The locale keeps the browser's region if the language is the same (`ar-EG`, `de-CH`): texts depend on the language,
+ * digits and dates on the region.
  */
 
 import { english } from "./en";
 import type { Messages } from "./messages";
 
-/** Each language by its own name, which is how its speakers find it. */
+/** Each language by its own name. */
 export const LANGUAGES = {
   en: "English",
   de: "Deutsch",
@@ -21,7 +21,7 @@ export type Language = keyof typeof LANGUAGES;
 
 const PREFERENCE = "checklist.language";
 
-/** English is always there; the others are loaded when they are needed, so that nobody downloads five catalogues. */
+/** English is bundled; the others are loaded on demand. */
 export async function loadMessages(language: Language): Promise<Messages> {
   switch (language) {
     case "en":
@@ -37,13 +37,13 @@ export async function loadMessages(language: Language): Promise<Messages> {
   }
 }
 
-/** The locale for a person who chose `own` (null: has not chosen) and whose browser wants `wanted`, best first. */
+/** The locale for a stored choice `own` (null: none) and the browser's languages `wanted`, best first. */
 export function chooseLocale(wanted: readonly string[], own: Language | null): string {
   const fits = (tag: string): boolean => (own === null ? languageOf(tag) !== null : languageOf(tag) === own);
   return wanted.find((tag) => fits(tag) && isLocale(tag)) ?? own ?? "en";
 }
 
-/** The language of a locale such as `de-CH`, or null when there is no catalogue for it. */
+/** The language of a locale such as `de-CH`, or null if there is no catalogue for it. */
 export function languageOf(locale: string): Language | null {
   const base = locale.toLowerCase().split(/[-_]/, 1)[0] ?? "";
   return Object.hasOwn(LANGUAGES, base) ? (base as Language) : null;
@@ -53,10 +53,10 @@ export function directionOf(language: Language): "ltr" | "rtl" {
   return language === "ar" ? "rtl" : "ltr";
 }
 
-/** What the person chose on this device. A browser that keeps nothing (private mode) has no choice to give. */
+/** The language chosen on this device; null if the browser stores nothing. */
 export function ownLanguage(storage?: Pick<Storage, "getItem">): Language | null {
   try {
-    // Where site data are blocked, `localStorage` itself throws.
+    // If site data are blocked, reading `localStorage` throws.
     return languageOf((storage ?? localStorage).getItem(PREFERENCE) ?? "");
   } catch {
     return null;
@@ -67,7 +67,7 @@ export function keepOwnLanguage(language: Language, storage?: Pick<Storage, "set
   try {
     (storage ?? localStorage).setItem(PREFERENCE, language);
   } catch {
-    // The language still changes for as long as the page is open.
+    // The language still changes until the page is closed.
   }
 }
 

@@ -1,7 +1,7 @@
 /**
- * What a catalogue is made of: one text a key, or one text a plural form. `{name}` stands for a parameter; `{count}` is
- * the number that chooses the plural form. English defines the keys and their parameters; every other language must
- * have the same keys (the compiler says so) with the same parameters (a test says so).
+ * Types of a catalogue: one text per key, or one text per plural form. `{name}` is a parameter; `{count}` is the number
+ * that chooses the plural form. English defines the keys and their parameters; all other languages must have the same
+ * keys (checked by the compiler) and parameters (checked by a test).
  */
 
 import type { english } from "./en";
@@ -22,10 +22,10 @@ type ParameterNames<Key extends MessageKey> =
   | NamesIn<TextsOf<English[Key]>>
   | (English[Key] extends string ? never : "count");
 
-/** What a key needs: `count` is a number; the others are texts, or numbers that are written the person's way. */
+/** The parameters of a key: `count` is a number; the others are texts, or numbers that are formatted. */
 export type Parameters<Key extends MessageKey> = {
   readonly [Name in ParameterNames<Key>]: Name extends "count" ? number : string | number;
 };
 
-/** Keys that need no parameters: they can be looked up by a name made at run time. */
+/** Keys without parameters, which can be computed at run time. */
 export type PlainKey = { [Key in MessageKey]: [ParameterNames<Key>] extends [never] ? Key : never }[MessageKey];

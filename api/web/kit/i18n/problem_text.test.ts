@@ -1,4 +1,4 @@
-/** Whatever is wrong is said in the person's language, with the bound that was broken. */
+/** Every problem has a translated text, with the violated limit. */
 
 import { describe, expect, it } from "vitest";
 
@@ -20,7 +20,7 @@ const refused = (vectors.cases as unknown as readonly { kind: string; step: stri
     return its === undefined || problem === null ? [] : [{ type: its.type, problem }];
   });
 
-/** What the service refuses and the core does not look at: the run, the photos, what a stale page does. */
+/** Codes of the service that the core does not produce: of runs, photos, and outdated pages. */
 const OF_THE_SERVICE: readonly Problem[] = [
   { path: "s-1", code: "not_applicable" },
   { path: "s-1", code: "skip_not_allowed" },
@@ -38,7 +38,7 @@ const OF_THE_SERVICE: readonly Problem[] = [
 ];
 
 describe("what is wrong", () => {
-  it.each(languages)("has words in %s for everything that the core refuses", async (language) => {
+  it.each(languages)("has a text in %s for every problem of the core", async (language) => {
     const translator = createTranslator(language, await loadMessages(language));
     for (const { problem } of refused) expect(problemText(translator, problem)).toMatch(/^[^{}]{4,}$/);
     for (const problem of OF_THE_SERVICE) {
@@ -46,13 +46,13 @@ describe("what is wrong", () => {
     }
   });
 
-  it("says of every image that the service refuses what to do about it", () => {
+  it("says what to do about every rejected image", () => {
     const unknown = problemText(english, { path: "photo", code: "from_the_future" });
     const vague = vectors.photo_refusals.filter((code) => problemText(english, { path: "photo", code }) === unknown);
     expect(vague).toEqual(["too_slow"]);
   });
 
-  it("is only left general where no person can cause it", () => {
+  it("has the general text only for problems that no person can cause", () => {
     const general = refused.filter(({ problem }) => problemText(english, problem) === english.t("problem.generic"));
     const kinds = new Set(general.map(({ type, problem }) => `${type} ${problem.code}`));
     expect([...kinds].sort()).toEqual(["instruction no_answer", "photo wrong_type", "scan wrong_type", "text wrong_type"]);

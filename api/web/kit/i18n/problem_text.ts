@@ -1,17 +1,17 @@
 /**
- * What to say about a problem: every code of the service has a text in the person's language. A code that this
- * version does not know gets the general text, never the service's English one.
+ * Translates problems: every code of the service has a text. An unknown code gets the general text, never the service's
+ * English one.
  */
 
 import type { Problem } from "../../core/types";
 import type { PlainKey } from "./messages";
 import type { Translator } from "./translator";
 
-/** Codes with a text of their own, `problem.{code}`, that needs no amount. */
+/** Codes with a text `problem.{code}` without an amount. */
 const CODES: readonly string[] = ["required", "unknown_option", "duplicate_option", "invalid_text", "blank", "identity_required", "geo_required"].concat(
   ["skip_not_allowed", "not_applicable", "number_ambiguous", "out_of_range", "too_large"],
 );
-/** What a step or field takes that has a text of its own when it gets something else (`wrong_type`, `invalid_format`). */
+/** Types and formats with their own text for `wrong_type` and `invalid_format`. */
 const WANTED: readonly string[] = ["date", "time", "datetime", "signature", "email"];
 const OTHER_TEXTS: Readonly<Record<string, PlainKey>> = {
   boolean: "problem.choose_one",

@@ -1,4 +1,4 @@
-/** What a person reads: words, plural forms, numbers and dates of their language and region. */
+/** Texts, plural forms, numbers and dates in the person's language and region. */
 
 import { describe, expect, it } from "vitest";
 
@@ -14,22 +14,22 @@ describe("the language of a person", () => {
     expect(chooseLocale(["nl-NL", "fr-CA", "de"], null)).toBe("fr-CA");
   });
 
-  it("is the one they chose here, in the region of their browser where that speaks it", () => {
+  it("is the chosen one, with the browser's region if the language matches", () => {
     expect(chooseLocale(["en-GB", "ar-EG"], "ar")).toBe("ar-EG");
     expect(chooseLocale(["en-GB"], "de")).toBe("de");
   });
 
-  it("is English when there is nothing else to go by", () => {
+  it("is English by default", () => {
     expect(chooseLocale([], null)).toBe("en");
     expect(chooseLocale(["ja", "tlh"], null)).toBe("en");
   });
 
-  it("is not taken from a tag that is none", () => {
+  it("ignores invalid tags", () => {
     expect(chooseLocale(["de-!!", "es"], null)).toBe("es");
     expect(languageOf("constructor")).toBeNull();
   });
 
-  it("is remembered on this device, and a browser that remembers nothing does no harm", () => {
+  it("is stored on this device, and works without storage", () => {
     const kept = new Map<string, string>();
     const storage = {
       getItem: (name: string) => kept.get(name) ?? null,
@@ -52,7 +52,7 @@ describe("the language of a person", () => {
 });
 
 describe("a text", () => {
-  it("says one and many as the language does", async () => {
+  it("has the plural forms of the language", async () => {
     const { t } = await translatorFor("en");
     expect([0, 1, 2].map((count) => t("preview.steps", { count }))).toEqual(["0 steps", "1 step", "2 steps"]);
     const french = await translatorFor("fr");
@@ -71,12 +71,12 @@ describe("a text", () => {
     ]);
   });
 
-  it("takes what people wrote as it is, braces and dollars too", async () => {
+  it("inserts user texts unchanged, including braces and dollars", async () => {
     const { t } = await translatorFor("en");
     expect(t("app.title", { name: "{count} & <b>$1</b>" })).toBe("{count} & <b>$1</b> – Checklist");
   });
 
-  it("keeps a name that runs the other way from turning the sentence around", async () => {
+  it("isolates a name of the other direction", async () => {
     const english = await translatorFor("en");
     expect(english.t("checklist.sent_by", { sender: "مطعم القلعة" })).toBe("From \u2068مطعم القلعة\u2069");
     expect(english.t("checklist.sent_by", { sender: "Acme" })).toBe("From Acme");
@@ -100,7 +100,7 @@ describe("numbers and dates", () => {
     expect(percent(0.256)).toBe("26%");
   });
 
-  it("know what separates thousands, so that a typed comma is understood", async () => {
+  it("give the thousands separator for parsing", async () => {
     expect((await translatorFor("en")).groupSeparator).toBe(",");
     expect((await translatorFor("de")).groupSeparator).toBe(".");
     expect((await translatorFor("es")).groupSeparator).toBe(".");
@@ -114,7 +114,7 @@ describe("numbers and dates", () => {
     expect((await translatorFor("fr")).moment("2026-11-21T13:50:00.000Z")).toContain("2026");
   });
 
-  it("give back what is no date as it is", async () => {
+  it("return text that is not a date unchanged", async () => {
     const { date, time, moment } = await translatorFor("en");
     expect([date("soon"), time("noon"), moment("never")]).toEqual(["soon", "noon", "never"]);
   });

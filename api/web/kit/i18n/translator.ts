@@ -1,15 +1,15 @@
 /**
- * Texts, numbers and dates in one person's language. A translator never changes; another language is another one.
+ * Texts, numbers and dates in one language. A translator is immutable.
  *
- * What people wrote (names, labels) is put into sentences as it is. Where it runs in the other direction than the
- * sentence it is isolated (Unicode FSI and PDI), or an Arabic name would turn the rest of an English line around.
+ * Names and labels are inserted unchanged. A text of the other direction is isolated (Unicode FSI and PDI), so that an
+ * Arabic name does not reorder an English sentence.
  */
 
 import { directionOf, languageOf, type Language } from "./languages";
 import type { Message, MessageKey, Messages, Parameters } from "./messages";
 
 type Arguments<Key extends MessageKey> = keyof Parameters<Key> extends never ? [] : [Parameters<Key>];
-/** The text of a key, its parameters filled in. */
+/** The text of a key with its parameters. */
 export type Translate = <Key extends MessageKey>(key: Key, ...parameters: Arguments<Key>) => string;
 
 export interface Translator {
@@ -17,18 +17,18 @@ export interface Translator {
   readonly locale: string;
   readonly direction: "ltr" | "rtl";
   readonly t: Translate;
-  /** `decimals` fixes how many there are; null writes as many as the number has. */
+  /** `decimals` sets the number of decimals; null keeps those of the number. */
   readonly number: (value: number, decimals?: number | null) => string;
-  /** What separates thousands; `readNumber` of the core needs it. */
+  /** The thousands separator, for `readNumber` of the core. */
   readonly groupSeparator: string;
   /** 0.25 as `25%`. */
   readonly percent: (share: number) => string;
   readonly list: (items: readonly string[]) => string;
-  /** `2026-11-21` as a date; what is no such text is given back as it is. */
+  /** `2026-11-21` as a date; any other text is returned unchanged. */
   readonly date: (text: string) => string;
   /** `13:50` or `13:50:30` as a time of day. */
   readonly time: (text: string) => string;
-  /** An RFC 3339 timestamp in the device's own time zone. */
+  /** An RFC 3339 timestamp in the device's time zone. */
   readonly moment: (text: string) => string;
 }
 
@@ -44,7 +44,7 @@ export function createTranslator(locale: string, messages: Messages): Translator
   const numbers = new Map<string, Intl.NumberFormat>();
 
   function number(value: number, decimals: number | null = null): string {
-    // Counts are in nearly every text, and the first number format costs a slow phone a tenth of a second.
+    // Counts are frequent, and the first number format takes a slow phone a tenth of a second.
     if (decimals === null && WESTERN_DIGITS.has(language) && COUNT.test(String(value))) return String(value);
     const key = String(decimals);
     let format = numbers.get(key);
@@ -96,13 +96,13 @@ function textOf(message: Message, count: string | number | undefined, plurals: (
   return (typeof count === "number" ? message[plurals().select(count)] : undefined) ?? message.other;
 }
 
-/** Whether the first letter of `text` runs in the other direction than the sentence that it is put into. */
+/** Whether the first letter of `text` has the other direction than the sentence. */
 function runsAgainst(text: string, direction: "ltr" | "rtl"): boolean {
   const letter = LETTER.exec(text)?.[0];
   return letter !== undefined && RIGHT_TO_LEFT.test(letter) !== (direction === "rtl");
 }
 
-/** Making an Intl format is slow and a page of 500 steps may need none, so each is made at its first use. */
+/** Intl formats are slow to create, so each is created at its first use. */
 function onFirstUse<Format>(make: () => Format): () => Format {
   let format: Format | undefined;
   return () => (format ??= make());

@@ -1,4 +1,4 @@
-/** The metadata of a photo in its smaller copy. */
+/** Metadata of a resized photo. */
 
 import { describe, expect, test } from "vitest";
 
@@ -18,11 +18,11 @@ function found(jpeg: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
 }
 
 describe.each(BOTH_ORDERS)("the EXIF of a %s photo that lies on its side", (_, jpeg) => {
-  test("is found, and says that it does", () => {
+  test("is found, and is rotated", () => {
     expect(isTurned(found(jpeg))).toBe(true);
   });
 
-  test("says of the upright copy that it is upright, and everything else as before", () => {
+  test("has upright orientation in the copy, and is otherwise unchanged", () => {
     const [before, after] = [found(jpeg), upright(found(jpeg))];
     expect(isTurned(after)).toBe(false);
     expect(new TextDecoder("latin1").decode(after)).toContain("2026:05:04 03:02:01");
@@ -30,7 +30,7 @@ describe.each(BOTH_ORDERS)("the EXIF of a %s photo that lies on its side", (_, j
     expect(changed.map((at) => [before[at], after[at]])).toEqual([[6, 1]]);
   });
 
-  test("leaves the photo that it was read from as it was", () => {
+  test("does not change the original", () => {
     const untouched = jpeg.slice();
     upright(found(jpeg));
     expect(jpeg).toEqual(untouched);
@@ -46,7 +46,7 @@ describe.each(BOTH_ORDERS)("the EXIF of a %s photo that lies on its side", (_, j
     expect(bytes.length).toBe(JPEG_PROGRESSIVE.length + exif.length);
   });
 
-  test("that was cut off or overwritten anywhere is carried as it is, and breaks nothing", () => {
+  test("that is truncated or corrupt is copied unchanged", () => {
     const exif = found(jpeg);
     for (let end = 0; end <= exif.length; end += 1) expect(upright(exif.slice(0, end))).toHaveLength(end);
     for (let at = 10; at < exif.length; at += 1) {

@@ -1,6 +1,6 @@
 /**
- * When and where a photo was taken, carried over into its smaller copy: what a browser draws and writes anew has lost
- * it. The EXIF segment goes as it is, but for the orientation, since the copy is upright (EXIF 2.32, section 4.6).
+ * Copies the EXIF segment (time and location of a photo) to its resized copy, since a browser's canvas drops it. Only
+ * the orientation changes, since the copy is upright (EXIF 2.32, section 4.6).
  */
 import { segmentsOf } from "./jpeg_segments";
 
@@ -11,7 +11,7 @@ const TIFF = 4 + SIGNATURE.length;
 const ENTRY_BYTES = 12;
 const ORIENTATION = 0x0112;
 
-/** The whole EXIF segment of a JPEG, marker and all; null where it has none. */
+/** The whole EXIF segment of a JPEG including the marker; null if it has none. */
 export function exifOf(jpeg: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> | null {
   for (const { marker, start, end } of segmentsOf(jpeg)) {
     const signature = String.fromCharCode(...jpeg.subarray(start + 4, start + TIFF));
@@ -20,13 +20,13 @@ export function exifOf(jpeg: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> |
   return null;
 }
 
-/** Whether a photo with this segment is shown with its sides swapped. */
+/** Whether a photo with this segment is displayed with swapped sides. */
 export function isTurned(exif: Uint8Array | null): boolean {
   const found = exif === null ? null : orientationIn(exif);
   return found !== null && found.view.getUint16(found.at, found.little) >= 5;
 }
 
-/** The same segment for a picture that is upright. */
+/** The same segment with upright orientation. */
 export function upright(exif: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   const copy = exif.slice();
   const found = orientationIn(copy);
@@ -34,7 +34,7 @@ export function upright(exif: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> 
   return copy;
 }
 
-/** A JPEG with the segment at its beginning, where EXIF wants it. */
+/** Inserts the segment at the beginning of a JPEG, as EXIF requires. */
 export function withExif(jpeg: Blob, exif: Uint8Array<ArrayBuffer>): Blob {
   return new Blob([jpeg.slice(0, 2), exif, jpeg.slice(2)], { type: jpeg.type });
 }
@@ -45,7 +45,7 @@ interface Place {
   readonly little: boolean;
 }
 
-/** Where the orientation is, if the segment has one that can be understood: a camera's file may say anything. */
+/** The position of the orientation; null if the segment has none or is malformed. */
 function orientationIn(exif: Uint8Array): Place | null {
   const view = new DataView(exif.buffer, exif.byteOffset, exif.byteLength);
   if (exif.length < TIFF + 8) return null;

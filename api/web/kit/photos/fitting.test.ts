@@ -1,4 +1,4 @@
-/** Which photos are left alone, which are made smaller, and which cannot be taken. */
+/** Which photos are unchanged, which are resized, and which are rejected. */
 
 import { describe, expect, test } from "vitest";
 
@@ -18,7 +18,7 @@ function large(bytes: BlobPart, type: string): Blob {
   return new Blob([bytes, padding], { type });
 }
 
-/** A PNG that claims to have so many pixels. */
+/** A PNG whose header has these dimensions. */
 function claiming(width: number, height: number): Blob {
   const bytes = PNG.slice();
   const view = new DataView(bytes.buffer);
@@ -44,15 +44,15 @@ describe("a photo that is too large", () => {
     ["by its bytes", large(JPEG_BIG_ENDIAN, "image/jpeg")],
     ["by its pixels", claiming(9000, 6000)],
     ["by one side", claiming(20_000, 10)],
-  ])("%s is made smaller, which is told before it begins", async (_, given) => {
-    const told: string[] = [];
+  ])("%s is resized, with a callback before it starts", async (_, given) => {
+    const calls: string[] = [];
     const shrink = (): Promise<Blob> => {
-      told.push("shrinking");
+      calls.push("shrinking");
       return Promise.resolve(small);
     };
-    const found = await fitted(given, { shrink, onShrinking: () => told.push("told") });
+    const found = await fitted(given, { shrink, onShrinking: () => calls.push("calls") });
     expect(found).toEqual({ photo: small, madeSmaller: true });
-    expect(told).toEqual(["told", "shrinking"]);
+    expect(calls).toEqual(["calls", "shrinking"]);
   });
 
   test("and that the browser cannot decode is too large", async () => {
@@ -64,7 +64,7 @@ describe("a photo that is too large", () => {
     expect(await fitted(claiming(30_000, 30_000), { shrink: never, onShrinking: never })).toEqual({ misfit: "too_large" });
   });
 
-  test("is made smaller alone, whatever became of the one before", async () => {
+  test("is resized one at a time, also after a failure", async () => {
     let [running, most, turn] = [0, 0, 0];
     const shrink = async () => {
       running += 1;
@@ -85,11 +85,11 @@ describe("a photo that is too large", () => {
 test.each([
   ["by what the browser says", photo("%PDF-1.7", "application/pdf")],
   ["by its bytes", large("%PDF-1.7", "")],
-])("what is no photo %s is told to be none", async (_, given) => {
+])("a file that is not a photo is reported %s", async (_, given) => {
   expect(await fitted(given, { shrink: never })).toEqual({ misfit: "no_image" });
 });
 
-test("a file that the device does not give out is told to be unreadable", async () => {
+test("a file that cannot be read is reported as unreadable", async () => {
   const gone = photo(JPEG_BIG_ENDIAN, "image/jpeg");
   gone.slice = () => {
     throw new DOMException("The file could not be read.", "NotReadableError");

@@ -1,4 +1,4 @@
-/** Kind and size of a photo, by its bytes. */
+/** Kind and size of a photo from its header. */
 
 import { describe, expect, test } from "vitest";
 
@@ -23,16 +23,16 @@ const KNOWN = [
   ["a HEIC, which tells the size of its tiles too", HEIC_IN_TILES, "heic", 96, 70],
 ] as const;
 
-describe("a photo tells what it is", () => {
+describe("the header of a photo", () => {
   test.each(KNOWN)("%s", (_, bytes, kind, width, height) => {
     expect(headerOf(bytes)).toEqual({ kind, size: { width, height } });
   });
 
-  test.each(KNOWN)("%s that ends at any place says the same, or less, and never something else", (_, bytes, kind, width, height) => {
+  test.each(KNOWN)("%s truncated anywhere gives the same result or none", (_, bytes, kind, width, height) => {
     const said = new Set<string>();
     for (let end = 0; end < bytes.length; end += 1) said.add(JSON.stringify(headerOf(bytes.slice(0, end))));
     const whole = JSON.stringify({ kind, size: { width, height } });
-    // Of a HEIC the tiles may come first.
+    // The tiles of a HEIC may come first.
     const tile = JSON.stringify({ kind, size: { width: 64, height: 64 } });
     const allowed = ["null", JSON.stringify({ kind, size: null }), whole, ...(kind === "heic" ? [tile] : [])];
     expect(allowed).toEqual(expect.arrayContaining([...said]));
@@ -55,7 +55,7 @@ describe("a photo tells what it is", () => {
     expect(headerOf(empty)).toEqual({ kind: "png", size: null });
   });
 
-  test("also where a phone has put megabytes of its own before the size", async () => {
+  test("is read after megabytes of metadata", async () => {
     const [start, rest] = [JPEG_PROGRESSIVE.slice(0, 2), JPEG_PROGRESSIVE.slice(2)];
     const own = new Uint8Array(65_537).fill(7);
     own.set([0xff, 0xe2, 0xff, 0xff]);

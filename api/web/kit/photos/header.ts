@@ -1,7 +1,4 @@
-/**
- * What a photo is, by its own first bytes: its kind, and its size before anything is decoded. It is asked of the bytes
- * since that is how the service asks, and since a browser that is asked decodes all of it to answer.
- */
+/** Reads kind and size of a photo from its header, as the service does: a browser would decode the whole photo. */
 import { isJpeg, segmentsOf } from "./jpeg_segments";
 import type { Size } from "./limits";
 
@@ -9,14 +6,14 @@ export type PhotoKind = "jpeg" | "png" | "webp" | "heic";
 
 export interface PhotoHeader {
   readonly kind: PhotoKind;
-  /** In pixels as they are stored, whichever side is up; null where these bytes do not say. */
+  /** Stored pixels, regardless of orientation; null if the header does not contain them. */
   readonly size: Size | null;
 }
 
-/** Enough of most files. A phone may put megabytes of its own before the size; then all of the file is looked at. */
+/** Enough for most files. If the size is not found, e.g. after megabytes of metadata, the whole file is read. */
 const FIRST_BYTES = 256 * 1024;
 
-/** null: none of the kinds that the service takes. Rejects when the file cannot be read. */
+/** null: not a supported kind. Rejects if the file cannot be read. */
 export async function headerOfPhoto(photo: Blob): Promise<PhotoHeader | null> {
   const first = headerOf(await bytesOf(photo.slice(0, FIRST_BYTES)));
   if (first === null || first.size !== null || photo.size <= FIRST_BYTES) return first;
@@ -37,7 +34,7 @@ export function headerOf(bytes: Uint8Array): PhotoHeader | null {
 
 function sizeOfJpeg(bytes: Uint8Array): Size | null {
   for (const { marker, start, end } of segmentsOf(bytes)) {
-    // Start of frame, of any process; the three between are tables.
+    // Start of frame of any process; the three markers between are tables.
     const isFrame = marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
     const frame = view(bytes.subarray(start, end));
     if (isFrame) return sizeFrom(frame, 9, () => [frame.getUint16(7), frame.getUint16(5)]);
@@ -50,7 +47,7 @@ function sizeOfPng(bytes: Uint8Array): Size | null {
   return sizeFrom(from, 24, () => [from.getUint32(16), from.getUint32(20)]);
 }
 
-/** As `webp_size` of the service reads it. */
+/** As `webp_size` of the service. */
 function sizeOfWebp(bytes: Uint8Array): Size | null {
   const kind = textAt(bytes, 12, 4);
   const from = view(bytes);
@@ -74,8 +71,8 @@ function isHeic(bytes: Uint8Array): boolean {
 }
 
 /**
- * The largest of its spatial extents (ISO/IEC 23008-12, 6.5.3): beside the photo's own, a file has those of its tiles
- * and of its thumbnail. Which is whose takes all of the boxes to tell, and would tell the same.
+ * The largest of the spatial extents (ISO/IEC 23008-12, 6.5.3): a file also contains those of its tiles and thumbnail.
+ * Resolving the references would give the same result.
  */
 function sizeOfHeic(bytes: Uint8Array): Size | null {
   const from = view(bytes);

@@ -1,13 +1,13 @@
-/** Photos on their way to what is kept. */
+/** Photos between selection and storage. */
 
 import { describe, expect, test } from "vitest";
 
 import type { Fitted } from "./fitting";
-import { allTakenIn, intakeOf, takeIn } from "./intake";
+import { allReady, intakeOf, addPhotos } from "./intake";
 
 type Fate = "fits" | "shrinks" | "misfits";
 
-/** Photos whose text is their fate. */
+/** Photos whose content is their expected result. */
 async function fit(photo: Blob, { onShrinking }: { onShrinking(): void }): Promise<Fitted> {
   const fate = (await photo.text()) as Fate;
   if (fate === "misfits") return { misfit: "too_large" };
@@ -19,15 +19,15 @@ const photos = (...fates: Fate[]) => fates.map((fate) => new Blob([fate]));
 const ignore = () => undefined;
 
 describe("photos that come in", () => {
-  test("are kept in their order, and those that do not fit are left out with a reason", async () => {
+  test("are stored in order, and unsuitable ones are rejected with a reason", async () => {
     const kept: string[] = [];
     const keep = async (photo: Blob) => void kept.push(await photo.text());
-    await takeIn("order", { photos: photos("fits", "misfits", "shrinks", "shrinks"), refusal: null, keep, fit });
+    await addPhotos("order", { photos: photos("fits", "misfits", "shrinks", "shrinks"), refusal: null, keep, fit });
     expect(kept).toEqual(["fits", "shrinks", "shrinks"]);
     expect(intakeOf("order")).toEqual({ waiting: 0, shrinking: false, madeSmaller: 2, refusal: "too_large" });
   });
 
-  test("take up room until they are kept, and it is told while one is being made smaller", async () => {
+  test("count towards the maximum until they are stored, and show when one is being resized", async () => {
     const seen: { waiting: number; shrinking: boolean }[] = [];
     const look = async (photo: Blob, options: { onShrinking(): void }): Promise<Fitted> => {
       const found = await fit(photo, options);
@@ -35,7 +35,7 @@ describe("photos that come in", () => {
       seen.push({ waiting, shrinking });
       return found;
     };
-    await takeIn("room", { photos: photos("fits", "shrinks"), refusal: null, keep: ignore, fit: look });
+    await addPhotos("room", { photos: photos("fits", "shrinks"), refusal: null, keep: ignore, fit: look });
     expect(seen).toEqual([
       { waiting: 2, shrinking: false },
       { waiting: 1, shrinking: true },
@@ -43,38 +43,38 @@ describe("photos that come in", () => {
     expect(intakeOf("room")).toMatchObject({ waiting: 0, shrinking: false });
   });
 
-  test("begin a new count, and a reason that is gone is not told any more", async () => {
+  test("reset the count and the reason", async () => {
     const first = { photos: photos("shrinks", "misfits"), refusal: null, keep: ignore, fit };
-    await takeIn("again", first);
-    await takeIn("again", { ...first, photos: photos("fits") });
+    await addPhotos("again", first);
+    await addPhotos("again", { ...first, photos: photos("fits") });
     expect(intakeOf("again")).toMatchObject({ madeSmaller: 0, refusal: null });
   });
 
-  test("that are too many say so, unless there is more to say of one that was taken", async () => {
-    await takeIn("many", { photos: photos("fits"), refusal: "too_many", keep: ignore, fit });
+  test("beyond the maximum are reported, unless another photo has a problem", async () => {
+    await addPhotos("many", { photos: photos("fits"), refusal: "too_many", keep: ignore, fit });
     expect(intakeOf("many").refusal).toBe("too_many");
-    await takeIn("many", { photos: photos("misfits"), refusal: "too_many", keep: ignore, fit });
+    await addPhotos("many", { photos: photos("misfits"), refusal: "too_many", keep: ignore, fit });
     expect(intakeOf("many").refusal).toBe("too_large");
   });
 
-  test("take up no room any more when keeping one of them has failed", async () => {
-    const broken = takeIn("broken", { photos: photos("fits", "fits"), refusal: null, keep: () => Promise.reject(new Error("closed")), fit });
+  test("no longer count after storing one has failed", async () => {
+    const broken = addPhotos("broken", { photos: photos("fits", "fits"), refusal: null, keep: () => Promise.reject(new Error("closed")), fit });
     await expect(broken).rejects.toThrow("closed");
     expect(intakeOf("broken")).toMatchObject({ waiting: 0 });
   });
 
-  test("are waited for by who wants to submit, however many come meanwhile", async () => {
+  test("are awaited before a submit, including later ones", async () => {
     const kept: string[] = [];
     const arrival = (name: string) => ({ photos: photos("fits"), refusal: null, fit, keep: () => void kept.push(name) });
-    void takeIn("one", {
+    void addPhotos("one", {
       ...arrival("one"),
       keep: () => {
         kept.push("one");
-        void takeIn("another", arrival("another"));
+        void addPhotos("another", arrival("another"));
       },
     });
     expect(kept).toEqual([]);
-    await allTakenIn();
+    await allReady();
     expect(kept).toEqual(["one", "another"]);
   });
 });

@@ -1,9 +1,9 @@
-/** The segments of a JPEG before its picture (ITU T.81, annex B): where its size and its metadata are. */
+/** The segments of a JPEG before the image data (ITU T.81, annex B), with its size and metadata. */
 
 export interface Segment {
   /** The second byte of the marker: 0xe1 is APP1. */
   readonly marker: number;
-  /** Where the marker begins, and where the next one does. */
+  /** Start of the marker, and start of the next one. */
   readonly start: number;
   readonly end: number;
 }
@@ -14,13 +14,13 @@ export function isJpeg(bytes: Uint8Array): boolean {
   return bytes[0] === 0xff && bytes[1] === 0xd8 && bytes[2] === 0xff;
 }
 
-/** In order, up to the picture or to where `bytes` end; nothing of a segment that is not there as a whole. */
+/** In order, up to the image data or the end of `bytes`; incomplete segments are omitted. */
 export function* segmentsOf(bytes: Uint8Array): Generator<Segment> {
   if (!isJpeg(bytes)) return;
   let start = 2;
   while (bytes[start] === 0xff) {
     const marker = bytes[start + 1] ?? START_OF_SCAN;
-    // A marker may be preceded by any number of fill bytes.
+    // A marker may be preceded by fill bytes.
     if (marker === 0xff) {
       start += 1;
       continue;

@@ -1,6 +1,6 @@
 /**
- * What the service takes of one photo (`api/checklist_api/photos/limits.py`; a test holds the two together), and what
- * a photo beyond it is made into here, so that nobody waits for an upload only to hear no.
+ * The service's limits for photos (`api/checklist_api/photos/limits.py`; a test compares both), and the resize attempts
+ * for larger ones, so that no upload ends with a rejection.
  */
 import type { PhotoHeader, PhotoKind } from "./header";
 
@@ -9,14 +9,14 @@ export const MAX_SIDE = 16_384;
 const MAX_PIXELS = 52_000_000;
 const MAX_WEBP_PIXELS = 25_000_000;
 
-/** Phones take up to 200 megapixels. What claims more than that would take the page down while it is decoded. */
-const MAX_OPENED_PIXELS = 220_000_000;
+/** Phones take up to 200 megapixels. Decoding a larger image could crash the page. */
+const MAX_DECODED_PIXELS = 220_000_000;
 
 export function maxPixels(kind: PhotoKind): number {
   return kind === "webp" ? MAX_WEBP_PIXELS : MAX_PIXELS;
 }
 
-/** Whether the service would refuse it for its size. `header` is null where the file does not say what it is. */
+/** Whether the service would reject the size. `header` is null if the kind is unknown. */
 export function isTooLarge(bytes: number, header: PhotoHeader | null): boolean {
   if (bytes > MAX_BYTES) return true;
   if (header === null || header.size === null) return false;
@@ -24,21 +24,21 @@ export function isTooLarge(bytes: number, header: PhotoHeader | null): boolean {
   return width * height > maxPixels(header.kind) || Math.max(width, height) > MAX_SIDE;
 }
 
-/** Whether a browser may be asked to decode it. */
-export function mayBeOpened(header: PhotoHeader): boolean {
-  return header.size === null || header.size.width * header.size.height <= MAX_OPENED_PIXELS;
+/** Whether the browser can decode it safely. */
+export function canDecode(header: PhotoHeader): boolean {
+  return header.size === null || header.size.width * header.size.height <= MAX_DECODED_PIXELS;
 }
 
 export interface Attempt {
   /** Pixels. */
   readonly longEdge: number;
-  /** Of JPEG, 0 to 1. */
+  /** JPEG quality, 0 to 1. */
   readonly quality: number;
 }
 
 /**
  * Tried in order until one fits. The first is good enough to read a label on a shelf and fits for nearly every photo;
- * the last fits whatever is on the picture.
+ * the last fits any photo.
  */
 export const ATTEMPTS: readonly Attempt[] = [
   { longEdge: 4096, quality: 0.88 },
@@ -52,7 +52,7 @@ export interface Size {
   readonly height: number;
 }
 
-/** The size in the same proportions with a long edge of at most so many pixels. Nothing is made larger. */
+/** The size with the same aspect ratio and at most this long edge; never larger. */
 export function sizeWithin({ width, height }: Size, longEdge: number): Size {
   const share = Math.min(1, longEdge / Math.max(width, height));
   return { width: Math.max(1, Math.round(width * share)), height: Math.max(1, Math.round(height * share)) };

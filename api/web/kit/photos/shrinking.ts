@@ -1,16 +1,13 @@
-/**
- * A photo drawn anew in the browser, upright and smaller, as JPEG. What takes long is the browser's to do beside the
- * page: it decodes, scales and writes pictures in threads of its own.
- */
+/** Resizes a photo in the browser to an upright JPEG. Decoding, scaling and encoding run in browser threads. */
 import { exifOf, isTurned, upright, withExif } from "./exif";
 import { bytesOf, type PhotoHeader } from "./header";
 import { ATTEMPTS, MAX_BYTES, type Size, sizeWithin } from "./limits";
 
-/** Rejects where the browser cannot decode the photo, has not got the memory for it, or does not give it out again. */
+/** Rejects if the browser cannot decode the photo, lacks memory, or does not return the canvas content. */
 export async function shrunk(photo: Blob, header: PhotoHeader): Promise<Blob> {
-  if (!isHonest()) throw new Error("the browser does not give out what is drawn");
+  if (!isReliable()) throw new Error("the browser does not give out what is drawn");
   const exif = header.kind === "jpeg" ? exifOf(await bytesOf(photo)) : null;
-  const picture = await opened(photo, header, isTurned(exif));
+  const picture = await decoded(photo, header, isTurned(exif));
   try {
     return await firstThatFits(picture, exif === null ? null : upright(exif));
   } finally {
@@ -29,29 +26,29 @@ async function firstThatFits(picture: Picture, exif: Uint8Array<ArrayBuffer> | n
 
 interface Picture extends Size {
   readonly source: CanvasImageSource;
-  /** Gives its memory back at once: a phone has no room for the next one otherwise. */
+  /** Frees the memory at once: a phone has no room for the next photo otherwise. */
   close(): void;
 }
 
-async function opened(photo: Blob, header: PhotoHeader, turned: boolean): Promise<Picture> {
+async function decoded(photo: Blob, header: PhotoHeader, turned: boolean): Promise<Picture> {
   try {
     return (await scaled(photo, header, turned)) ?? pictureOf(await createImageBitmap(photo));
   } catch {
-    return openedAsElement(photo);
+    return decodedAsImage(photo);
   }
 }
 
 /**
- * Scaled while it is decoded: the page never holds the large picture. Null where that does not come out right, as in
- * browsers that do not know how, or that turn the picture after they have measured it.
+ * Scaled while decoding, so that the page never holds the large image. Null if the result is wrong, as in browsers
+ * without support, or that rotate the image after measuring it.
  */
 async function scaled(photo: Blob, { size }: PhotoHeader, turned: boolean): Promise<Picture | null> {
   const longEdge = ATTEMPTS[0]?.longEdge ?? 0;
   if (size === null || Math.max(size.width, size.height) <= longEdge) return null;
   const upright = turned ? { width: size.height, height: size.width } : size;
   const wanted = sizeWithin(upright, longEdge);
-  // One side only: the browser keeps the proportions by itself. That it turns the picture is what it does unasked;
-  // the option that asks for it is unknown to some that do.
+  // Only one side: the browser keeps the aspect ratio. It applies the orientation by default; some browsers do not know
+  // the option for it.
   const side = wanted.width >= wanted.height ? { resizeWidth: wanted.width } : { resizeHeight: wanted.height };
   const bitmap = await createImageBitmap(photo, { ...side, resizeQuality: "high" }).catch(() => null);
   if (bitmap === null) return null;
@@ -65,8 +62,8 @@ function pictureOf(bitmap: ImageBitmap): Picture {
   return { source: bitmap, width: bitmap.width, height: bitmap.height, close: () => bitmap.close() };
 }
 
-/** For what a browser shows and still makes no bitmap of. */
-async function openedAsElement(photo: Blob): Promise<Picture> {
+/** For photos that the browser displays but cannot turn into a bitmap. */
+async function decodedAsImage(photo: Blob): Promise<Picture> {
   const image = new Image();
   const address = URL.createObjectURL(photo);
   const close = () => {
@@ -87,7 +84,7 @@ interface Drawing {
 
 function drawn(picture: Picture, { width, height }: Size): Drawing {
   const { context, toJpeg } = surface(width, height);
-  // JPEG knows no transparency; the service puts such pictures on white too.
+  // JPEG has no transparency; the service puts such pictures on white, too.
   context.fillStyle = "#fff";
   context.fillRect(0, 0, width, height);
   context.imageSmoothingQuality = "high";
@@ -98,7 +95,7 @@ function drawn(picture: Picture, { width, height }: Size): Drawing {
 type Context = OffscreenCanvasRenderingContext2D | CanvasRenderingContext2D;
 
 function surface(width: number, height: number): Drawing & { context: Context } {
-  // Written in a thread of the browser's; a canvas of the page is written in the page's own.
+  // OffscreenCanvas is encoded in a browser thread; a canvas element in the page's thread.
   if (typeof OffscreenCanvas === "function") {
     const canvas = new OffscreenCanvas(width, height);
     const toJpeg = (quality: number) => canvas.convertToBlob({ type: "image/jpeg", quality });
@@ -119,11 +116,11 @@ function orFail<Found extends Context>(context: Found | null): Found {
 }
 
 const ORANGE = [240, 120, 40] as const;
-/** Browsers that only blur what they give out do no harm to a photo. */
+/** Browsers that only blur canvas content are acceptable. */
 const BLUR = 12;
 
-/** Browsers set against being recognised give out noise, or nothing, in place of what was drawn: no photo would be left. */
-function isHonest(): boolean {
+/** Browsers with fingerprinting protection return noise or nothing instead of the canvas content. */
+function isReliable(): boolean {
   const { context } = surface(4, 4);
   context.fillStyle = `rgb(${ORANGE.join(" ")})`;
   context.fillRect(0, 0, 4, 4);

@@ -1,7 +1,7 @@
-"""The course that one operator takes through its steps, and where it is cut.
+"""The steps of one operator, and the point where it is cut.
 
-A point is a place between two steps, named by what happens there and how often it has happened before, so that the
-same point is found again when the scenario is played anew.
+A point is named by the step next to it and the number of its occurrence, so that it can be found again when the
+scenario is repeated.
 """
 
 import asyncio
@@ -17,11 +17,11 @@ from checklist_crds.kube.errors import KubeUnavailable
 _BEFORE: Final = ": before"
 _AFTER: Final = ": after"
 API: Final = "api "
-"""What the names of calls of the Kubernetes API begin with."""
+"""Prefix of the names of Kubernetes API calls."""
 
 
 class Fate(StrEnum):
-    """What becomes of an operator at its point."""
+    """What happens to an operator at its point."""
 
     KILLED = "killed, back under its name"
     SUCCEEDED = "killed, another one takes over"
@@ -37,12 +37,12 @@ class Fate(StrEnum):
 
     @property
     def may_repeat(self) -> int:
-        """Transmissions of one event that may come twice: one for each crash, none where nobody crashed."""
+        """How many times an event may be sent twice: one per crash."""
         return 1 if self.crashes else 0
 
     @property
     def kills(self) -> bool:
-        """At its point."""
+        """Whether the operator is killed at its point."""
         return self in {Fate.KILLED, Fate.SUCCEEDED, Fate.SUCCEEDED_AHEAD, Fate.SUCCEEDED_BEHIND}
 
     @property
@@ -52,14 +52,14 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """`fate` strikes at `point`."""
+    """`fate` happens at `point`."""
 
     point: str
     fate: Fate
 
 
 class Course:
-    """The points that an operator has passed, in order. `reached` is set when the one of its cut has come."""
+    """The points that an operator has passed, in order. `reached` is set at the point of its cut."""
 
     def __init__(self, cut: Cut | None = None) -> None:
         self._cut = cut
@@ -77,24 +77,24 @@ class Course:
 
     @property
     def leads(self) -> bool:
-        """Whoever was paused has lost its lease meanwhile, and its clocks say so."""
+        """A paused operator has lost its lease, and notices it by its clocks."""
         return not self._slept
 
     def kill(self) -> None:
-        """It takes no step any more."""
+        """Stop all further steps."""
         self._dead = True
 
     def wake(self) -> None:
-        """A paused operator goes on where it stood."""
+        """Resume a paused operator."""
         self._awake.set()
 
     async def awake(self) -> None:
-        """Returns when the operator is not paused."""
+        """Wait until the operator is not paused."""
         await self._awake.wait()
 
     @asynccontextmanager
     async def step(self, name: str) -> AsyncIterator[None]:
-        """Two points: before and after what the block does, even if it raises."""
+        """Two points: before and after the block, even if it raises."""
         numbered = self._numbered(name)
         await self._pass(numbered + _BEFORE)
         try:
@@ -107,11 +107,10 @@ class Course:
         await self._pass(numbered + _AFTER)
 
     async def point(self, name: str) -> None:
-        """One point."""
         await self._pass(self._numbered(name))
 
     def arrival(self, name: str) -> None:
-        """A point that the operator itself does not see: somebody else has got something from it."""
+        """A point outside the operator: a receiver got something from it."""
         if not self._dead and not self.frozen:
             self._strike(self._numbered(name))
 
@@ -144,10 +143,10 @@ class Course:
 
     @staticmethod
     def _die() -> NoReturn:
-        """A process that was killed does nothing any more, not even what it would do when it is cancelled."""
+        """A killed process does nothing more, not even its cancellation handlers."""
         raise asyncio.CancelledError
 
 
 def fates_at(point: str) -> list[Fate]:
-    """All that can be met there: only calls of the Kubernetes API can stay unanswered by it."""
+    """All fates that are possible there: only calls of the Kubernetes API can remain unanswered."""
     return [fate for fate in Fate if fate is not Fate.UNANSWERED or point.startswith(API)]

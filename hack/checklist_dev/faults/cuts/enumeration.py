@@ -1,4 +1,4 @@
-"""All points of all scenarios, with all fates: recorded, generated, played, judged."""
+"""Records, generates, plays and judges all points of all scenarios with all fates."""
 
 import asyncio
 import hashlib
@@ -20,31 +20,31 @@ from checklist_dev.faults.cuts.verdict import PROMISES, history_of, judge
 from checklist_dev.perf.judgement.facts import Finding
 from checklist_dev.perf.judgement.transcript import Result
 from checklist_operator.attempts import progress as delivery_progress
-from checklist_operator.runtime import deadlines as patience
+from checklist_operator.runtime import deadlines
 from checklist_operator.transport import sender
 
 LEAST_CASES: Final = 500
 AT_ONCE: Final = 64
-_PATIENCE_S: Final = 60.0
-"""A slow machine must not look like a broken promise: an operator that is asked to end may take its time, and so may an
-attempt, since these receivers answer or end the connection at once."""
+_DEADLINE_S: Final = 60.0
+"""Generous for shutdown and attempts, so that a slow machine does not look like a failure: these receivers answer or
+close the connection at once."""
 _CLAIM_S: Final = 1.0
-"""Thirty seconds in the service. Attempts take milliseconds here, and a successor waits for the claims of others."""
+"""30 s in the service. Attempts take milliseconds here, and a successor waits for the claims of others."""
 _TRIES: Final = 3
-"""Of a case whose point did not come up: two events of a run need not meet at the same places every time."""
+"""Tries of a case whose point did not occur: two events of a run may interleave differently."""
 
 Case = tuple[Scenario, Cut]
 
 
 @asynccontextmanager
 async def stage_in(kubeconfig: Path, namespace: str, folder: Path) -> AsyncIterator[Stage]:
-    """A stage in a namespace that nobody else uses."""
+    """A stage in a namespace of its own."""
     patched = (
-        mock.patch.object(patience, "FOR_STARTS_S", _PATIENCE_S),
-        mock.patch.object(patience, "FOR_ANSWERS_S", _PATIENCE_S),
-        mock.patch.object(patience, "FOR_RECORDS_S", _PATIENCE_S),
-        mock.patch.object(sender, "DEADLINE_S", _PATIENCE_S),
-        mock.patch.object(sender, "CONNECT_S", _PATIENCE_S),
+        mock.patch.object(deadlines, "FOR_STARTS_S", _DEADLINE_S),
+        mock.patch.object(deadlines, "FOR_ANSWERS_S", _DEADLINE_S),
+        mock.patch.object(deadlines, "FOR_RECORDS_S", _DEADLINE_S),
+        mock.patch.object(sender, "DEADLINE_S", _DEADLINE_S),
+        mock.patch.object(sender, "CONNECT_S", _DEADLINE_S),
         mock.patch.object(delivery_progress, "CLAIM_S", _CLAIM_S),
     )
     connection = await KubeConnection.load(str(kubeconfig))
@@ -64,7 +64,7 @@ async def stage_in(kubeconfig: Path, namespace: str, folder: Path) -> AsyncItera
 
 
 async def record(stage: Stage, scenarios: Sequence[Scenario] = SCENARIOS) -> tuple[list[Played], list[Case]]:
-    """Each scenario undisturbed, and the cases that its points make."""
+    """Play each scenario undisturbed, and return the cases of its points."""
     undisturbed = await asyncio.gather(*(stage.play(scenario) for scenario in scenarios))
     cases = [
         (played.scenario, Cut(point, fate))
@@ -76,7 +76,7 @@ async def record(stage: Stage, scenarios: Sequence[Scenario] = SCENARIOS) -> tup
 
 
 def sample(cases: Sequence[Case], number: int) -> list[Case]:
-    """So many of the cases, each scenario and fate in proportion; the same ones as long as they keep their names."""
+    """`number` cases with each scenario and fate in proportion, chosen by their names."""
 
     def mark(case: Case) -> str:
         scenario, cut = case
@@ -90,9 +90,9 @@ def sample(cases: Sequence[Case], number: int) -> list[Case]:
 
 
 async def play_all(
-    stage: Stage, cases: Sequence[Case], *, at_once: int = AT_ONCE, tell: Callable[[str], None] = lambda _: None
+    stage: Stage, cases: Sequence[Case], *, at_once: int = AT_ONCE, report: Callable[[str], None] = lambda _: None
 ) -> list[Played]:
-    """Every case, some at a time, with a line now and then."""
+    """Play every case, `at_once` at a time, and report progress."""
     room = asyncio.Semaphore(at_once)
     done = 0
 
@@ -105,14 +105,14 @@ async def play_all(
                     break
             done += 1
             if done % LEAST_CASES == 0:
-                tell(f"{done} of {len(cases)} cases played")
+                report(f"{done} of {len(cases)} cases played")
             return played
 
     return list(await asyncio.gather(*map(play, cases)))
 
 
 def findings_of(played: Sequence[Played]) -> list[Finding]:
-    """One for each promise."""
+    """A finding for each guarantee."""
     violations: dict[str, list[str]] = {promise: [] for promise in PROMISES}
     for one in played:
         for promise, problem in judge(one).items():
@@ -134,19 +134,24 @@ def figures_of(undisturbed: Sequence[Played], played: Sequence[Played]) -> dict[
 
 
 async def cut_everywhere(
-    kubeconfig: Path, namespace: str, folder: Path, *, at_most: int | None, tell: Callable[[str], None] = lambda _: None
+    kubeconfig: Path,
+    namespace: str,
+    folder: Path,
+    *,
+    at_most: int | None,
+    report: Callable[[str], None] = lambda _: None,
 ) -> Result:
-    """Plays all cases, or a sample of `at_most`. The namespace is there and nobody else's."""
+    """Play all cases, or a sample of `at_most`, in an existing namespace that is not shared."""
     async with stage_in(kubeconfig, namespace, folder) as stage:
         undisturbed, cases = await record(stage)
         chosen = cases if at_most is None else sample(cases, at_most)
-        tell(f"{len(cases)} cases from {len(undisturbed)} scenarios, of which {len(chosen)} are played")
-        played = await play_all(stage, chosen, tell=tell)
+        report(f"{len(cases)} cases from {len(undisturbed)} scenarios, of which {len(chosen)} are played")
+        played = await play_all(stage, chosen, report=report)
     few = [] if len(cases) >= LEAST_CASES else [f"there are only {len(cases)}"]
     missed = [one.title for one in played if not one.reached]
     findings = [
         *findings_of([*undisturbed, *played]),
         Finding(f"at least {LEAST_CASES} cases are generated", len(cases), few),
-        Finding("nearly all points come up again", len(played), missed if len(missed) > len(played) // 8 else []),
+        Finding("nearly all points occur again", len(played), missed if len(missed) > len(played) // 8 else []),
     ]
     return Result("every cut", findings, {"generated": len(cases), **figures_of(undisturbed, played)})

@@ -1,4 +1,4 @@
-"""One watch of all runs and deliveries for all operators of the enumeration, and what it tells of each case."""
+"""One watch of all runs and deliveries, shared by all operators of the enumeration and split by case."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -17,15 +17,15 @@ _TRIES: Final = 30
 _PAUSE_S: Final = 0.5
 _SETTLED: Final = "status.settled=true"
 _Change = tuple[Kind, str, JsonObject, bool]
-"""Kind, type of the event, object, and whether the watch of what is settled brought it."""
+"""Kind, event type, object, and whether it came from the watch of settled deliveries."""
 
 
 T = TypeVar("T")
 
 
 async def insist(call: Callable[[], Awaitable[T]]) -> T:
-    """What `call` of the enumeration itself gives, tried again while a cluster on a busy machine does not answer. It
-    must be harmless to do it twice. Raises KubeUnavailable in the end."""
+    """Call repeatedly while the cluster of a busy machine does not answer. `call` must be idempotent. Raises
+    KubeUnavailable in the end."""
     for _ in range(_TRIES - 1):
         try:
             return await call()
@@ -35,7 +35,7 @@ async def insist(call: Callable[[], Awaitable[T]]) -> T:
 
 
 class Strand:
-    """What the watch brings of one run and its deliveries. Held back until `release`."""
+    """The watch events of one run and its deliveries, held back until `release`."""
 
     def __init__(self, run: str) -> None:
         self.run = run
@@ -43,14 +43,14 @@ class Strand:
         self.settled_at: float | None = None
         """When the run left the selection, on the loop's clock."""
         self.unsettled: set[str] = set()
-        """Names of deliveries that are in the selection."""
+        """Names of unsettled deliveries."""
         self.phases: dict[str, list[tuple[float, DeliveryPhase]]] = {}
-        """Of each event, the phases that the run has shown one after the other, and since when."""
+        """The successive phases of each event in the run, with their times."""
         self._backlog: list[_Change] | None = []
         self._followers: list[asyncio.Queue[_Change]] = []
         self._changed = asyncio.Event()
         self.followed = asyncio.Event()
-        """Set as soon as an operator sees what happens."""
+        """Set once an operator is watching."""
 
     def put(self, change: _Change) -> None:
         if self._backlog is not None:
@@ -62,13 +62,13 @@ class Strand:
         self._changed.set()
 
     def release(self) -> None:
-        """Everything held back comes now, and everything else as it happens."""
+        """Deliver held back events, and later ones as they happen."""
         backlog, self._backlog = self._backlog or [], None
         for change in backlog:
             self.put(change)
 
     def look_again(self) -> None:
-        """Something has changed that the watch does not tell."""
+        """Check the condition again after a change that is not in the watch."""
         self._changed.set()
 
     async def until(self, holds: Callable[[], bool]) -> None:
@@ -77,7 +77,7 @@ class Strand:
             await self._changed.wait()
 
     async def follow(self, client: KubeClient, namespace: str, course: Course, observe: Observe) -> AsyncIterator[None]:
-        """As an operator's own watch: first what is there, as a list, then changes. A paused one gets them later."""
+        """Like an operator's own watch: first a list, then changes, which a paused operator gets later."""
         with self._joined() as queue:
             self.followed.set()
             if self._backlog is None:
@@ -97,7 +97,7 @@ class Strand:
     async def follow_settled(
         self, client: KubeClient, namespace: str, course: Course, observe: Callable[[str | None, JsonObject], None]
     ) -> AsyncIterator[None]:
-        """The same for deliveries that are settled."""
+        """The same for settled deliveries."""
         with self._joined() as queue:
             if self._backlog is None:
                 mine = f"spec.runRef.name={self.run},{_SETTLED}"
@@ -137,7 +137,7 @@ class Strand:
 
 
 class Feed:
-    """`run` it; `strand(run)` before the run is made."""
+    """The shared watch. Call `strand(run)` before the run is created."""
 
     def __init__(self, client: KubeClient, namespace: str) -> None:
         self._client = client
@@ -152,7 +152,7 @@ class Feed:
         del self._strands[run]
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Run until cancelled."""
         await asyncio.gather(
             self._watch(RUN, SELECTED[RUN]),
             self._watch(WEBHOOK_DELIVERY, SELECTED[WEBHOOK_DELIVERY]),

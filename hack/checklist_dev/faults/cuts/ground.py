@@ -1,4 +1,4 @@
-"""What cases grow on: one organization, one template, and runs with events in their outbox."""
+"""The setup of cases: one organization, one template, and runs with events in their outbox."""
 
 import base64
 import uuid
@@ -20,12 +20,12 @@ from checklist_dev.faults.cuts.scenarios import Scenario
 from checklist_operator.settings import Settings
 
 GAP: Final = timedelta(milliseconds=50)
-_SIGNING_SECRET: Final = "a secret of the caller"  # noqa: S105 - of nobody
+_SIGNING_SECRET: Final = "a secret of the caller"  # noqa: S105 - for tests
 _SECRET_NAME: Final = "cuts"  # noqa: S105 - a name
 
 
 class Ground:
-    """`prepare` it once; every run of a case is `planted` in the same namespace."""
+    """Call `prepare` once; all runs are planted in the same namespace."""
 
     def __init__(self, client: KubeClient, namespace: str, folder: Path) -> None:
         self.client = client
@@ -73,7 +73,7 @@ class Ground:
         await self.client.create(SECRET, secret, self.namespace)
 
     async def plant(self, name: str, scenario: Scenario, url: str) -> Run:
-        """The run after the scenario's commands, with all of its events in the outbox."""
+        """Create the run after the scenario's commands, with all of its events in the outbox."""
         if self._snapshot is None:
             raise RuntimeError("the ground is not prepared")
         webhook: JsonObject = {"url": url, "events": ["*"]}
@@ -99,8 +99,8 @@ class Ground:
             run = (await self._runs.change(self.namespace, name, command, known=run)).run
         return run
 
-    def settings(self, operator_id: str, *, crowded: bool) -> Settings:
-        """Of an operator whose sweeps do not come up, and with gaps as short as the clock is exact."""
+    def settings(self, operator_id: str, *, overloaded: bool) -> Settings:
+        """Settings of an operator without sweeps, with very short retry gaps."""
         gap = GAP.total_seconds()
         return Settings(
             namespace=self.namespace,
@@ -112,7 +112,7 @@ class Ground:
             retry_gaps=(gap, gap, gap, gap),
             retry_jitter=0.0,
             allow_insecure_targets=True,
-            claims_per_s=0 if crowded else 1_000_000,
+            claims_per_s=0 if overloaded else 1_000_000,
             resync_every_s=86_400.0,
             sweep_every_s=86_400.0,
             photo_sweep_every_s=86_400.0,

@@ -1,7 +1,7 @@
-"""An operator whose steps are known: the real Term, with its client, permits, sender and watch on a Course.
+"""An instrumented operator: the real Term, with client, permits, sender and watch that report to a Course.
 
-Everything of the operator runs but Kopf, whose watches every operator of the enumeration shares (`feed`): there are
-hundreds of them in one process.
+Only Kopf is replaced: all operators of the enumeration share its watches (`feed`), since there are hundreds of them in
+one process.
 """
 
 import asyncio
@@ -34,15 +34,15 @@ RECEIVER_HOST: Final = "receiver.test"
 
 @dataclass(frozen=True, slots=True)
 class Wiring:
-    """What one operator's instruments have in common."""
+    """The connections of one operator's instruments."""
 
     course: Course
     roles: Mapping[str, str]
-    """Names of the objects that belong to the case, and what its points call them."""
+    """The case's objects by name, and their names in points."""
     follow: Callable[[Observe], AsyncIterator[None]]
     follow_settled: Callable[[Callable[[str | None, JsonObject], None]], AsyncIterator[None]]
     sent: Callable[[int, int], None]
-    """Told the event's seq and the attempt when a transmission begins."""
+    """Called with the event's seq and the attempt when a transmission begins."""
 
 
 _wiring: ContextVar[Wiring] = ContextVar("wiring")
@@ -51,7 +51,7 @@ _transmission: ContextVar[str] = ContextVar("transmission")
 
 @contextlib.contextmanager
 def instrumented(wiring: Wiring) -> Iterator[None]:
-    """A Term that is made in the block has the instruments."""
+    """A Term created in the block is instrumented."""
     token = _wiring.set(wiring)
     try:
         with mock.patch.multiple(
@@ -67,7 +67,7 @@ def instrumented(wiring: Wiring) -> Iterator[None]:
 
 
 class SteppingClient(KubeClient):
-    """The connections of `shared`; calls that touch an object of the case are steps."""
+    """Uses the connections of `shared`; calls for objects of the case are steps."""
 
     def __init__(self, shared: KubeClient, wiring: Wiring, discovery: dict[str, tuple[int, str]]) -> None:
         self.__dict__.update(shared.__dict__)
@@ -141,7 +141,7 @@ class SteppingClient(KubeClient):
 
 
 class CourseLead:
-    """The lease as the course has it; asking the cluster for it is a step."""
+    """The lease as determined by the course; confirming it is a step."""
 
     def __init__(self, course: Course) -> None:
         self._course = course
@@ -156,7 +156,7 @@ class CourseLead:
 
 
 class SteppingPermits(Permits):
-    """Taking a permit is a step, and so is giving it back."""
+    """Makes steps of acquiring and releasing a permit."""
 
     def __init__(self, limits: Limits | None = None) -> None:
         super().__init__(limits)
@@ -169,11 +169,11 @@ class SteppingPermits(Permits):
         async with super().permit(host=host, organization=organization, first=first):
             await self._course.point(f"permit taken for a {which}")
             yield
-        await self._course.point(f"permit given back by a {which}")
+        await self._course.point(f"permit released by a {which}")
 
 
 class SteppingSender(Sender):
-    """The real sender, traced by aiohttp's own means; names lead to loopback."""
+    """The real sender, traced by aiohttp; all names resolve to loopback."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         self._wiring = _wiring.get()
@@ -200,7 +200,7 @@ class SteppingSender(Sender):
 
 
 def _trace(course: Course) -> aiohttp.TraceConfig:
-    """Points on the network: around the connection, before each write, after the head of the answer."""
+    """Points on the network: around the connection, before each write, after the response head."""
     config = aiohttp.TraceConfig()
 
     def at(what: str) -> Callable[..., Any]:
@@ -222,7 +222,7 @@ def _trace(course: Course) -> aiohttp.TraceConfig:
 
 @functools.cache
 def _authorities() -> ssl.SSLContext:
-    """Reading them takes longer than a whole case."""
+    """Cached: loading the CAs takes longer than a case."""
     return tls_context()
 
 
@@ -240,7 +240,7 @@ class _Loopback(AbstractResolver):
 
 
 class SharedWatch:
-    """In the place of EmbeddedKopf."""
+    """Replaces EmbeddedKopf."""
 
     is_ready = True
 
@@ -254,7 +254,7 @@ class SharedWatch:
 
 
 class SharedWatchOfSettled:
-    """In the place of SettledDeliveries."""
+    """Replaces SettledDeliveries."""
 
     def __init__(self, *, observe: Callable[[str | None, JsonObject], None], **_: Any) -> None:
         self._observe = observe

@@ -1,4 +1,4 @@
-"""The receivers of the enumeration: one real socket, one path for each case, an answer for each transmission."""
+"""The receivers of the enumeration: one socket, one path per case, one answer per transmission."""
 
 import asyncio
 import contextlib
@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from checklist_dev.faults.cuts.instruments import RECEIVER_HOST
 
 RESET = 0
-"""In the place of a status: the connection is reset."""
+"""In place of a status: reset the connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Transmission:
-    """One request that arrived whole. `at` is seconds on the loop's clock, `wall` on the case's own clock."""
+    """A complete request. `at`: seconds on the loop's clock, `wall`: on the case's clock."""
 
     event_id: str
     seq: int
@@ -23,7 +23,7 @@ class Transmission:
     at: float
     wall: float
     replay: bool
-    """It came after somebody had asked for a replay."""
+    """It arrived after a replay was requested."""
 
     @property
     def accepted(self) -> bool:
@@ -32,14 +32,14 @@ class Transmission:
 
 @dataclass
 class Mailbox:
-    """What came for one case. `answer(seq, number, nth)`: nth counts the transmissions of that event."""
+    """Requests of one case. `answer(seq, number, nth)`: nth counts the transmissions of that event."""
 
     answer: Callable[[int, int, int], int]
     wall: Callable[[], float]
     on_arrival: Callable[[int, int], None]
     received: list[Transmission] = field(default_factory=list)
     replay: bool = False
-    """Somebody has asked for a replay; it is taken."""
+    """A replay was requested; it is accepted."""
 
     def put(self, body: bytes) -> int:
         envelope = json.loads(body)
@@ -53,7 +53,7 @@ class Mailbox:
 
 
 class Post:
-    """Listens on loopback while it is entered."""
+    """A server on loopback, as a context manager."""
 
     def __init__(self) -> None:
         self.mailboxes: dict[str, Mailbox] = {}
@@ -74,7 +74,7 @@ class Post:
 
     def url(self, case: str) -> str:
         if self._server is None:
-            raise RuntimeError("nobody listens")
+            raise RuntimeError("the server is not running")
         return f"http://{RECEIVER_HOST}:{self._server.sockets[0].getsockname()[1]}/{case}"
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -88,7 +88,7 @@ class Post:
             writer.close()
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """Whether the connection goes on."""
+        """Answer one request; returns whether the connection stays open."""
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         length = next(int(line[15:]) for line in head if line.lower().startswith("content-length:"))
         body = await reader.readexactly(length)

@@ -1,4 +1,4 @@
-"""What happens to the events of one run, as receivers answer them."""
+"""The scenarios: events of one run, and the answers of receivers."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,17 +19,16 @@ class Scenario:
     commands: tuple[Command, ...]
     answer: Callable[[int, int, int], int]
     ends: Mapping[int, DeliveryPhase]
-    """How each event ends, by its seq."""
+    """The final phase of each event, by seq."""
     secret_ref: bool = False
     replayed: bool = False
-    """When everything has ended, somebody asks for a replay of the first event."""
-
-    crowded: bool = False
-    """So many retries are due that none is claimed by itself."""
+    """A replay of the first event is requested after everything has ended."""
+    overloaded: bool = False
+    """So many retries are due that none is claimed separately."""
 
     @property
     def final(self) -> bool:
-        """Whether the run itself is over, so that it is to be settled in the end."""
+        """Whether the run itself ends, and must be settled."""
         return isinstance(self.commands[-1], Cancel | Submit)
 
 
@@ -73,13 +72,13 @@ SCENARIOS: Final = (
         {1: DELIVERED, 2: DELIVERED},
     ),
     Scenario(
-        "a receiver that takes each event once and then has a bad moment",
+        "a receiver that accepts each event once and then fails",
         CANCEL,
         lambda seq, number, nth: 500 if nth in (2, 3) else 200,
         {1: DELIVERED},
     ),
     Scenario(
-        "an open run, and a receiver that takes each event once and then has a bad moment",
+        "an open run, and a receiver that accepts each event once and then fails",
         (_answer(0),),
         lambda seq, number, nth: 500 if nth in (2, 3) else 200,
         {1: DELIVERED},
@@ -99,25 +98,25 @@ SCENARIOS: Final = (
         secret_ref=True,
     ),
     Scenario(
-        "delivered at the fifth attempt, in a crowd",
+        "delivered at the fifth attempt, under overload",
         CANCEL,
         lambda seq, number, nth: 200 if number == 5 else RESET,
         {1: DELIVERED},
-        crowded=True,
+        overloaded=True,
     ),
     Scenario(
-        "a run that is over while both of its events are retried, in a crowd",
+        "a run that is over while both of its events are retried, under overload",
         (_answer(0), Submit()),
         lambda seq, number, nth: 503 if number == 1 else 200,
         {1: DELIVERED, 2: DELIVERED},
-        crowded=True,
+        overloaded=True,
     ),
     Scenario(
-        "never delivered, and replayed, in a crowd",
+        "never delivered, and replayed, under overload",
         CANCEL,
         lambda seq, number, nth: 500,
         {1: DELIVERED},
         replayed=True,
-        crowded=True,
+        overloaded=True,
     ),
 )

@@ -1,4 +1,4 @@
-"""One case: an operator meets its fate at a point, and a successor finishes what it left."""
+"""Plays one case: an operator meets its fate at a point, and a successor finishes its work."""
 
 import asyncio
 import contextlib
@@ -27,21 +27,21 @@ from checklist_operator.runtime.metrics import Metrics
 from checklist_operator.term import Term
 
 END_WITHIN_S: Final = 240.0
-"""A case that has not ended by then has lost something (or the machine is hopelessly slow)."""
+"""A case that has not ended by then has lost something (or the machine is far too slow)."""
 _LOOK_EVERY_S: Final = 0.05
-_LINGER_S: Final = 0.2
-"""Four gaps: what would be sent once more is sent by then."""
+_SETTLE_S: Final = 0.2
+"""Four gaps: a repeated transmission happens within it."""
 _BEHIND_S: Final = 1.5
-"""Longer than claims hold here, so that they are seen not to wait for a clock that is wrong."""
+"""Longer than claims are valid here, to show that they do not wait for a wrong clock."""
 _RECORDED_WITHIN_S: Final = 0.5
-"""Ten seconds in the service. For so long a successor waits for the records of one that was killed."""
+"""10 s in the service: how long a successor waits for the records of a killed operator."""
 _AWAKE_S: Final = 0.4
-"""How long a woken operator works on before it notices that the lease is gone: it looks every 0.2 s."""
+"""How long a resumed operator works until it notices the lost lease, which it checks every 0.2 s."""
 JUMP: Final = timedelta(hours=2)
 
 
 class CaseClock:
-    """The wall clock of a case, which somebody may set."""
+    """The wall clock of a case, which can be set."""
 
     def __init__(self) -> None:
         self.offset = timedelta()
@@ -56,16 +56,16 @@ class CaseClock:
 
 @dataclass(slots=True)
 class Played:
-    """All that is known after a case."""
+    """The result of a case."""
 
     scenario: Scenario
     cut: Cut | None
     reached: bool = False
     ended: bool = False
     points: list[str] = field(default_factory=list)
-    """Of the first operator."""
+    """Points of the first operator."""
     sent: list[list[tuple[int, int]]] = field(default_factory=list)
-    """For each operator, seq and number of the transmissions that it began, in order."""
+    """For each operator, seq and number of the transmissions it began, in order."""
     received: list[Transmission] = field(default_factory=list)
     phases: dict[str, list[tuple[float, DeliveryPhase]]] = field(default_factory=dict)
     settled_at: float | None = None
@@ -89,7 +89,7 @@ class Stage:
         self._discovery: dict[str, tuple[int, str]] = {}
 
     async def play(self, scenario: Scenario, cut: Cut | None = None) -> Played:
-        """Raises KubeUnavailable when the cluster goes on leaving the laboratory itself without an answer."""
+        """Raises KubeUnavailable if the cluster keeps failing for the test itself."""
 
         async def once() -> Played:
             return await _Case(self._ground, self._feed, self._post, self._discovery, Played(scenario, cut)).play()
@@ -128,7 +128,7 @@ class _Case:
                 await self._live_through()
             played.ended = True
         except TimeoutError:
-            pass  # judged with everything else
+            pass  # judged later
         finally:
             asking.cancel()
             await asyncio.gather(asking, return_exceptions=True)
@@ -149,7 +149,7 @@ class _Case:
             await self._until_done_or(self._course.reached)
             cut = self._played.cut
             if cut is None or not self._course.reached.is_set():
-                await asyncio.sleep(_LINGER_S)
+                await asyncio.sleep(_SETTLE_S)
                 return
             await self._suffer(cut.fate, term)
 
@@ -162,7 +162,7 @@ class _Case:
                 await self._until_done()
             case Fate.BACK:
                 self._clock.offset = -JUMP
-                await asyncio.sleep(2 * _LINGER_S)
+                await asyncio.sleep(2 * _SETTLE_S)
                 self._clock.offset = timedelta()  # the two hours have passed
                 await self._until_done()
             case Fate.KILLED:
@@ -187,7 +187,7 @@ class _Case:
                     await self._until_done(within_s=_BEHIND_S)
                     self._clock.offset = timedelta()  # the two hours have passed
                     await self._until_done()
-                    await asyncio.sleep(_LINGER_S)
+                    await asyncio.sleep(_SETTLE_S)
             case Fate.PAUSED:
                 async with self._operator("second", Course()):
                     await self._until_done()
@@ -196,14 +196,14 @@ class _Case:
                     await term.stop(gracefully=False)
                     await self._until_settled_in_the_cluster()
                     await self._until_done()
-                    await asyncio.sleep(_LINGER_S)
-        await asyncio.sleep(_LINGER_S)
+                    await asyncio.sleep(_SETTLE_S)
+        await asyncio.sleep(_SETTLE_S)
 
     async def _relieve(self, term: Term, *, killed: bool) -> None:
-        """The second one works as soon as the first one has told it what is being recorded still."""
-        told: asyncio.Queue[Handover] = asyncio.Queue()
-        stopping = asyncio.create_task(term.stop(gracefully=True, step_down=told.put), name="orderly end")
-        handover = await told.get()
+        """Start the second operator once the first has handed over what it is still recording."""
+        handovers: asyncio.Queue[Handover] = asyncio.Queue()
+        stopping = asyncio.create_task(term.stop(gracefully=True, step_down=handovers.put), name="orderly end")
+        handover = await handovers.get()
         if killed:
             self._course.kill()
             stopping.cancel()
@@ -214,15 +214,13 @@ class _Case:
     async def _finish(self, operator_id: str, handover: Handover = NO_HANDOVER) -> None:
         async with self._operator(operator_id, Course(), handover):
             await self._until_done()
-            await asyncio.sleep(_LINGER_S)
-
-    # -- operators ------------------------------------------------------------------------------------------------
+            await asyncio.sleep(_SETTLE_S)
 
     @asynccontextmanager
     async def _operator(
         self, operator_id: str, course: Course, handover: Handover = NO_HANDOVER
     ) -> AsyncIterator[Term]:
-        """A term of leadership that works while the block runs; it may be stopped before."""
+        """A term of leadership that runs during the block; it may be stopped before."""
         ground = self._ground
         begun: list[tuple[int, int]] = []
         self._played.sent.append(begun)
@@ -236,7 +234,7 @@ class _Case:
         client = SteppingClient(ground.client, wiring, self._discovery)
         with instrumented(wiring):
             term = Term(
-                ground.settings(operator_id, crowded=self._played.scenario.crowded),
+                ground.settings(operator_id, overloaded=self._played.scenario.overloaded),
                 client,
                 Metrics(),
                 seals=ground.seals,
@@ -255,8 +253,6 @@ class _Case:
             if isinstance(end, Exception):
                 self._played.bugs.append(f"operator {operator_id} ended by itself: {end!r}")
 
-    # -- the end --------------------------------------------------------------------------------------------------
-
     def _done(self) -> bool:
         return self._answered and self._all_ended()
 
@@ -271,7 +267,7 @@ class _Case:
         return not waiting_events(status) and len(phases) == len(scenario.ends) and all(one.is_final for one in phases)
 
     async def _ask_for_a_replay(self) -> None:
-        """As soon as everything has ended; waits until it is answered, whoever answers."""
+        """Request a replay once everything has ended, and wait until an operator answers it."""
         if self._answered:
             return
         await self._strand.until(self._all_ended)
@@ -289,14 +285,14 @@ class _Case:
         self._strand.look_again()
 
     async def _until_done(self, within_s: float | None = None) -> None:
-        """Or, if so it is said, until the time is over."""
+        """Wait until the case is done, or for `within_s`."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within_s):
                 await self._strand.until(self._done)
 
     async def _until_settled_in_the_cluster(self) -> None:
-        """The watch, which all else goes by, may still be on its way with what somebody has just written."""
-        while not all(one.status.settled for one in await self._deliveries()):  # noqa: ASYNC110 - the cluster tells no one
+        """Poll the cluster, because the watch may not have delivered the last write yet."""
+        while not all(one.status.settled for one in await self._deliveries()):  # noqa: ASYNC110 - no event for it
             await asyncio.sleep(_LOOK_EVERY_S)
 
     async def _until_done_or(self, reached: asyncio.Event) -> None:
@@ -308,7 +304,7 @@ class _Case:
                 wait.cancel()
 
     async def _look(self) -> None:
-        """What the cluster keeps."""
+        """Read what the cluster stores."""
         ground = self._ground
         self._played.run = Run.parse(await insist(partial(ground.client.get, RUN, self._name, ground.namespace)))
         self._played.deliveries = await self._deliveries()

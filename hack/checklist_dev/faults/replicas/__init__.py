@@ -1,1 +1,1 @@
-"""Whether several API processes lose an update: a load of mixed operations, its history, and a check of the history."""
+"""Checks that several API processes lose no update: a load of mixed operations, its history, and checks of it."""

@@ -1,8 +1,8 @@
-"""The promises, each a pure function of the history.
+"""The guarantees, each a pure function of the history.
 
-An answer of a run is a register, written with values that never come twice, so that every read tells which write it
-saw. A read must not see a write that another acknowledged one had replaced before the read began, and must not miss
-all of them. Nothing is assumed of requests without an answer: they may have been done or not.
+An answer of a run is a register, written with unique values, so that every read identifies the write it saw. A read
+must not see a write that another acknowledged one had replaced before the read began, and must not miss all of them.
+Requests without an answer may have been done or not.
 """
 
 from collections import Counter, defaultdict
@@ -34,17 +34,17 @@ def no_acknowledged_answer_is_lost(history: History, _: FinalState) -> Finding:
                 problem = _impossible(value, read, candidates)
                 if problem:
                     violations.append(f"{run} {step}: {problem}")
-    return Finding("no acknowledged answer is lost, and none is seen that was replaced", checked, violations)
+    return Finding("no acknowledged answer is lost, and no replaced one is seen", checked, violations)
 
 
 def _impossible(value: Any, read: Op, writes: Iterable[Op]) -> str | None:
-    """Why the read cannot have seen this value, if it cannot. None as value: no write at all."""
+    """Why the read cannot have seen this value, or None. `value` None: no write."""
     known = [write for write in writes if write.ok and write.ended < read.began]
     if value is None:
         return f"reads nothing, but {known[0].wrote[1]} was acknowledged before" if known else None
     seen = [write for write in writes if write.wrote[1] == value]
     if not seen:
-        return f"reads {value}, which nobody wrote"
+        return f"reads {value}, which was never written"
     if not any(write.ok or write.uncertain for write in seen):
         return f"reads {value}, which was refused"
     if min(write.began for write in seen) > read.ended:
@@ -55,7 +55,7 @@ def _impossible(value: Any, read: Op, writes: Iterable[Op]) -> str | None:
 
 
 def a_repeated_answer_changes_nothing(history: History, _: FinalState) -> Finding:
-    """It is told that it was kept already, also by a replica that did not keep it."""
+    """A repetition is answered as such, also by another replica."""
     repeats = list(history.of("repeat"))
     violations = [
         f"{op.subject}: {op.wrote} again was answered with {op.status}, replayed: {op.read}"
@@ -71,7 +71,7 @@ def a_run_ends_once_and_takes_nothing_afterwards(history: History, _: FinalState
     answers, reads = history.by_subject("answer"), history.by_subject("read")
     for run, ends in ends_of.items():
         done = [end for end in ends if end.ok]
-        # A cancelled run may be cancelled again: that says what is so. Completed and cancelled is too much.
+        # A cancelled run may be cancelled again without effect. Completed and cancelled is wrong.
         if len({end.wrote for end in done}) > 1:
             violations.append(f"{run}: ended as {sorted({end.wrote for end in done})}")
         if not done or any(end.uncertain for end in ends):
@@ -86,7 +86,7 @@ def a_run_ends_once_and_takes_nothing_afterwards(history: History, _: FinalState
 
 
 def no_increment_of_a_template_is_lost(history: History, _: FinalState) -> Finding:
-    """Clients read a number and write it plus one, with If-Match; others change the name without a condition."""
+    """Clients read a number and write its successor with If-Match; others change the name unconditionally."""
     violations: list[str] = []
     checked = 0
     reads_of = history.by_subject("template")
@@ -98,7 +98,7 @@ def no_increment_of_a_template_is_lost(history: History, _: FinalState) -> Findi
         violations += [f"{template}: v {v} was given twice" for v, times in Counter(versions).items() if times > 1]
         gaps = sum(after - before - 1 for before, after in pairwise([1, *versions]) if after > before)
         if gaps > unsure:
-            violations.append(f"{template}: {gaps} versions that nobody was told of")
+            violations.append(f"{template}: {gaps} versions were in no answer")
         for op in done:
             if op.kind == "increment" and op.read["v"] != op.wrote[0] + 1:
                 violations.append(f"{template}: If-Match {op.wrote[0]} made v {op.read['v']}")
@@ -111,9 +111,9 @@ def no_increment_of_a_template_is_lost(history: History, _: FinalState) -> Findi
             if not read.ok:
                 violations += [f"{template}: a read was answered with {read.status}"] * (not read.uncertain)
                 continue
-            # Another replica may hear of it a moment later: its copy is fed by a watch.
-            told = (op for op in [*done, *reads_of[template]] if op.ok and op.replica == read.replica)
-            newest = max((op.read["v"] for op in told if op.ended < read.began), default=1)
+            # Other replicas may see it a moment later, since a watch updates their caches.
+            seen = (op for op in [*done, *reads_of[template]] if op.ok and op.replica == read.replica)
+            newest = max((op.read["v"] for op in seen if op.ended < read.began), default=1)
             if read.read["v"] < newest:
                 violations.append(f"{template}: replica {read.replica} reads v {read.read['v']} after v {newest}")
     return Finding("no change of a template is lost, and v has no gap", checked, violations)
@@ -129,44 +129,44 @@ def a_key_of_idempotency_makes_one_run(history: History, _: FinalState) -> Findi
             violations.append(f"{key}: made {sorted(runs)}")
         for run in runs:
             if owners.setdefault(run, key) != key:
-                violations.append(f"{run}: is of {key} and of {owners[run]}")
+                violations.append(f"{run}: belongs to {key} and to {owners[run]}")
     return Finding("an Idempotency-Key makes one run, on all replicas", len(keys), violations)
 
 
 def what_was_dispatched_is_there_and_counted(history: History, final: FinalState) -> Finding:
-    """All that was acknowledged and nothing else; up to the plan's limit, and not one more."""
+    """All acknowledged runs exist and no others, up to the plan's limit."""
     violations: list[str] = []
     dispatches = list(history.of("dispatch"))
     made = {op.read for op in dispatches if op.ok}
     answered = {op.subject for op in dispatches if not op.uncertain}
     unsure = len({op.subject for op in dispatches} - answered)
-    violations += [f"{run}: acknowledged, and gone" for run in sorted(made - final.runs)]
+    violations += [f"{run}: acknowledged, but missing" for run in sorted(made - final.runs)]
     strangers = final.runs - made
     if len(strangers) > unsure:
-        violations += [f"{run}: nobody was told of it" for run in sorted(strangers)]
+        violations += [f"{run}: was in no answer" for run in sorted(strangers)]
     if final.used != len(final.runs):
-        violations.append(f"{final.used} are counted, {len(final.runs)} were made")
+        violations.append(f"{final.used} are counted, {len(final.runs)} were created")
     if final.used > final.limit:
         violations.append(f"{final.used} are counted, the plan allows {final.limit}")
-    # One without an answer (503 of a cluster that did not answer) counts until it is known to have made none.
+    # One without an answer (503: the cluster did not answer) is counted until it is known to have created no run.
     unanswered = any(op.uncertain for op in dispatches)
     if not unanswered and any(op.status == 402 for op in dispatches) and final.used < final.limit:
         violations.append(f"refused, with {final.used} of {final.limit} used")
-    for number, told in enumerate(final.told):
-        if told != final.runs:
-            violations.append(f"replica {number} lists {len(told)} runs, there are {len(final.runs)}")
-    return Finding("every acknowledged dispatch is there, listed by all, and counted exactly", len(made), violations)
+    for number, listed in enumerate(final.listed):
+        if listed != final.runs:
+            violations.append(f"replica {number} lists {len(listed)} runs, there are {len(final.runs)}")
+    return Finding("every acknowledged dispatch exists, is listed by all, and counted exactly", len(made), violations)
 
 
 def one_s_own_run_is_seen_at_once(history: History, _: FinalState) -> Finding:
-    """In the next list of the same replica, and by its id on all of them."""
+    """A new run is in the next list of the same replica."""
     lists = [op for op in history.of("list") if op.wrote is not None]
     violations = [
-        f"replica {op.replica}: {op.wrote} is not in the list that was asked for after it was made"
+        f"replica {op.replica}: {op.wrote} is not in the list requested after it was created"
         for op in lists
         if op.ok and op.wrote not in op.read
     ]
-    return Finding("one's own run is in the next list", len(lists), violations)
+    return Finding("a new run is in the next list", len(lists), violations)
 
 
 def a_key_opens_every_replica_until_it_is_revoked(history: History, final: FinalState) -> Finding:
@@ -187,7 +187,7 @@ def a_key_opens_every_replica_until_it_is_revoked(history: History, final: Final
     for key in revocations:
         if set(final.key_statuses.get(key, ())) != {401}:
             violations.append(f"{key}: revoked, and answered with {final.key_statuses.get(key)}")
-    return Finding("a key opens every replica until it is revoked, and none for good", len(uses), violations)
+    return Finding("a key is valid on every replica until it is revoked, and never again", len(uses), violations)
 
 
 def no_request_fails(history: History, _: FinalState) -> Finding:

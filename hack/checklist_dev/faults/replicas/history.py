@@ -1,4 +1,4 @@
-"""What was asked of which replica, when, and what it answered: the input of the checks."""
+"""The history of requests: replica, time and response of each. Input of the checks."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """One request. Times are seconds on the one clock of the process that made all of them."""
+    """One request. Times are seconds on one clock."""
 
     kind: str
     """`answer`, `repeat` (an answer again), `read`, `end`, `dispatch`, `list`, `increment`, `rename`, `template`,
@@ -19,11 +19,11 @@ class Op:
     began: float
     ended: float
     status: int
-    """As HTTP has it; 0: no answer."""
+    """HTTP status; 0: no answer."""
     wrote: Any = None
-    """What was to be written; for answers `(step, value)`."""
+    """The value to write; for answers `(step, value)`."""
     read: Any = None
-    """What the answer says; None when it was a refusal."""
+    """The value in the response; None if refused."""
 
     @property
     def ok(self) -> bool:
@@ -31,13 +31,13 @@ class Op:
 
     @property
     def uncertain(self) -> bool:
-        """It may have been done or not."""
+        """Whether it may have been done or not."""
         return self.status == 0 or self.status >= 500
 
 
 @dataclass
 class History:
-    """In the order in which the requests ended."""
+    """Requests in the order in which they ended."""
 
     ops: list[Op] = field(default_factory=list)
 
@@ -53,12 +53,12 @@ class History:
 
 @dataclass(frozen=True)
 class FinalState:
-    """As the cluster has it when all is at rest, and as every replica tells it."""
+    """The state at the end, in the cluster and as seen by every replica."""
 
     runs: frozenset[str]
     used: int
     limit: int
-    told: tuple[frozenset[str], ...]
+    listed: tuple[frozenset[str], ...]
     """The runs that each replica lists."""
     key_statuses: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    """What each replica answers to each revoked key."""
+    """The status of each replica's response to each revoked key."""

@@ -1,4 +1,4 @@
-"""The scene: the service's processes, the load, the verdict."""
+"""The scene: starts the processes, runs the load, and judges."""
 
 import asyncio
 import time
@@ -20,13 +20,13 @@ REPLICAS = 4
 LONGEST_S = 3600.0
 CLIENTS = 32
 _DISPATCHES_OF_ALL = 0.05
-"""Of all operations; the plan allows less than will be asked for, so that its limit is met."""
+"""Share of all operations; the plan allows fewer than are requested, so that the limit is reached."""
 
 
 async def mixed_operations(
     rig: Rig, transcript: Transcript, *, operations: int = OPERATIONS, for_s: float = LONGEST_S, seed: int
 ) -> Result:
-    """Raises Failure when the service cannot be started."""
+    """Raises Failure if the service cannot be started."""
     limit = max(10, int(operations * _DISPATCHES_OF_ALL))
     account = await asyncio.to_thread(rig.new_account, runs_per_month=limit)
     programs = [rig.add_api(f"replica-{number}") for number in range(REPLICAS)]
@@ -42,11 +42,11 @@ async def mixed_operations(
         person = await sign_in(kube, organization=account.organization_id, namespace=NAMESPACE)
         workload = Workload(session, [program.url for program in programs], account.api_key, seed=seed)
         await workload.prepare(person)
-        telling = asyncio.create_task(_tell(workload, transcript))
+        reporting = asyncio.create_task(_report(workload, transcript))
         started = time.monotonic()
         await workload.run(operations, clients=CLIENTS, for_s=for_s)
         seconds = time.monotonic() - started
-        telling.cancel()
+        reporting.cancel()
         if any(op.uncertain for op in workload.history.of("dispatch")):
             await asyncio.to_thread(rig.add_operator().start)
         final = await workload.finish(kube, account.organization_id, limit)
@@ -63,11 +63,11 @@ async def mixed_operations(
         **{f"of_{kind}": count for kind, count in sorted(kinds.items())},
     }
     few = [] if len(history.ops) >= operations else [f"{len(history.ops)} in {seconds:.0f} s"]
-    findings = [*check_all(history, final), Finding("the load was as large as it should be", operations, few)]
+    findings = [*check_all(history, final), Finding("the load was as large as planned", operations, few)]
     return Result("mixed operations", findings, figures, rig.logs())
 
 
-async def _tell(workload: Workload, transcript: Transcript) -> None:
+async def _report(workload: Workload, transcript: Transcript) -> None:
     while True:
         await asyncio.sleep(20)
         transcript.say(f"{len(workload.history.ops)} operations")

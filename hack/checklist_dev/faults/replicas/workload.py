@@ -1,4 +1,4 @@
-"""Clients that all work on the same few objects at the same time, each request at another replica."""
+"""Clients that work on the same few objects at the same time, each request at a random replica."""
 
 import asyncio
 import itertools
@@ -52,7 +52,7 @@ _WEIGHTS: Final = {
 }
 _TEMPLATES: Final = 3
 _OPEN_RUNS: Final = 40
-"""So few that clients meet."""
+"""Few, so that clients conflict."""
 _KEYS: Final = 6
 _REFUSED_WITHIN_S: Final = 30.0
 _COUNTED_WITHIN_S: Final = 120.0
@@ -73,7 +73,7 @@ class _Answer:
 
 
 class Workload:
-    """`run` it; its history grows meanwhile."""
+    """Runs the clients and records their history."""
 
     def __init__(self, session: aiohttp.ClientSession, urls: Sequence[str], api_key: str, *, seed: int) -> None:
         self.history = History()
@@ -90,7 +90,7 @@ class Workload:
         self._desk: tuple[str, Mapping[str, str]] | None = None
 
     async def prepare(self, person: Person) -> None:
-        """Templates, and a session of an admin who makes keys. Raises Failure."""
+        """Create templates, and a session of an admin who creates keys. Raises Failure."""
         for _ in range(_TEMPLATES):
             made = await self._ask(0, "POST", "/v1/templates", TEMPLATE, self._owner)
             if made.status != 201:
@@ -101,7 +101,7 @@ class Workload:
         self._desk = f"/dashboard/api/{person.organization_id}/keys", headers
 
     async def run(self, operations: int, *, clients: int, for_s: float) -> None:
-        """Until so many requests have been answered, or the time is up."""
+        """Run until `operations` requests have been answered, or the time is up."""
         deadline = time.monotonic() + for_s
         acts = [getattr(self, f"_{name}") for name in _WEIGHTS]
         weights = list(_WEIGHTS.values())
@@ -113,7 +113,7 @@ class Workload:
         await asyncio.gather(*(work() for _ in range(clients)))
 
     async def finish(self, kube: KubeClient, organization: str, limit: int) -> FinalState:
-        """Reads everything once more, from every replica. Raises Failure, KubeError."""
+        """Read everything again from every replica. Raises Failure, KubeError."""
         for template in self._templates:
             for replica in range(len(self._urls)):
                 await self._note_template(template, replica)
@@ -127,12 +127,10 @@ class Workload:
         await asyncio.gather(*(read_some() for _ in range(16)))
         kept, _ = await kube.list_all(RUN, NAMESPACE, label_selector=f"{ORGANIZATION_LABEL}={organization}")
         names = frozenset(str(body["metadata"]["name"]) for body in kept)
-        told = [await self._listed(replica, len(names)) for replica in range(len(self._urls))]
+        listed = [await self._listed(replica, len(names)) for replica in range(len(self._urls))]
         used = await self._used(len(names))
         statuses = {name: await self._refused_everywhere(key) for name, key in self._revoked.items()}
-        return FinalState(names, used, limit, tuple(told), statuses)
-
-    # -- runs -----------------------------------------------------------------------------------------------------
+        return FinalState(names, used, limit, tuple(listed), statuses)
 
     async def _dispatch(self) -> None:
         key = new_op()
@@ -154,7 +152,7 @@ class Workload:
             await self._dispatch_at(self._any(), key, body)
 
     async def _dispatch_at(self, replica: int, key: str, body: Json) -> _Dispatched | None:
-        """Tried until it is told what became of it: with a key that does no harm."""
+        """Dispatch, and repeat with the same key until the result is known."""
         headers = {**self._owner, "Idempotency-Key": key}
         while True:
             answer = await self._ask(replica, "POST", "/v1/runs", body, headers)
@@ -174,7 +172,7 @@ class Workload:
             await self._answer_at(self._any(), run, self._rng.choice(STEPS), again=self._rng.random() < 0.1)
 
     async def _answers_at_once(self) -> None:
-        """To different steps of one run, at different replicas: none may undo another."""
+        """Answer different steps of one run at different replicas: none may undo another."""
         run = self._open_run()
         if run is not None:
             places = zip(self._some(3), self._rng.sample(STEPS, 3), strict=False)
@@ -187,14 +185,14 @@ class Workload:
         answer = await self._ask(replica, "PUT", path, body, run.executor)
         self._note("answer", run.run_id, replica, answer, wrote=(step, value))
         if again and answer.status == 200:
-            # With the op_id of what was done already it changes nothing, and says so.
+            # The same op_id changes nothing, and the response says so.
             replica = self._any()
             repeated = await self._ask(replica, "PUT", path, body, run.executor)
             said = repeated.body.get("replayed")
             self._note("repeat", run.run_id, replica, repeated, wrote=(step, value), read=said)
 
     async def _end(self) -> None:
-        """Submitted by the executor, cancelled by the owner, or both at the same time."""
+        """Submit as the executor, cancel as the owner, or both concurrently."""
         run = self._open_run()
         if run is None or len(self._runs) < _OPEN_RUNS // 2:
             return
@@ -211,7 +209,7 @@ class Workload:
         await self._answer_at(self._any(), run, self._rng.choice(STEPS))
         await self._note_run(run.run_id)
 
-    async def _end_at(  # noqa: PLR0917 - a request has so many parts
+    async def _end_at(  # noqa: PLR0917 - the parts of a request
         self, replica: int, run: _Dispatched, status: str, path: str, body: Json, headers: Mapping[str, str]
     ) -> None:
         self._note("end", run.run_id, replica, await self._ask(replica, "POST", path, body, headers), wrote=status)
@@ -228,7 +226,7 @@ class Workload:
         self._note("read", run_id, replica, answer, read={"status": answer.body.get("status"), "answers": given})
 
     async def _list_runs(self, replica: int | None = None, own: str | None = None) -> None:
-        """`own`: a run that was made at this replica just before."""
+        """`own`: a run just created at this replica."""
         replica = self._any() if replica is None else replica
         answer = await self._ask(replica, "GET", "/v1/runs?per_page=100", None, self._owner)
         found = [run["run_id"] for run in answer.body.get("data", ())]
@@ -238,10 +236,8 @@ class Workload:
         replica = self._any()
         self._note("usage", "usage", replica, await self._ask(replica, "GET", "/v1/usage", None, self._owner))
 
-    # -- templates ------------------------------------------------------------------------------------------------
-
     async def _increment(self) -> None:
-        """Read, add one, write on the condition that nobody wrote in between; tried until it is done."""
+        """Increment with If-Match, and retry on conflicts."""
         template = self._rng.choice(self._templates)
         for _ in range(20):
             seen = await self._note_template(template, self._any())
@@ -269,8 +265,6 @@ class Workload:
         seen = _template_of(answer.body)
         self._note("template", template, replica, answer, read=seen)
         return seen
-
-    # -- keys -----------------------------------------------------------------------------------------------------
 
     async def _make_key(self) -> None:
         if self._desk is None or len(self._keys) >= _KEYS:
@@ -305,7 +299,7 @@ class Workload:
         await self._use_at(self._any(), name, key)
 
     async def _refused_everywhere(self, key: str) -> tuple[int, ...]:
-        """What the replicas answer, once all refuse it or time is up."""
+        """The statuses of all replicas, once all refuse the key or time is up."""
         headers = {"Authorization": f"Bearer {key}"}
         deadline = time.monotonic() + _REFUSED_WITHIN_S
         while True:
@@ -318,10 +312,8 @@ class Workload:
                 return statuses
             await asyncio.sleep(0.05)
 
-    # -- requests -------------------------------------------------------------------------------------------------
-
     async def _listed(self, replica: int, expected: int) -> frozenset[str]:
-        """All runs that a replica lists, once it lists so many or time is up."""
+        """All runs that a replica lists, once there are `expected` ones or time is up."""
         deadline = time.monotonic() + _REFUSED_WITHIN_S
         while True:
             found: set[str] = set()
@@ -335,7 +327,7 @@ class Workload:
             await asyncio.sleep(0.1)
 
     async def _used(self, expected: int) -> int:
-        """As counted, once that is so many or time is up: dispatches without an answer are looked into by the operator,
+        """The used quota, once it is `expected` or time is up: the operator resolves dispatches without an answer
         half a minute later."""
         deadline = time.monotonic() + _COUNTED_WITHIN_S
         while True:

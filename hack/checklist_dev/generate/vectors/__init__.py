@@ -1,6 +1,5 @@
-"""Vectors: what the Python core says about some hundred answers and runs, for the TypeScript core to say the same.
+"""Test vectors: results of the Python core for hundreds of answers and runs, which the TypeScript core must match.
 
-`python -m checklist_dev.generate vectors` writes `tests/vectors/executor.json`; with `--check` it only says whether the
-file is current. The same file is run by pytest (`tests/unit/templates/test_vectors.py`) and by vitest
-(`api/web/core/vectors.test.ts`).
+`python -m checklist_dev.generate vectors` writes `tests/vectors/executor.json`; `--check` only verifies that it is
+current. pytest (`tests/unit/templates/test_vectors.py`) and vitest (`api/web/core/vectors.test.ts`) run the same file.
 """

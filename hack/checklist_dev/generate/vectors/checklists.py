@@ -1,4 +1,4 @@
-"""Checklists whose conditions, photos, places and skips the vectors try."""
+"""Checklists for the vectors of conditions, photos, places and skips."""
 
 from typing import Any, Final
 
@@ -22,7 +22,7 @@ _COMPARED: Final[dict[str, tuple[Any, ...]]] = {
     "photo": (),
     "signature": (),
 }
-"""Per type of the source: what its conditions compare with. One follow-up step is made for each operator and value."""
+"""Values to compare with, by type of the source. There is one follow-up step for each operator and value."""
 
 GIVEN: Final[dict[str, tuple[Any, ...]]] = {
     "boolean": (True, False),
@@ -43,7 +43,7 @@ GIVEN: Final[dict[str, tuple[Any, ...]]] = {
     "photo": (None,),
     "signature": ({"url": None, "name": "Ada", "signed_at": None},),
 }
-"""Per type of the source: what it was answered with."""
+"""Answers by type of the source."""
 
 
 def step(name: str, kind: str = "boolean", **fields: Any) -> Tdl:

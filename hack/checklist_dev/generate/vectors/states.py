@@ -1,6 +1,6 @@
-"""Runs in the middle of being answered: which answers there are, which steps are skipped.
+"""States of runs in progress: answers and skipped steps.
 
-What people would do, and what they would not: a queue that is replayed late meets any order of things.
+Unusual ones, too: a queue that is replayed late can arrive in any order.
 """
 
 import itertools
@@ -20,7 +20,7 @@ HERE: Final = {"lat": 52.5, "lng": 13.4, "accuracy_m": 8}
 
 @dataclass(frozen=True)
 class Given:
-    """An answer as the core looks at it."""
+    """An answer as seen by the core."""
 
     value: Any = None
     photos: list[str] = field(default_factory=list)
@@ -29,7 +29,7 @@ class Given:
 
 @dataclass(frozen=True)
 class State:
-    """A checklist, by name, with what was answered and skipped."""
+    """A checklist, by name, with answers and skipped steps."""
 
     checklist: str
     answers: dict[str, Given]
@@ -37,7 +37,7 @@ class State:
 
 
 def states() -> Iterator[State]:
-    """All states of the checklists that were made for the vectors."""
+    """All states of the checklists made for the vectors."""
     for kind, values in GIVEN.items():
         yield from _of_source(kind, values)
     yield from _nesting()
@@ -50,7 +50,7 @@ def states() -> Iterator[State]:
 
 
 def random_states(name: str, definition: Definition, count: int) -> Iterator[State]:
-    """States of a real checklist, the same ones every time."""
+    """Reproducible random states of a real checklist."""
     chance = random.Random(name)
     for _ in range(count):
         zeal = chance.random()
@@ -90,7 +90,7 @@ def _chain() -> Iterator[State]:
     for name in full:
         yield State("chain", {other: Given(value) for other, value in full.items()}, [name])
         yield State("chain", {other: Given(value) for other, value in full.items() if other != name})
-    # Toggled back: the answers of the steps that no longer apply are still there, and count for nothing.
+    # Toggled back: answers of steps that no longer apply are kept and ignored.
     toggled = full | {"s-first": False}
     yield State("chain", {name: Given(value) for name, value in toggled.items()})
     yield State("chain", {name: Given(value) for name, value in toggled.items()}, list(full))

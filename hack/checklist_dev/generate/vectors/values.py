@@ -1,4 +1,4 @@
-"""Steps and values for them: every type at its bounds and beyond, and what is no answer at all."""
+"""Steps and values for them: every type at and beyond its bounds, and values of other types."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -12,7 +12,7 @@ OPTIONS: Final = [
     {"id": "o-A", "label": "Capital"},
 ]
 ANYTHING: Final[tuple[Any, ...]] = (None, True, 0, 1, 2.5, "", "yes", [], ["o-a"], {}, {"name": "Ada"})
-"""What every step is asked about: JSON of each kind."""
+"""Tried on every step: JSON of each kind."""
 
 _EMOJI: Final = "👩🏽‍🔧"  # five characters of Unicode, seven units of UTF-16
 _NAMELESS: Final = "\u00a0\u200b \u2028\ufeff"
@@ -244,7 +244,7 @@ def value_cases() -> Iterator[tuple[str, Any]]:
     seen_types: set[str] = set()
     for name, step in STEPS.items():
         kind = StepType(step["type"])
-        # What is no answer at all is asked of each type once; bounds and forms are asked of every step.
+        # Values of other types are tried once per type; bounds and forms on every step.
         values = (*(ANYTHING if kind not in seen_types else ANYTHING[:1]), *_OF_TYPE[kind], *_OF_STEP.get(name, ()))
         seen_types.add(kind)
         for value in values:

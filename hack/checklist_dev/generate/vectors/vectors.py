@@ -1,4 +1,4 @@
-"""The vectors file: inputs, and what the Python core makes of each.
+"""The vectors file: inputs, and the results of the Python core.
 
 ```
 {"steps": {name: step as TDL}, "checklists": {name: template as TDL}, "photo_refusals": [code], "cases": [case, ...]}
@@ -11,8 +11,8 @@
 {"kind": "skip", "checklist": name, "step": step id, "expect": {"allowed": boolean}}
 ```
 
-`answered` are the steps whose answers suffice, whether they apply or not; ids of steps are in the checklist's order.
-Whether a step may be skipped is asked of a run without answers.
+`answered`: steps with a sufficient answer, whether they apply or not; ids of steps are in the checklist's order.
+`allowed` is for a run without answers.
 """
 
 import json
@@ -47,7 +47,7 @@ Case = dict[str, Any]
 
 @cache
 def steps() -> Mapping[str, Step]:
-    """The steps that values are tried on, by name."""
+    """The steps for values, by name."""
     found = {}
     for name, fields in STEPS.items():
         written = {"id": "s-1", "label": name, **fields}
@@ -58,7 +58,7 @@ def steps() -> Mapping[str, Step]:
 
 @cache
 def checklists() -> Mapping[str, Definition]:
-    """The checklists that states are tried on, by name: made ones, and real ones from the examples."""
+    """The checklists for states, by name: artificial ones, and real ones from the examples."""
     real = {name: json.loads((TEMPLATES / f"{name}.json").read_text(encoding="utf-8")) for name in REAL_CHECKLISTS}
     return {name: parse_definition(data) for name, data in (CHECKLISTS | real).items()}
 
@@ -74,7 +74,7 @@ def document() -> dict[str, Any]:
 
 
 def written() -> str:
-    """The file's text: one step, one checklist and one case a line, so that a difference can be read."""
+    """The file's text: one step, checklist or case per line, for readable diffs."""
     data = document()
     lines = ["{"]
     for name in ("steps", "checklists"):
@@ -86,7 +86,7 @@ def written() -> str:
 
 
 def verdict_on(case: Case) -> dict[str, Any]:
-    """What the Python core says about a case, whatever the case expects."""
+    """The result of the Python core for a case, ignoring the expected one."""
     match case["kind"]:
         case "value":
             return _value_verdict(steps()[case["step"]], case["value"])
@@ -136,7 +136,7 @@ def _state_input(state: State) -> Case:
 
 
 class _ReadAnswer:
-    """An answer as it stands in the file."""
+    """An answer as written in the file."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         self.value, self.geo = data["value"], data["geo"]

@@ -1,4 +1,4 @@
-"""The document that receivers get, as text."""
+"""The document of vectors for receivers, as text."""
 
 import json
 from collections.abc import Iterator
@@ -76,7 +76,7 @@ def document() -> dict[str, Any]:
 
 
 def written() -> str:
-    """JSON in plain ASCII, one line for each member of a vector: a change is a readable diff."""
+    """ASCII JSON with one line per member of a vector, for readable diffs."""
     members = []
     for name, value in document().items():
         shown = json.dumps(value)

@@ -1,4 +1,4 @@
-"""Requests that a receiver has to refuse, each with the check that fails: forged, or set up wrongly."""
+"""Requests that a receiver must refuse, each with the failing check: forged, or signed with a wrong setup."""
 
 import json
 from collections.abc import Iterator
@@ -121,7 +121,7 @@ def _parameters_changed(sound: Request) -> Iterator[Refused]:
 
 
 def _outside_of_the_profile(sound: Request) -> Iterator[Refused]:
-    """Signed with the right secret, and still nothing that the service ever sends: for something else, or weaker."""
+    """Signed with the right secret, but never sent by the service: for another purpose, or weaker."""
     edits = {
         "tag: of another protocol": ("checklist-dispatch/v1", "other/v1"),
         "tag: of no protocol": (';tag="checklist-dispatch/v1"', ""),
@@ -135,7 +135,7 @@ def _outside_of_the_profile(sound: Request) -> Iterator[Refused]:
         "created: not said": (f";created={CREATED}", ""),
     }
     for name, (old, new) in edits.items():
-        yield f"{name} (signed so)", INPUT, sound.edited("Signature-Input", old, new).signed_anew()
+        yield f"{name} (signed so)", INPUT, sound.edited("Signature-Input", old, new).resigned()
     unknown = sound.in_order("nonce", "expires", "alg", "keyid", "tag")
     yield "parameters: in an order of no version (signed so)", INPUT, unknown
     mine, forged = sound.header("Signature-Input"), "sig0=();created=1"
@@ -152,14 +152,14 @@ def _outside_of_the_profile(sound: Request) -> Iterator[Refused]:
 def _another_signature(sound: Request) -> Iterator[Refused]:
     yield "secret: another one", SIGNATURE, sound.but(secret=sound.secret[::-1])
     yield "secret: with a line end, as read from a file", SIGNATURE, sound.but(secret=sound.secret + "\n")
-    yield "signature: with an empty secret", SIGNATURE, sound.signed_anew(secret="")
-    yield "signature: by HMAC-SHA512", SIGNATURE, sound.signed_anew(algorithm="sha512")
+    yield "signature: with an empty secret", SIGNATURE, sound.resigned(secret="")
+    yield "signature: by HMAC-SHA512", SIGNATURE, sound.resigned(algorithm="sha512")
     value = sound.header("Signature")
     yield "signature: cut short", SIGNATURE, sound.with_header("Signature", value[:-6] + ":")
     yield "signature: without a byte", SIGNATURE, sound.with_header("Signature", "sig1=::")
     yield "signature: as text", SIGNATURE, sound.with_header("Signature", value.replace(":", '"'))
     yield "signature: one bit flipped", SIGNATURE, sound.with_header("Signature", _next_letter(value, 6))
-    # The last of 43 characters carries two bits that belong to no byte. They are zero; another spelling is not ours.
+    # The last of 43 characters has two unused bits, which are zero. Another spelling must be refused.
     yield (
         "signature: the same bytes spelled otherwise",
         SIGNATURE,
@@ -178,7 +178,7 @@ def _too_old_or_too_new() -> Iterator[Refused]:
 
 
 def _next_letter(text: str, position: int) -> str:
-    """With the base64 character at `position` replaced by the next one of the alphabet."""
+    """The text with the base64 character at `position` replaced by the next one of the alphabet."""
     alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
     following = alphabet[(alphabet.index(text[position]) + 1) % 64]
     return text[:position] + following + text[position + 1 :]

@@ -1,4 +1,4 @@
-"""One delivery as a receiver sees it, made by the real signer, and the same with something changed."""
+"""A delivery as received, made by the real signer, and variations of it."""
 
 import base64
 import hashlib
@@ -14,7 +14,7 @@ from checklist_operator.transport import signing
 
 CREATED: Final = 1795269000
 """2026-11-21T13:50:00Z"""
-SECRET: Final = "a secret of sixteen"  # noqa: S105 - of the vectors, and public
+SECRET: Final = "a secret of sixteen"  # noqa: S105 - public, for the vectors
 URL_CONFIGURED: Final = "https://hooks.example.com/in/it%27s?run=1&q"
 RUN: Final = "r-0b9c3a52-6c1e-4b7e-9a55-0f3f2f1f7a10"
 EVENT: Final = "evt-5a4d1f7e-2f43-4c0e-8f5a-3c1f0d9b8e77"
@@ -43,7 +43,7 @@ def envelope(attempt: int = 1, **changed: Any) -> str:
 
 @dataclass(frozen=True)
 class Request:
-    """A request, and what its receiver knows: the URL and the secret it configured, and the time (seconds)."""
+    """A request, and its receiver's configured URL and secret, and time (seconds)."""
 
     url: str
     secret: str
@@ -64,7 +64,7 @@ class Request:
         created: int = CREATED,
         after_s: int = 1,
     ) -> Self:
-        """What the service sends to the canonical `url`, looked at `after_s` seconds after it was signed."""
+        """A delivery to the canonical `url`, received `after_s` seconds after signing."""
         text = envelope() if body is None else body
         signed = signing.sign(
             url,
@@ -81,7 +81,7 @@ class Request:
         return cls(url, secret, created + after_s, "POST", headers, text)
 
     def raw(self) -> bytes:
-        """As it would come over a socket."""
+        """The request as bytes on a socket."""
         lines = [
             f"{self.method} /{self.url.split('/', 3)[3]} HTTP/1.1",
             *(f"{name}: {value}" for name, value in self.headers),
@@ -107,7 +107,7 @@ class Request:
         start, created, *others = self.header("Signature-Input").split(";")
         by_name = {each.partition("=")[0]: each for each in others}
         given = ";".join((start, created, *(by_name[name] for name in parameters if name in by_name)))
-        return self.with_header("Signature-Input", given).signed_anew()
+        return self.with_header("Signature-Input", given).resigned()
 
     def without(self, name: str) -> Self:
         return self.but(headers=tuple(header for header in self.headers if header[0] != name))
@@ -116,19 +116,19 @@ class Request:
         return self.but(body=body).with_header("Content-Length", str(len(body.encode())))
 
     def also(self, name: str, value: str, *, first: bool) -> Self:
-        """The field a second time."""
+        """Add the field a second time."""
         extra = ((name, value),)
         return self.but(headers=extra + self.headers if first else self.headers + extra)
 
-    def signed_anew(self, *, secret: str | None = None, algorithm: str = "sha256") -> Self:
-        """With the right MAC for what Signature-Input says now, in or out of the profile."""
+    def resigned(self, *, secret: str | None = None, algorithm: str = "sha256") -> Self:
+        """With the MAC of the current Signature-Input, in or out of the profile."""
         label, _, params = self.header("Signature-Input").partition("=")
         base = self.signature_base(params)
         mac = hmac.new((self.secret if secret is None else secret).encode(), base.encode(), algorithm).digest()
         return self.with_header("Signature", f"{label}=:{base64.b64encode(mac).decode()}:")
 
     def signature_base(self, params: str | None = None) -> str:
-        """RFC 9421, section 2.5, for the components that occur here."""
+        """The signature base of RFC 9421, section 2.5, for the components used here."""
         params = params if params is not None else self.header("Signature-Input").partition("=")[2]
         names = params[1 : params.index(")")].split()
         return "".join(f"{name}: {self._component(name)}\n" for name in names) + f'"@signature-params": {params}'

@@ -1,4 +1,4 @@
-"""URLs as people configure them, each odd in its own way. Development URLs (http, loopback) are among them."""
+"""Unusual webhook URLs, including development URLs (http, loopback)."""
 
 from typing import Final
 
@@ -106,4 +106,4 @@ OF_PUBLIC_ADDRESSES: Final = [
     "https://[2606::A:0:0:B]/",
     "https://[::ffff:8.8.8.8]/",
 ]
-"""Nothing is ever sent to these here: they are signed and verified only."""
+"""Only for signing and verifying; nothing is sent to them."""

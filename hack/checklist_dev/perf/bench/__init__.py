@@ -1,1 +1,1 @@
-"""`make bench`: how fast the service is, beside what its bare parts do on the same cores at the same time."""
+"""`make bench`: measures the service next to its bare parts on the same cores at the same time."""

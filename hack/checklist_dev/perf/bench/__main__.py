@@ -1,4 +1,4 @@
-"""`make bench`: a table, and `.run/bench.json`. A goal that is missed is shown; only --strict fails for it."""
+"""`make bench`: prints a table and writes `.run/bench.json`. Missed goals are shown, and fail with --strict only."""
 
 import argparse
 import asyncio
@@ -40,8 +40,7 @@ from checklist_dev.system.tether import end_with_parent
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """`fsync`: a small machine's disk pauses for hundreds of milliseconds whenever it likes; without, what the part
-    costs is not hidden by that."""
+    """`fsync`: False hides the pauses of a small machine's disk, which can take hundreds of milliseconds."""
 
     measure: Callable[[Stage, Sizes], Awaitable[list[Figure]]]
     fsync: bool = True
@@ -68,13 +67,13 @@ PARTS: Final[dict[str, Part]] = {
     "sizing": Part(measure_sizes),
 }
 COMPOSING: Final = "composing"
-"""The part that needs no service."""
+"""The part without a service."""
 NAMES: Final = (*PARTS, COMPOSING)
 
 
 async def run_bench(folder: Path, sizes: Sizes, parts: list[str], *, against: str | None = None) -> list[Figure]:
-    """Each part on a control plane of its own, so that none carries what another left behind. Raises Failure when
-    something cannot be measured at all. `against`: a revision that the part `answers` is paired with."""
+    """Measure each part with its own control plane, independent of the others. Raises Failure if something cannot be
+    measured. `against`: a revision to compare the part `answers` with."""
     figures: list[Figure] = []
     for name in parts:
         say(f"{name} ...")
@@ -94,7 +93,7 @@ async def run_bench(folder: Path, sizes: Sizes, parts: list[str], *, against: st
             finally:
                 await asyncio.to_thread(rig.stop)
         if share.percent is not None:
-            figures.append(Figure(f"{name}: processor time that other programs took", share.percent, "%"))
+            figures.append(Figure(f"{name}: processor time of other programs", share.percent, "%"))
     return figures
 
 
@@ -111,14 +110,14 @@ async def _answers_against(stage: Stage, sizes: Sizes, folder: Path, revision: s
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m checklist_dev.perf.bench", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that it works: no figure counts")
-    parser.add_argument("--only", action="append", choices=NAMES, help="this part; may be given several times")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes, to check that it works; figures are void")
+    parser.add_argument("--only", action="append", choices=NAMES, help="only this part; can be repeated")
     parser.add_argument("--live-runs", type=int, help="runs of the part `scale` (default: 100000)")
     parser.add_argument("--moved-runs", type=int, help="runs of the part `archive` (default: 10000)")
     parser.add_argument(
-        "--against", metavar="REVISION", help="also measure the part `answers` of this revision, in turn with ours"
+        "--against", metavar="REVISION", help="also measure the part `answers` of this revision, alternating with ours"
     )
-    parser.add_argument("--strict", action="store_true", help="exit code 1 when a goal is missed")
+    parser.add_argument("--strict", action="store_true", help="exit code 1 if a goal is missed")
     parser.add_argument("--folder", type=Path, default=STATE / "bench", help="data and logs (default: .run/bench)")
     parser.add_argument("--report", type=Path, default=STATE / "bench.json", help="default: .run/bench.json")
     arguments = parser.parse_args()

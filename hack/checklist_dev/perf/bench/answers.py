@@ -1,4 +1,4 @@
-"""Runs that wait for answers, and the answers: what makes the events of the latency and delivery figures."""
+"""Open runs and answers, which create the events of the latency and delivery figures."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -9,14 +9,14 @@ from checklist_dev.failures import Failure
 from checklist_dev.perf.load.client import Person, ServiceClient, new_op
 
 Json = dict[str, Any]
-SECRET = "a secret of the benchmark"  # noqa: S105 - signs nothing that matters
+SECRET = "a secret of the benchmark"  # noqa: S105 - not a real secret
 USUAL_STEPS: Final = 40
-"""Steps of a run of the benchmark: real checklists have 20 to 60."""
+"""Steps of a benchmark run: real checklists have 20 to 60."""
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """One answer to give: each step of each run once, so that (run, step) names its event."""
+    """One answer to give: each step of each run once, so that (run, step) identifies its event."""
 
     person: Person
     step_id: str
@@ -27,14 +27,14 @@ class Planned:
         return self.person.run_id, self.step_id
 
     async def give(self) -> None:
-        """Returns when it is acknowledged. Raises Failure when it is refused."""
+        """Give the answer and wait for the acknowledgement. Raises Failure if refused."""
         reply = await self.person.answer(self.step_id, self.value, op_id=new_op())
         if not reply.ok:
             raise Failure(f"an answer was refused with {reply.status}: {reply.body}")
 
 
 async def open_runs(client: ServiceClient, template_id: str, urls: Sequence[str], count: int) -> list[Person]:
-    """`count` dispatched runs whose events go to `urls` in turn, or without a webhook; 16 dispatches at a time."""
+    """Dispatch `count` runs with the webhook `urls` in turn, or without; 16 dispatches at a time."""
     room = asyncio.Semaphore(16)
 
     async def open_run(number: int) -> Person:
@@ -51,7 +51,7 @@ async def open_runs(client: ServiceClient, template_id: str, urls: Sequence[str]
 
 
 def template_of(steps: int) -> Json:
-    """A checklist of text steps, twenty in a section."""
+    """A checklist of text steps, twenty per section."""
     made = [{"id": f"s-{number}", "type": "text", "label": f"What do you see at point {number}?", "required": True}
             for number in range(steps)]  # fmt: skip
     sections = [
@@ -62,12 +62,12 @@ def template_of(steps: int) -> Json:
 
 
 def text_for(number: int) -> str:
-    """The answer to a step."""
+    """The answer to step `number`."""
     return f"Nothing unusual at point {number}, all as it was the week before."
 
 
 def answers_to(people: Sequence[Person], steps: int = USUAL_STEPS) -> Iterator[Planned]:
-    """Step by step through all runs, so that neighbours in time are different runs."""
+    """Answers ordered by step, so that consecutive ones belong to different runs."""
     for number in range(steps):
         for person in people:
             yield Planned(person, f"s-{number}", text_for(number))

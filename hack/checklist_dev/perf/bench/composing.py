@@ -1,4 +1,4 @@
-"""Templates from prompts: how long the composer takes for written, random, hostile and huge ones."""
+"""Measures the composer with real, random, hostile and huge prompts."""
 
 import contextlib
 import time
@@ -16,7 +16,7 @@ _SEED: Final = 6
 
 
 def measure_composing(count: int) -> list[Figure]:
-    """`count` prompts of 4 to 4,000 characters, one after the other in this process, after every word list is read."""
+    """Compose `count` prompts of 4 to 4,000 characters, one after another, with warm word lists."""
     written = [case.prompt for case in load_cases()]
     prompts = list(any_prompts(_SEED, count, written))
     for prompt in written:

@@ -1,4 +1,4 @@
-"""Reads that are timed: one after the other, and lists with every filter."""
+"""Timed reads: single requests, and lists with every filter."""
 
 import time
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ _LISTED_WITHIN_S: Final = 600.0
 
 
 async def seconds_of(session: aiohttp.ClientSession, path: str) -> float:
-    """How long a GET of `path` takes, with its body. Raises Failure for any status but 200."""
+    """Seconds of a GET of `path` with its body. Raises Failure for any status but 200."""
     started = time.perf_counter()
     async with session.get(path) as response:
         await response.read()
@@ -30,12 +30,12 @@ async def seconds_of(session: aiohttp.ClientSession, path: str) -> float:
 
 
 async def until_listed(session: aiohttp.ClientSession, runs: int) -> float:
-    """Seconds until the API lists just so many runs, none of them missing. Raises Failure after ten minutes."""
+    """Seconds until the API lists exactly `runs` runs. Raises Failure after ten minutes."""
 
     async def are_listed() -> bool:
         async with session.get("/v1/runs?per_page=1") as response:
-            told = await response.json()
-        return "archive" not in told and told["pagination"]["total"] == runs
+            listed = await response.json()
+        return "archive" not in listed and listed["pagination"]["total"] == runs
 
     return await until(are_listed, f"listed: exactly {runs} runs", within_s=_LISTED_WITHIN_S)
 
@@ -43,15 +43,15 @@ async def until_listed(session: aiohttp.ClientSession, runs: int) -> float:
 async def slowest_list(
     session: aiohttp.ClientSession, path: str, template_id: str, middle: datetime
 ) -> tuple[str, float]:
-    """Of the list of runs at `path` with every filter, on the first, the middle and the last page: which is slowest,
-    and the 95th percentile of its seconds. `middle`: a time before and after which there are runs."""
+    """The slowest list of runs at `path` over all filters and the first, middle and last page, and the 95th percentile
+    of its seconds. `middle`: a time before and after which there are runs."""
     filters: dict[str, Mapping[str, str]] = {
         "no filter": {},
         **{f"status {status}": {"status": status} for status in REST_STATUSES},
         "template": {"template_id": template_id},
         "template and status": {"template_id": template_id, "status": "completed"},
         "reference": {"executor_ref": "ref 7"},
-        "unknown reference": {"executor_ref": "nobody's"},
+        "unknown reference": {"executor_ref": "unknown"},
         "created after": {"created_after": format_timestamp(middle)},
         "created before": {"created_before": format_timestamp(middle)},
     }

@@ -1,4 +1,4 @@
-"""Figures: a value, its goal, whether it holds, and the baseline that it was measured against."""
+"""Figures: a value with its goal and the baseline that it was compared with."""
 
 import json
 import statistics
@@ -30,7 +30,7 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One line of the result. `spread` is min and max over the rounds; `baseline` is in words, with its own value."""
+    """One line of the result. `spread`: min and max over the rounds; `baseline`: a text with its value."""
 
     name: str
     value: float
@@ -41,7 +41,7 @@ class Figure:
 
     @property
     def holds(self) -> bool | None:
-        """None where no goal was set."""
+        """None without a goal."""
         return self.goal.holds(self.value) if self.goal else None
 
     def as_json(self) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def of_rounds(name: str, values: Sequence[float], unit: str, *, goal: Goal | Non
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
-    """The smallest value that at least `percent` of them do not exceed (nearest rank)."""
+    """The nearest-rank percentile: the smallest value not exceeded by at least `percent` of them."""
     ordered = sorted(values)
     rank = max(1, -(-len(ordered) * percent // 100))
     return ordered[int(rank) - 1]
@@ -80,7 +80,7 @@ def table(figures: Sequence[Figure]) -> str:
 
 
 def in_columns(rows: Sequence[Sequence[str]]) -> str:
-    """The first row is the head of the table; the last column is not filled up."""
+    """Align rows; the first one is the header, the last column is not padded."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
     lines = [
         "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]).rstrip()

@@ -1,4 +1,4 @@
-"""How much of everything `make bench` measures."""
+"""The sizes of the measurements of `make bench`."""
 
 from dataclasses import dataclass
 from typing import Final

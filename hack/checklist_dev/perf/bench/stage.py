@@ -1,4 +1,4 @@
-"""The service on a rig of its own, as each part of the benchmark finds it, and clients of all that it consists of."""
+"""The service on its own rig, as each part of the benchmark finds it, and clients of its components."""
 
 import asyncio
 import random
@@ -25,7 +25,7 @@ from checklist_dev.perf.load.rig import Program, Rig
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """`hook`: a receiver that answers every delivery with 204 at once."""
+    """`hook`: a receiver that answers every delivery with 204."""
 
     rig: Rig
     account: Account
@@ -42,7 +42,7 @@ class Stage:
         return {"url": self.hook, "secret": SECRET, "events": ["*"]}
 
     def log(self, receiver: str = "receiver") -> ReceiverLog:
-        """What is received from now on."""
+        """A log of what is received from now on."""
         log = ReceiverLog(self.rig.receiver_log(receiver))
         for _ in log.new():
             pass
@@ -52,7 +52,7 @@ class Stage:
         return ArchiveStore.open((self.rig.folder / "photos").absolute().as_uri())
 
     def session(self, account: Account | None = None) -> aiohttp.ClientSession:
-        """A bare client at the API, of this organization or another one. It waits for an answer as long as it comes."""
+        """A bare client of the API for this organization or another one, with a long timeout."""
         headers = {"Authorization": f"Bearer {(account or self.account).api_key}"}
         return aiohttp.ClientSession(
             self.api.url,
@@ -63,11 +63,11 @@ class Stage:
         )
 
     async def example(self, **wanted: object) -> Json:
-        """A run of the checklist of `load.checklist`, as the cluster has it: what others are made after."""
+        """A run of the checklist of `load.checklist` as stored in the cluster, to be copied."""
         return await self.cluster.get_run((await self._dispatched(wanted)).run_id)
 
     async def answered(self, steps: Sequence[Json], *, submit: bool, **wanted: object) -> Json:
-        """The same, once a person has answered these steps of it and every event is delivered and recorded."""
+        """The same, after the steps were answered and every event was delivered and recorded."""
         rng = random.Random(0)
         person = await self._dispatched({"webhook": self.webhook, **wanted})
         for step in steps:
@@ -96,7 +96,7 @@ class Stage:
             await asyncio.to_thread(program.child.stop)
 
     async def start(self, *programs: Program) -> None:
-        """Returns when they are ready."""
+        """Start the programs and wait until they are ready."""
         for program in programs or (self.api, self.operator):
             program.start()
             await asyncio.to_thread(program.wait_ready)
@@ -104,7 +104,7 @@ class Stage:
 
 @asynccontextmanager
 async def staged(rig: Rig, code: Path | None = None) -> AsyncIterator[Stage]:
-    """On a rig that is started. `code`: the source code of another release."""
+    """A stage on a started rig. `code`: the source code of another release."""
     api, operator = rig.add_api(), rig.add_operator()
     if code is not None:
         await asyncio.to_thread(install_older_crds, rig, code)

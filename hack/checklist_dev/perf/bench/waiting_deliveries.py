@@ -1,4 +1,4 @@
-"""Deliveries that wait for a retry, as the operator leaves them after a first attempt that failed."""
+"""Deliveries that wait for a retry, as stored by the operator after a failed first attempt."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,14 +25,14 @@ FILLING: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """One delivery, whose second attempt is still to be given its time."""
+    """One delivery without a time for its second attempt."""
 
     name: str
     url: str
     body: bytes
 
     def status(self, due: datetime) -> Json:
-        """After a first attempt that was answered with 503; the next one is due at `due`."""
+        """The status after a first attempt with 503; the next one is due at `due`."""
         attempt = Attempt(
             number=1,
             started_at=utc_now(),
@@ -45,7 +45,7 @@ class Waiting:
 
 
 def waiting_deliveries(runs: Sequence[Mapping[str, Any]], count: int) -> Iterator[Waiting]:
-    """`count` of them for `runs` (as the cluster gives them) in turn, to their webhooks."""
+    """`count` deliveries for `runs` (as in the cluster) in turn, to their webhooks."""
     for number, run in zip(range(1, count + 1), cycle(runs), strict=False):
         yield _waiting(run, run["spec"]["webhook"]["url"], seq=number)
 
@@ -101,13 +101,13 @@ def _envelope(event_id: str, run_id: str, seq: int, ts: str) -> Json:
 
 
 async def create(cluster: RawCluster, deliveries: Sequence[Waiting]) -> float:
-    """Objects per second. They have no status yet, so no operator must run."""
+    """Create the objects without status, while no operator runs; returns objects per second."""
     calls = (partial(cluster.create, WEBHOOK_DELIVERY, each.body) for each in deliveries)
     return await rate_of(calls, concurrency=FILLING)
 
 
 async def let_wait(cluster: RawCluster, deliveries: Sequence[Waiting], due: Sequence[datetime]) -> None:
-    """From now on each waits for its time."""
+    """Set the times of the second attempts."""
     await rate_of(
         (
             partial(cluster.patch_status, WEBHOOK_DELIVERY, each.name, each.status(moment))

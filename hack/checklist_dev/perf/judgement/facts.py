@@ -1,4 +1,4 @@
-"""All that is known after the load: what was acknowledged, what is stored, what was received, who was killed."""
+"""The facts after a load: what was acknowledged, stored and received, and which processes were killed."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,12 +22,12 @@ from checklist_dev.perf.load.received import Transmission
 
 MAX_SHOWN = 20
 _SOON: Final = timedelta(minutes=1)
-"""More than the time in which a run of the load expires."""
+"""Longer than the expiry of runs in the load."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Whether one promise held. `violations` name the run or the event."""
+    """Whether one guarantee held. `violations` name the run or the event."""
 
     name: str
     checked: int
@@ -57,8 +57,7 @@ class ClusterState:
     quota: Quota
 
     def unsettled(self) -> list[str]:
-        """Runs with an event that is still to be sent or recorded, or that end by themselves soon, or that have ended
-        and are not final yet."""
+        """Runs with an event to send or record, runs that expire soon, and ended runs that are not settled."""
         soon = utc_now() + _SOON
         return [
             run.name
@@ -98,7 +97,7 @@ class Facts:
     views: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """GET /v1/runs/{run_id} of every run, at the end."""
     abandoned: str = "abandoned"
-    """executorRef of runs whose dispatch got no answer and was not tried again: they may exist or not."""
+    """executorRef of runs whose dispatch got no answer and was not repeated: they may exist or not."""
 
     @cached_property
     def by_event(self) -> Mapping[str, Sequence[Transmission]]:

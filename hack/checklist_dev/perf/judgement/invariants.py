@@ -1,4 +1,4 @@
-"""The promises, each as a pure check of the facts. What they mean is in docs/benchmarks.md, "Chaos"."""
+"""The guarantees, each a pure check of the facts. Explained in docs/benchmarks.md, "Chaos"."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ from checklist_operator.attempts.envelopes import THUMBNAILS_DROPPED
 _ADDRESSES: Final = frozenset({"url", "thumbnail_url"})
 _OF_ONE_ATTEMPT: Final = frozenset({"delivery_attempt", "thumbnail", THUMBNAILS_DROPPED})
 TIMER_TOLERANCE_S = 0.02
-"""Two processes stamp the two ends of a gap."""
+"""Two processes measure the two ends of a gap."""
 
 
 def every_change_has_its_event(facts: Facts) -> Finding:
@@ -27,7 +27,7 @@ def every_change_has_its_event(facts: Facts) -> Finding:
     for record in facts.records:
         run = facts.state.runs.get(record.run_id)
         if run is None:
-            violations.append(f"{record.run_id}: dispatched, acknowledged, and gone")
+            violations.append(f"{record.run_id}: dispatched, acknowledged, but missing")
             continue
         found = _events_of(run)
         expected = record.expected_events()
@@ -39,7 +39,7 @@ def every_change_has_its_event(facts: Facts) -> Finding:
 
 
 def _events_of(run: Run) -> list[str]:
-    """The kind of seq 1, 2, 3 ...; `?` where nobody knows of a number."""
+    """The kind of seq 1, 2, 3 ...; `?` for an unknown number."""
     kinds = {entry.seq: entry.event.value for entry in run.status.outbox}
     kinds |= {delivery.seq: delivery.event.value for delivery in run.status.deliveries}
     return [kinds.get(seq, "?") for seq in range(1, max([run.status.seq, *kinds]) + 1)]
@@ -51,7 +51,7 @@ def _same_events(found: Sequence[str], expected: Sequence[ExpectedEvent]) -> boo
 
 
 def every_event_is_delivered_or_failed(facts: Facts) -> Finding:
-    """Delivered: the receiver said 2xx. Failed: exactly five attempts, and the receiver saw each of them."""
+    """Delivered: the receiver answered 2xx. Failed: exactly five attempts, and the receiver got each of them."""
     violations, checked = [], 0
     for record, run, delivery in facts.events():
         checked += 1
@@ -61,14 +61,14 @@ def every_event_is_delivered_or_failed(facts: Facts) -> Finding:
         match delivery.phase:
             case DeliveryPhase.DELIVERED:
                 if not any(transmission.succeeded for transmission in seen):
-                    violations.append(f"{where}: recorded as delivered, but the receiver never said 2xx")
+                    violations.append(f"{where}: recorded as delivered, but the receiver never answered 2xx")
             case DeliveryPhase.FAILED:
                 history = facts.state.deliveries.get(delivery.event_id)
                 made = sorted({attempt.number for attempt in history.attempts}) if history else []
                 if delivery.attempts != MAX_ATTEMPTS or made != [1, 2, 3, 4, 5]:
                     violations.append(f"{where}: failed after {delivery.attempts} attempts, history {made}")
                 elif record.plan.behaviour != "refused" and numbers != {1, 2, 3, 4, 5}:
-                    violations.append(f"{where}: failed, but the receiver saw only the attempts {sorted(numbers)}")
+                    violations.append(f"{where}: failed, but the receiver got only the attempts {sorted(numbers)}")
             case phase:
                 violations.append(f"{where}: still {phase.value}")
     waiting = [run for run in facts.state.runs.values() if run.status.outbox]
@@ -77,7 +77,7 @@ def every_event_is_delivered_or_failed(facts: Facts) -> Finding:
 
 
 def nothing_uncommitted_was_sent(facts: Facts) -> Finding:
-    """What was sent is an event of a run in the cluster, and says what was acknowledged."""
+    """Each transmission is an event of a run in the cluster, with the acknowledged content."""
     records = {record.run_id: record for record in facts.records}
     violations = []
     for event_id, sent in facts.by_event.items():
@@ -100,9 +100,10 @@ def _problem_of(sent: Transmission, record: RunRecord, run: Run) -> str | None:
         return "not the event id of this run and number"
     expected = record.expected_events()
     data = sent.envelope.get("data", {})
-    told = (data.get("step_id"), data.get("value")) if str(sent.envelope["event"]).startswith("step.") else (None, None)
-    if len(expected) == len(kinds) and told != (expected[sent.seq - 1].step_id, expected[sent.seq - 1].value):
-        return f"it says {told}, acknowledged was {expected[sent.seq - 1]}"
+    sent_as = (data.get("step_id"), data.get("value"))
+    content = sent_as if str(sent.envelope["event"]).startswith("step.") else (None, None)
+    if len(expected) == len(kinds) and content != (expected[sent.seq - 1].step_id, expected[sent.seq - 1].value):
+        return f"it contains {content}, acknowledged was {expected[sent.seq - 1]}"
     return None
 
 
@@ -121,24 +122,24 @@ def no_sixth_attempt(facts: Facts) -> Finding:
 
 
 def one_event_id_per_event(facts: Facts) -> Finding:
-    """(run, seq) and event_id name each other, and every transmission of an event has the same content."""
+    """(run, seq) and event_id identify each other, and every transmission of an event has the same content."""
     ids: dict[tuple[str, int], set[str]] = defaultdict(set)
     places: dict[str, set[tuple[str, int]]] = defaultdict(set)
     for sent in facts.transmissions:
         ids[sent.run_id, sent.seq].add(sent.event_id)
         places[sent.event_id].add((sent.run_id, sent.seq))
     violations = [f"{run} seq {seq}: sent as {sorted(names)}" for (run, seq), names in ids.items() if len(names) > 1]
-    violations += [f"{name}: stands for {sorted(where)}" for name, where in places.items() if len(where) > 1]
+    violations += [f"{name}: belongs to {sorted(where)}" for name, where in places.items() if len(where) > 1]
     for event_id, sent_ones in facts.by_event.items():
         contents = [_lasting(sent.envelope) for sent in sent_ones]
         if any(before != after for before, after in pairwise(contents)):
-            violations.append(f"{event_id}: its content changed from attempt to attempt")
+            violations.append(f"{event_id}: its content changed between attempts")
     return Finding("one event_id per event, the same content on every attempt", len(ids), violations)
 
 
 def _lasting(node: Any) -> Any:
-    """What may not change from attempt to attempt: all but its number, the signatures in addresses of photos, and
-    thumbnails, which are left out when the store does not give them in time."""
+    """The content that must not change between attempts: all but the number, signatures in photo URLs, and thumbnails,
+    which are omitted if the store is slow."""
     if isinstance(node, dict):
         return {
             name: value.partition("?")[0] if name in _ADDRESSES and isinstance(value, str) else _lasting(value)
@@ -149,7 +150,7 @@ def _lasting(node: Any) -> Any:
 
 
 def every_signature_is_valid(facts: Facts) -> Finding:
-    """By the example that is published for receivers, with the secret and the URL of the run; nonces are new."""
+    """Verified by the published example with the run's secret and URL; nonces are unique."""
     records = {record.run_id: record for record in facts.records}
     violations = []
     for sent in facts.transmissions:
@@ -162,11 +163,11 @@ def every_signature_is_valid(facts: Facts) -> Finding:
                 violations.append(f"{sent.run_id} {sent.event_id} attempt {sent.attempt}: {problem}")
     inputs = Counter(sent.headers.get("signature-input", "") for sent in facts.transmissions)
     violations += [f"signed twice with the same nonce: {text}" for text, times in inputs.items() if times > 1]
-    return Finding("every signature is valid and no nonce comes twice", len(facts.transmissions), violations)
+    return Finding("every signature is valid and nonces are unique", len(facts.transmissions), violations)
 
 
 def a_number_repeats_only_after_a_crash(facts: Facts) -> Finding:
-    """The same attempt is sent again only when the operator died since; so at most once per crash and event."""
+    """The same attempt is sent again only if the operator died since; so at most once per crash and event."""
     violations = []
     for event_id, sent_ones in facts.by_event.items():
         last: dict[int, Transmission] = {}
@@ -180,17 +181,17 @@ def a_number_repeats_only_after_a_crash(facts: Facts) -> Finding:
 
 
 def nothing_follows_a_success(facts: Facts) -> Finding:
-    """After a 2xx in time, the event comes again only when the operator died before it could record that."""
+    """After a 2xx in time, the event is sent again only if the operator died before recording it."""
     violations = []
     for event_id, sent_ones in facts.by_event.items():
         for before, after in pairwise(sent_ones):
             if before.succeeded and not facts.operator_died_between(before.at, after.at):
                 violations.append(f"{after.run_id} {event_id}: sent again after 2xx (attempt {after.attempt})")
-    return Finding("nothing follows a 2xx but after a crash", len(facts.by_event), violations)
+    return Finding("nothing follows a 2xx except after a crash", len(facts.by_event), violations)
 
 
 def never_early(facts: Facts) -> Finding:
-    """Attempt n+1 comes no sooner than the gap after the end of attempt n; no number is left out."""
+    """Attempt n+1 is sent no sooner than the gap after the end of attempt n; numbers have no gaps."""
     violations, checked = [], 0
     for event_id, sent_ones in facts.by_event.items():
         for before, after in pairwise(sent_ones):
@@ -204,8 +205,8 @@ def never_early(facts: Facts) -> Finding:
             gap = facts.gaps[before.attempt - 1]
             if after.at - ended < gap - TIMER_TOLERANCE_S:
                 early = f"{after.at - ended:.3f} s after {before.attempt}, the gap is {gap} s"
-                violations.append(f"{after.run_id} {event_id}: attempt {after.attempt} came {early}")
-    return Finding("no retry is early and no number is left out", checked, violations)
+                violations.append(f"{after.run_id} {event_id}: attempt {after.attempt} was sent {early}")
+    return Finding("no retry is early and numbers have no gaps", checked, violations)
 
 
 def no_acknowledged_answer_is_gone(facts: Facts) -> Finding:
@@ -221,7 +222,7 @@ def no_acknowledged_answer_is_gone(facts: Facts) -> Finding:
             violations.append(f"{record.run_id}: reads {values}, acknowledged {wanted}")
         if view.get("status") != record.final_status:
             violations.append(f"{record.run_id}: is {view.get('status')}, acknowledged {record.final_status}")
-    return Finding("no answer was acknowledged and is gone", checked, violations)
+    return Finding("no acknowledged answer is missing", checked, violations)
 
 
 def quota_equals_runs_made(facts: Facts) -> Finding:
@@ -230,14 +231,14 @@ def quota_equals_runs_made(facts: Facts) -> Finding:
     in_month = [run for run in facts.state.runs.values() if period_of(run.created_at) == quota.period]
     violations = []
     if quota.used != len(in_month):
-        violations.append(f"quota used {quota.used}, runs made {len(in_month)}")
+        violations.append(f"quota used {quota.used}, runs created {len(in_month)}")
     violations += [f"{run_id}: still pending in the quota" for run_id in quota.pending]
     violations += [
         f"{run.name}: exists, but no dispatch was acknowledged"
         for run in facts.state.runs.values()
         if run.name not in dispatched and run.spec.executor_ref != facts.abandoned
     ]
-    return Finding("quota used equals the runs made", quota.used, violations)
+    return Finding("quota used equals the runs created", quota.used, violations)
 
 
 CHECKS: Sequence[Callable[[Facts], Finding]] = (

@@ -1,4 +1,4 @@
-"""The stage of a scene; and after its load: wait until the service is at rest, gather every fact, judge it."""
+"""The setup of a scene, and the end of its load: wait until the service is at rest, collect the facts, judge."""
 
 import asyncio
 import random
@@ -22,15 +22,15 @@ from checklist_dev.perf.load.rig import Rig
 
 _LOOK_EVERY_S = 2.0
 _AFTERMATH_S = 2.0
-"""A transmission too many would come after the record of the last one."""
+"""A superfluous transmission would follow the record of the last one."""
 
 
 async def settle(
     kube: KubeClient, organization: str, transcript: Transcript, *, within_s: float
 ) -> tuple[ClusterState, Finding]:
-    """The state at rest (or after `within_s`), and whether it came to rest."""
+    """The state at rest or after `within_s`, and whether it came to rest."""
     started = time.monotonic()
-    told = 0.0
+    reported = 0.0
     while True:
         try:
             state = await cluster_state(kube, organization)
@@ -42,15 +42,15 @@ async def settle(
             await asyncio.sleep(_AFTERMATH_S)
             name = f"everything settles within {within_s:.0f} s ({elapsed:.0f} s)"
             return await cluster_state(kube, organization), Finding(name, len(state.runs), left)
-        if elapsed - told >= 10.0:
-            told = elapsed
+        if elapsed - reported >= 10.0:
+            reported = elapsed
             transcript.say(f"waiting for {len(left)} to settle, for example {left[0]}")
         await asyncio.sleep(_LOOK_EVERY_S)
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Where a scene plays: one organization of one rig, and executors who dispatch its checklist."""
+    """One organization of a rig, and executors who dispatch its checklist."""
 
     rig: Rig
     kube: KubeClient
@@ -64,7 +64,7 @@ class Stage:
 
 @asynccontextmanager
 async def staged(rig: Rig, transcript: Transcript, title: str, *, seed: int) -> AsyncIterator[Stage]:
-    """Starts the programs that the rig was given. Raises Failure when that cannot be."""
+    """Start the rig's programs. Raises Failure."""
     rng = random.Random(seed)
     account = await asyncio.to_thread(rig.new_account)
     receivers = Receivers(rig, seed=seed)
@@ -83,7 +83,7 @@ async def staged(rig: Rig, transcript: Transcript, title: str, *, seed: int) -> 
 async def judge(
     stage: Stage, kills: Sequence[Kill], gaps: Sequence[float], *, settle_within_s: float
 ) -> tuple[list[Finding], Facts]:
-    """Settle, read everything, check everything. The receivers are stopped."""
+    """Settle, read everything, check everything. Stops the receivers."""
     records = stage.executors.records
     state, settled = await settle(stage.kube, stage.organization, stage.transcript, within_s=settle_within_s)
     views = await read_views(stage.client, records)
@@ -95,6 +95,6 @@ async def judge(
 
 
 def repetitions(facts: Facts) -> int:
-    """Transmissions beyond one per event and attempt number: what crashes cost the receivers."""
+    """Transmissions beyond one per event and attempt number: the duplicates that crashes cause."""
     distinct = {(sent.event_id, sent.attempt) for sent in facts.transmissions}
     return len(facts.transmissions) - len(distinct)

@@ -1,4 +1,4 @@
-"""What `make chaos` says while it runs, and the report that it leaves in `.run/chaos.json`."""
+"""The output of `make chaos` and its report, `.run/chaos.json`."""
 
 import json
 import time
@@ -30,7 +30,7 @@ class Transcript:
     def title(self, line: str) -> None:
         self.say(f"== {line}")
 
-    def tell(self, findings: Sequence[Finding]) -> None:
+    def report(self, findings: Sequence[Finding]) -> None:
         for finding in findings:
             self.say(f"{'held  ' if finding.holds else 'BROKEN'}  {finding.name} ({finding.checked} checked)")
             for violation in finding.violations[:_SHOWN]:
@@ -41,7 +41,7 @@ class Transcript:
 
 @dataclass(slots=True)
 class Result:
-    """What one scene found out."""
+    """The result of one scene."""
 
     scene: str
     findings: list[Finding] = field(default_factory=list)

@@ -1,1 +1,1 @@
-"""What bench and chaos share: a service whose processes can be killed, callers, and a receiver that misbehaves."""
+"""The load rig: a service whose processes can be killed, clients, and receivers that misbehave."""

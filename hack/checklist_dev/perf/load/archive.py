@@ -1,4 +1,4 @@
-"""Everything in an archive, each part compared with its manifest."""
+"""Reads everything in an archive and verifies each part against its manifest."""
 
 from collections.abc import AsyncIterator
 
@@ -6,7 +6,7 @@ from checklist_crds.archive import ArchiveReader, ArchiveStore, Record
 
 
 async def records_in(store: ArchiveStore) -> AsyncIterator[Record]:
-    """The runs of all parts. Raises Damaged for a part that is not what it should be."""
+    """The runs of all parts. Raises Damaged for a damaged part."""
     reader = ArchiveReader(store)
     async for place, _ in store.manifests():
         manifest = await store.manifest(place)

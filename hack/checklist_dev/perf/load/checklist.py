@@ -1,4 +1,4 @@
-"""The checklist that bench and chaos send out: steps of every kind that needs no photo, and values for them."""
+"""The checklist of the load: steps of every kind without photos, and values for them."""
 
 import random
 from typing import Any, Final
@@ -7,7 +7,7 @@ Json = dict[str, Any]
 
 TEMPLATE: Final[Json] = {
     "name": "Cold store round",
-    "description": "Answered over and over while the service is measured, or killed.",
+    "description": "Answered repeatedly while the service is measured, or killed.",
     "settings": {"allow_skip": True},
     "sections": [
         {
@@ -56,7 +56,7 @@ REQUIRED: Final = frozenset(step["id"] for step in STEPS if step.get("required")
 
 
 def value_for(rng: random.Random, step_type: str) -> Any:
-    """A valid answer, hardly ever the same twice."""
+    """A random valid answer."""
     match step_type:
         case "boolean":
             return rng.random() < 0.8

@@ -1,7 +1,6 @@
-"""A caller and a scripted person that do not give up: REST and executor API over HTTP, tried until acknowledged.
+"""A client and a scripted person that retry until acknowledged: REST and executor API over HTTP.
 
-Every write carries something that makes it idempotent (Idempotency-Key, op_id), as a good client's does, so a try that
-got no answer is simply sent again, to any of the API processes.
+Every write is idempotent (Idempotency-Key, op_id), so a try without an answer is sent again, to any API process.
 """
 
 import asyncio
@@ -31,7 +30,7 @@ def new_op() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """`status` 0: the connection was refused, broke, or nobody answered in time."""
+    """`status` 0: the connection was refused or broke, or there was no answer in time."""
 
     status: int
     body: Json = field(default_factory=dict)
@@ -45,19 +44,19 @@ class Reply:
 
     @property
     def error(self) -> str:
-        """The service's code, for example `run_closed`."""
+        """The error code, for example `run_closed`."""
         return str(self.body.get("error", ""))
 
     @property
     def is_definite(self) -> bool:
-        """Whether trying again would be pointless."""
+        """Whether a retry would be pointless."""
         return self.status not in _NOT_NOW and self.error != "idempotency_in_progress"
 
 
 class ServiceClient:
-    """Calls the API processes at `urls` in random order. `faults` collects answers that must never be given (500).
+    """Calls the API processes at `urls` in random order. `faults` collects responses that must not happen (500).
 
-    `patient`: waits as long as Retry-After says; others ask again at once, as hard as they can.
+    `honors_retry_after`: wait for Retry-After; otherwise retry as fast as possible.
     """
 
     def __init__(
@@ -67,9 +66,9 @@ class ServiceClient:
         *,
         seed: int = 0,
         answer_within_s: float = 15.0,
-        patient: bool = False,
+        honors_retry_after: bool = False,
     ) -> None:
-        self._patient = patient
+        self._honors_retry_after = honors_retry_after
         self.faults: list[str] = []
         self.retries = 0
         self._urls = list(urls)
@@ -92,7 +91,7 @@ class ServiceClient:
     async def once(
         self, method: str, path: str, body: Json | bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> Reply:
-        """One try at one process. Bytes are sent as they are, with the type that `headers` name."""
+        """One try at one process. Bytes are sent unchanged, with the type in `headers`."""
         url = self._rng.choice(self._urls) + path
         started = time.perf_counter()
         try:
@@ -116,7 +115,7 @@ class ServiceClient:
         *,
         for_s: float = 120.0,
     ) -> Reply:
-        """Try until the answer is definite. Raises Failure after `for_s` seconds without one."""
+        """Retry until the answer is definite. Raises Failure after `for_s` seconds without one."""
         deadline = time.monotonic() + for_s
         tries = 0
         while True:
@@ -128,17 +127,17 @@ class ServiceClient:
                 raise Failure(f"{method} {path}: no definite answer within {for_s:.0f} s, the last was {reply.status}")
             self.retries += 1
             pause_s = min(0.05 * 1.5**tries, _LONGEST_PAUSE_S)
-            if self._patient:
+            if self._honors_retry_after:
                 pause_s = max(pause_s, float(reply.headers.get("Retry-After", "0")))
             await asyncio.sleep(pause_s * (0.5 + self._rng.random()))
 
     async def dispatch(self, body: Json, *, key: str | None = None, for_s: float = 120.0) -> Reply:
-        """POST /v1/runs, at most one run whatever happens on the way."""
+        """POST /v1/runs with an Idempotency-Key, so that retries create one run."""
         headers = {**self._authorization, "Idempotency-Key": key or new_op()}
         return await self.insist("POST", "/v1/runs", body, headers, for_s=for_s)
 
     async def create_template(self, definition: Json) -> str:
-        """Its id. Raises Failure when it is refused."""
+        """Create a template; returns its id. Raises Failure if refused."""
         headers = {**self._authorization, "Idempotency-Key": new_op()}
         reply = await self.insist("POST", "/v1/templates", definition, headers)
         if reply.status != 201:
@@ -147,7 +146,7 @@ class ServiceClient:
 
 
 class Person:
-    """Who has the link of one run."""
+    """A person with the link of one run."""
 
     def __init__(self, client: ServiceClient, run_id: str, link: str) -> None:
         self.run_id = run_id
@@ -168,7 +167,7 @@ class Person:
         return await self.write("PUT", f"/answers/{step_id}", {"op_id": op_id, "value": value})
 
     async def add_photo(self, step_id: str, photo: bytes, *, op_id: str) -> Reply:
-        """A JPEG file. A 503 or 429 is waited out as it says: who sends megabytes does not hammer."""
+        """Upload a JPEG file, repeating a 503 or 429 after Retry-After."""
         path = f"{self._path}/answers/{step_id}/photos?op_id={op_id}"
         headers = {**self._headers, "Content-Type": "image/jpeg"}
         deadline = time.monotonic() + _PHOTO_WITHIN_S
@@ -179,7 +178,7 @@ class Person:
             if time.monotonic() > deadline:
                 break
             await asyncio.sleep(float(reply.headers.get("Retry-After", "1")))
-        raise Failure(f"a photo was not taken within {_PHOTO_WITHIN_S:.0f} s, the last answer was {reply.status}")
+        raise Failure(f"a photo was not accepted within {_PHOTO_WITHIN_S:.0f} s, the last answer was {reply.status}")
 
     async def clear(self, step_id: str, *, op_id: str) -> Reply:
         return await self.write("DELETE", f"/answers/{step_id}", {"op_id": op_id})

@@ -1,4 +1,4 @@
-"""Scripted executors: each takes a plan, dispatches a run, and works through it until everything is acknowledged."""
+"""Scripted executors: each takes a plan, dispatches a run, and works on it until everything is acknowledged."""
 
 import asyncio
 import contextlib
@@ -13,11 +13,11 @@ from checklist_dev.perf.load.ledger import Act, RunRecord
 from checklist_dev.perf.load.plan import Op, RunPlan
 
 _READ_BACK: Final = 0.1
-"""The part of the acknowledged answers that is read at once, through any API process."""
+"""The share of acknowledged answers that are read back at once, through any API process."""
 
 
 class Executors:
-    """`url_for(behaviour)` gives each run its receiver. Results gather in `records`."""
+    """`url_for(behaviour)` returns the receiver of a run. Results are collected in `records`."""
 
     def __init__(
         self,
@@ -28,11 +28,11 @@ class Executors:
         rng: random.Random,
         photos: Sequence[bytes] = (),
     ) -> None:
-        """`photos`: JPEG files, for plans that have a step with a photo."""
+        """`photos`: JPEG files, for plans with photos."""
         self.records: list[RunRecord] = []
         self.failures: list[str] = []
         self.acknowledged = 0
-        """Acknowledged operations that made an event."""
+        """Acknowledged operations with an event."""
         self._client = client
         self._template_id = template_id
         self._url_for = url_for
@@ -42,7 +42,7 @@ class Executors:
     async def work(
         self, next_plan: Callable[[], RunPlan | None], pace: Callable[[], Awaitable[None]] | None = None
     ) -> None:
-        """One run after the other, until there is no plan any more; `pace` says when the next may begin."""
+        """Perform runs until there are no more plans; `pace` waits until the next may begin."""
         while True:
             if pace is not None:
                 await pace()
@@ -55,7 +55,7 @@ class Executors:
                 self.failures.append(str(failure))
 
     async def perform(self, plan: RunPlan) -> RunRecord:
-        """Dispatch and answer one run. Raises Failure when something stays unanswered for minutes."""
+        """Dispatch and answer one run. Raises Failure if something stays unanswered for minutes."""
         secret = f"secret-{self._rng.getrandbits(96):024x}"
         body: dict[str, Any] = {
             "template_id": self._template_id,
@@ -127,12 +127,12 @@ class Executors:
 
 
 def _was_done_before(op: Op, reply: Reply) -> bool:
-    """The owner's cancel has no op_id: tried again after no answer, it finds the run closed by its own first try."""
+    """The owner's cancel has no op_id: a retry finds the run closed by the first try."""
     return op.kind == "owner_cancel" and reply.tries > 1 and reply.error == "run_closed"
 
 
 async def read_views(client: ServiceClient, records: list[RunRecord]) -> Mapping[str, Mapping[str, Any]]:
-    """GET /v1/runs/{run_id} of each, 16 at a time."""
+    """GET /v1/runs/{run_id} of each run, 16 at a time."""
     views: dict[str, Mapping[str, Any]] = {}
     waiting = iter(records)
 

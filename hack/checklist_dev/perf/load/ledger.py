@@ -1,4 +1,4 @@
-"""What the load generator knows for certain: which operations were acknowledged, and so which events must exist."""
+"""What the load generator knows for certain: acknowledged operations, and thus the events that must exist."""
 
 import contextlib
 import json
@@ -18,13 +18,13 @@ _EVENTS: Final = {
     "owner_cancel": "run.cancelled",
 }
 _STILL_ARRIVES_S: Final = 1.0
-"""After a lease was lost: what was under way may reach a receiver that is busy so much later."""
+"""After a lost lease: transmissions in progress may reach a busy receiver this much later."""
 _FINAL: Final = {"submit": "completed", "cancel": "cancelled", "owner_cancel": "cancelled"}
 
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """An operation and how it ended. `uncertain`: refused, but an earlier try without an answer may have been done."""
+    """An operation and its result. `uncertain`: refused, but an earlier try without an answer may have been done."""
 
     op: Op
     op_id: str
@@ -41,7 +41,7 @@ class Act:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedEvent:
-    """`step_id` and `value` are None where the event has none."""
+    """`step_id` and `value` are None if the event has none."""
 
     kind: str
     step_id: str | None = None
@@ -51,7 +51,7 @@ class ExpectedEvent:
 
 @dataclass(slots=True)
 class RunRecord:
-    """One run as its executor saw it."""
+    """One run as seen by its executor."""
 
     run_id: str
     secret: str
@@ -60,11 +60,11 @@ class RunRecord:
     expires: bool = False
     acts: list[Act] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
-    """What an executor saw that must not be: an answer acknowledged and not readable, a refusal without a reason."""
+    """Errors seen by the executor: an acknowledged answer that is not readable, a refusal without a reason."""
 
     @property
     def final_status(self) -> str:
-        """The REST status that must hold in the end."""
+        """The expected REST status at the end."""
         finals = [_FINAL[act.op.kind] for act in self.acts if act.done and act.op.kind in _FINAL]
         if finals:
             return finals[0]
@@ -74,7 +74,7 @@ class RunRecord:
         return "in_progress" if touched else "pending"
 
     def expected_events(self) -> list[ExpectedEvent]:
-        """In order: what seq 1, 2, 3 ... must be."""
+        """The expected events with seq 1, 2, 3 ..."""
         events = []
         for act in self.acts:
             kind = _EVENTS.get(act.op.kind)
@@ -89,7 +89,7 @@ class RunRecord:
         return events
 
     def answers(self) -> dict[str, Any]:
-        """The values that must be readable in the end, by step."""
+        """The values that must be readable at the end, by step."""
         values: dict[str, Any] = {}
         for act in self.acts:
             if not act.done:
@@ -102,11 +102,11 @@ class RunRecord:
 
 
 def lost_leases(log: Path) -> list["Kill"]:
-    """The moments at which the operator says in its log that it lost its lease. What it had seen but not recorded is
-    forgotten then, as in a crash; without an outage of the cluster it must not happen."""
+    """The times when the operator lost its lease, by its log. It then forgets what it has not recorded, as in a crash;
+    without an outage of the cluster it must not happen."""
     moments = []
     for line in log.read_text(errors="replace").splitlines() if log.exists() else ():
-        if '"lease.lost"' in line or '"lost the lease"' in line:  # this version, and those before
+        if '"lease.lost"' in line or '"lost the lease"' in line:  # the latter: earlier versions
             with contextlib.suppress(ValueError, KeyError):
                 at = parse_timestamp(json.loads(line)["ts"]).timestamp()
                 moments.append(Kill("operator, by its lost lease", at, at + _STILL_ARRIVES_S))

@@ -1,5 +1,5 @@
-"""Other programs on the same processors: how much of the machine they had while something was measured (absolute
-figures mean little on a busy machine), and some that keep it busy on purpose."""
+"""Other programs on the same processors: measures their share during a measurement, which makes absolute figures
+unreliable, and starts busy ones on purpose."""
 
 import asyncio
 import contextlib
@@ -30,20 +30,20 @@ while True:
 
 @dataclass(slots=True)
 class Share:
-    """Ticks of all processors: those there were, and those that neither we nor our children used, and were not idle."""
+    """Ticks of all processors: in total, and used by processes other than us and our descendants."""
 
     all: int = 0
     others: float = 0.0
 
     @property
     def percent(self) -> float | None:
-        """None where the kernel does not tell."""
+        """None if the kernel does not report it."""
         return max(0.0, 100.0 * self.others / self.all) if self.all else None
 
 
 @asynccontextmanager
 async def watching() -> AsyncIterator[Share]:
-    """Fills the share while the block runs."""
+    """Update the share during the block."""
     share = Share()
     task = asyncio.create_task(_sample(share))
     try:
@@ -61,7 +61,7 @@ async def _sample(share: Share) -> None:
             await asyncio.sleep(_SAMPLE_EVERY_S)
             now, ours = _machine(), _ours()
             busy = now[1] - before[1]
-            # Who ended in between is missing in the second look; who began is missing in the first.
+            # Processes that ended or began in between are missing in one of the two samples.
             own = sum(ticks - ours_before.get(pid, 0) for pid, ticks in ours.items())
             share.all += now[0] - before[0]
             share.others += max(0, busy - own)
@@ -71,7 +71,7 @@ async def _sample(share: Share) -> None:
 
 
 def _machine() -> tuple[int, int]:
-    """All ticks and the busy ones, since the start of the machine."""
+    """All ticks and the busy ones, since boot."""
     fields = [int(word) for word in (_PROC / "stat").read_text().split("\n", 1)[0].split()[1:]]
     idle = fields[3] + fields[4]
     return sum(fields[:8]), sum(fields[:8]) - idle
@@ -88,7 +88,7 @@ def _ours() -> dict[int, float]:
 
 @contextmanager
 def busy_neighbours(cores: float, folder: Path) -> Iterator[None]:
-    """Processes that use so many cores together, none of them more than one, until the block or this process ends."""
+    """Run processes that together use so many cores, at most one each, until the block or this process ends."""
     shares = [min(1.0, cores - whole) for whole in range(math.ceil(cores))]
     neighbours = [
         Child(

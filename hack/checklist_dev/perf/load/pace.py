@@ -1,4 +1,4 @@
-"""Calls in an open loop (each starts when it is due, whatever the earlier ones do) and in a closed one."""
+"""Calls in an open loop (each starts on time, regardless of earlier ones) and in a closed one."""
 
 import asyncio
 import itertools
@@ -13,7 +13,7 @@ Call = Callable[[], Awaitable[Any]]
 
 
 async def due_times(per_second: float, is_over: Callable[[], bool] = lambda: False) -> AsyncIterator[float]:
-    """The loop's time of each call, when it has come, until `is_over`."""
+    """Yield the loop's time of each call when it is due, until `is_over`."""
     loop = asyncio.get_running_loop()
     began = loop.time()
     for number in itertools.count():
@@ -25,7 +25,7 @@ async def due_times(per_second: float, is_over: Callable[[], bool] = lambda: Fal
 
 
 async def at_steady_rate(calls: Iterable[Call], *, per_second: float) -> float:
-    """Start them on time; the rate that came out."""
+    """Start the calls on time; returns the achieved rate."""
     started = time.perf_counter()
     tasks = []
     for number, call in enumerate(calls):
@@ -36,7 +36,7 @@ async def at_steady_rate(calls: Iterable[Call], *, per_second: float) -> float:
 
 
 async def rate_of(calls: Iterable[Call], *, concurrency: int = CONCURRENCY) -> float:
-    """Calls per second, `concurrency` of them under way all the time."""
+    """Calls per second with `concurrency` concurrent ones."""
     waiting = iter(calls)
     done = 0
 
@@ -54,7 +54,7 @@ async def rate_of(calls: Iterable[Call], *, concurrency: int = CONCURRENCY) -> f
 async def until(
     holds: Callable[[], Awaitable[Any]], what: str, *, within_s: float = 60.0, every_s: float = 0.1
 ) -> float:
-    """Seconds until `holds` gives something true. Raises Failure with `what` when it does not."""
+    """Wait until `holds` returns something true; returns the seconds. Raises Failure with `what`."""
     started = time.monotonic()
     while not await holds():
         if time.monotonic() - started > within_s:

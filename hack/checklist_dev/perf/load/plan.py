@@ -1,4 +1,4 @@
-"""What the scripted executors will do and how their receivers will behave: drawn from a seed, nothing else."""
+"""Plans of scripted executors and their receivers, drawn from a seed."""
 
 import random
 from dataclasses import dataclass
@@ -7,13 +7,13 @@ from typing import Any, Final
 from checklist_dev.perf.load.checklist import REQUIRED, STEPS, Json, value_for
 
 BEHAVIOURS: Final = {"ok": 64.0, "flaky": 18.0, "late": 7.0, "twice": 5.0, "dead": 3.0, "refused": 2.0, "dribble": 1.0}
-"""Weights of the receivers' behaviours; the slow ones (`hang`, `slow`) are given out by number, not by chance."""
+"""Weights of the receivers' behaviours; the slow ones (`hang`, `slow`) are assigned by number, not at random."""
 ENDINGS: Final = {"submit": 70.0, "cancel": 11.0, "owner_cancel": 4.0, "expire": 9.0, "leave": 6.0}
 
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """One thing that the person does: answer, photo, clear, skip, submit, cancel or owner_cancel; after `pause_s`."""
+    """An operation of the person: answer, photo, clear, skip, submit, cancel or owner_cancel; after `pause_s`."""
 
     kind: str
     step_id: str = ""
@@ -23,7 +23,7 @@ class Op:
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """One run from dispatch to its end. `expires_in_s` is set where it ends by running out of time."""
+    """One run from dispatch to its end. `expires_in_s`: set if it ends by expiry."""
 
     behaviour: str
     ops: tuple[Op, ...]
@@ -43,7 +43,7 @@ def plan_run(rng: random.Random, *, pause_s: float, behaviour: str | None = None
 
 
 def _touches(rng: random.Random, pause_s: float) -> list[Op]:
-    """Every step answered or skipped; some answered again, some cleared and answered anew."""
+    """Operations that answer or skip every step; some are answered again, or cleared and answered again."""
     ops: list[Op] = []
 
     def add(kind: str, step: Json, value: Any = None) -> None:

@@ -1,6 +1,6 @@
-"""What is measured under a load: memory and processor time of processes, samples of a /metrics page, the size of etcd.
+"""Measurements under load: memory and processor time of processes, samples of a /metrics page, the size of etcd.
 
-What the kernel counts raises OSError where it does not, or for a process that is gone.
+Functions that read the kernel's counters raise OSError if they are not available or the process is gone.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
 
 
 def family_of(pid: int) -> list[int]:
-    """The process and all that it has started and not lost."""
+    """The process and its living descendants."""
     found = [pid]
     for each in found:
         with contextlib.suppress(*(() if each == pid else (OSError,))):  # a child may end meanwhile
@@ -35,25 +35,25 @@ def resident_mib(pid: int) -> float:
 
 
 def shared_mib(pid: int) -> float:
-    """The proportional share (PSS): pages that several processes map count once in all."""
+    """The proportional set size (PSS): pages mapped by several processes count once in total."""
     lines = (_PROC / str(pid) / "smaps_rollup").read_text().splitlines()
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("Pss:"))
 
 
 def status_of(pid: int, field: str) -> int:
-    """For example `Threads`."""
+    """A field of the process status, for example `Threads`."""
     lines = (_PROC / str(pid) / "status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(f"{field}:"))
 
 
 def processor_s(pid: int, *, with_ended_children: bool = False) -> float:
-    """Seconds so far; `with_ended_children`: those of children that were waited for as well."""
+    """Processor time in seconds; `with_ended_children`: includes reaped children."""
     fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
     return sum(map(int, fields[11 : 15 if with_ended_children else 13])) / TICKS_PER_S
 
 
 def give_way() -> None:
-    """This process plays callers that sit elsewhere in truth: it must not take the processors from the service."""
+    """Lower this process's priority: it stands for remote clients and must not slow down the service."""
     if os.getsid(0) != os.getpid():
         os.setsid()
     os.nice(19)
@@ -63,18 +63,18 @@ def give_way() -> None:
 
 Labels = Mapping[str, str]
 REQUESTS: Final = "apiserver_request_total"
-"""What an API server counts of its requests."""
+"""The API server's counter of requests."""
 
 
 def samples(text: str, *names: str) -> Iterator[Sample]:
-    """Only of these names: an API server's page has megabytes."""
+    """Samples with these names; others are not parsed, since the API server's page has megabytes."""
     lines = [line for line in text.splitlines() if line.startswith(names)]
     for family in text_string_to_metric_families("\n".join(lines) + "\n"):
         yield from (sample for sample in family.samples if sample.name in names)
 
 
 def total(text: str, name: str, keep: Callable[[Labels], bool] = lambda labels: True) -> float | None:
-    """The sum of those samples that `keep` accepts; None when the page has none of this name."""
+    """The sum of the samples that `keep` accepts; None if there are none of this name."""
     found = list(samples(text, name))
     return sum(sample.value for sample in found if keep(sample.labels)) if found else None
 
@@ -84,21 +84,21 @@ _WITHIN_S: Final = 300.0
 
 @dataclass(frozen=True, slots=True)
 class EtcdSize:
-    """Bytes. `file`: of its database, free pages included; `in_use`: without them."""
+    """Sizes in bytes. `file`: of the database, with free pages; `in_use`: without them."""
 
     file: int
     in_use: int
 
 
 def size_of(url: str) -> EtcdSize:
-    """As it is. Raises OSError."""
+    """The current size. Raises OSError."""
     status = _call(url, "maintenance/status", {})
     file = int(status["dbSize"])
     return EtcdSize(file, int(status.get("dbSizeInUse") or file))
 
 
 def tidied(url: str) -> EtcdSize:
-    """After compaction (its history goes) and defragmentation (its file shrinks). Raises OSError."""
+    """The size after compaction and defragmentation. Raises OSError."""
     revision = _call(url, "kv/range", {"key": b64encode(b"\0").decode(), "limit": 1})["header"]["revision"]
     _call(url, "kv/compaction", {"revision": revision, "physical": True})
     _call(url, "maintenance/defragment", {})

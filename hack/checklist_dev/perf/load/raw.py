@@ -1,4 +1,4 @@
-"""The baseline: one aiohttp client at the Kubernetes API itself, with nothing around it."""
+"""The baseline: a bare aiohttp client of the Kubernetes API."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ RAW_LABEL: Final = "bench.checklists.dev/raw"
 
 
 class RawCluster:
-    """Bytes in, bytes out. Raises Failure for any status that was not asked for."""
+    """Sends and returns bytes. Raises Failure for any unexpected status."""
 
     def __init__(self, connection: KubeConnection) -> None:
         self._base = connection.server
@@ -65,7 +65,7 @@ class RawCluster:
         )
 
     async def list_runs(self, *, field_selector: str = "") -> list[Json]:
-        """All of them, in pages of 500."""
+        """All runs, in pages of 500."""
         items: list[Json] = []
         async for page in self.pages(RUN, field_selector=field_selector):
             items += page
@@ -100,12 +100,11 @@ class RawCluster:
 
 
 class RunFactory:
-    """The JSON of runs like one that the API has made: the same spec, another name, the webhook's secret and the run
-    itself sealed for that name."""
+    """Makes JSON of runs like an example created by the API: the same spec, another name, with webhook secret and run
+    sealed for that name."""
 
     def __init__(self, example: Json, keys: ServiceKeys, *, raw: bool = False, webhook: bool = True) -> None:
-        """`keys`: those of the service. `raw`: with a label of its own; `webhook=False`: a run that can have no
-        events."""
+        """`keys`: those of the service. `raw`: add a label; `webhook=False`: a run without events."""
         metadata = example["metadata"]
         self._labels = {**metadata.get("labels", {}), **({RAW_LABEL: "1"} if raw else {})}
         self._annotations = metadata.get("annotations", {})
@@ -119,7 +118,7 @@ class RunFactory:
             self._secret = self._ring.open(sealed, owner=run_owner(metadata["namespace"], metadata["name"]))
 
     def make(self, **spec: Any) -> tuple[str, bytes]:
-        """Its name and its body, created now; `spec` replaces fields. A `createdAt` of long ago would void its seal."""
+        """A name and a body, created now; `spec` replaces fields. An old `createdAt` would void its seal."""
         name = new_id("r")
         body = {
             "apiVersion": self._api_version,
@@ -142,7 +141,7 @@ class RunFactory:
 
 
 async def recorded(cluster: RawCluster, names: Iterable[str], *, look_every_s: float = 0.1) -> list[Json]:
-    """The runs of these names once the operator has recorded all their events. Raises Failure when it does not."""
+    """The named runs, once the operator has recorded all their events. Raises Failure."""
     waiting, done = set(names), list[Json]()
 
     async def all_are() -> bool:
@@ -164,7 +163,7 @@ async def fill(
     spec: Callable[[int], Json] = lambda _: {},
     status: Callable[[int], Json | None] = lambda _: None,
 ) -> list[str]:
-    """The names of so many new runs: number `n` has the fields of `spec(n)` instead of the example's, and a status."""
+    """Create `count` runs and return their names. Run `n` has the fields of `spec(n)`, and the status `status(n)`."""
     names: list[str] = []
 
     async def one(number: int) -> None:

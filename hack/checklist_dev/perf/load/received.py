@@ -1,4 +1,4 @@
-"""What a receiver saw: its log, line by line, and whether a transmission is genuine."""
+"""A receiver's log, and the verification of transmissions."""
 
 import asyncio
 import json
@@ -20,12 +20,12 @@ _SUCCESSES = frozenset({"204", "dribble"})
 
 @dataclass(frozen=True)
 class Transmission:
-    """One request that arrived completely. Times are seconds since the epoch."""
+    """One complete request. Times are seconds since the epoch."""
 
     at: float
-    """The first byte."""
+    """When the first byte arrived."""
     end: float
-    """When the receiver was done with it: answered, reset, or left by the client."""
+    """When it ended: answered, reset, or closed by the client."""
     did: str
     path: str
     host: str
@@ -34,7 +34,7 @@ class Transmission:
 
     @cached_property
     def envelope(self) -> dict[str, Any]:
-        """The body as JSON; {} when it is none."""
+        """The body as a JSON object; {} if it is none."""
         try:
             value = json.loads(self.body)
         except ValueError:
@@ -63,7 +63,7 @@ class Transmission:
         return self.did in _SUCCESSES and self.end - self.at < ANSWER_WITHIN_S
 
     def signature_problem(self, secret: str) -> str | None:
-        """Why the receiver's own check refuses it, or None."""
+        """Why the receiver must refuse it, or None."""
         try:
             verifier().verify(
                 "POST", f"http://{self.host}{self.path}", self.headers, self.body.encode(), secret, now=self.at
@@ -81,20 +81,20 @@ class ReceiverLog:
         self._offset = 0
 
     def new(self) -> Iterator[Transmission]:
-        """What was completed since the last call (the receiver writes ten times a second)."""
+        """Transmissions completed since the last call (the receiver writes ten times a second)."""
         if not self._path.exists():
             return
         with self._path.open("rb") as file:
             file.seek(self._offset)
             for line in file:
                 if not line.endswith(b"\n"):
-                    return  # half of it is still to come
+                    return  # an incomplete line
                 self._offset += len(line)
                 yield Transmission(**json.loads(line))
 
 
 async def collect(log: ReceiverLog, count: int) -> list[Transmission]:
-    """At least `count` transmissions. Raises Failure when nothing has come for `ARRIVE_WITHIN_S` seconds."""
+    """At least `count` transmissions. Raises Failure if none arrives for `ARRIVE_WITHIN_S` seconds."""
     arrived: list[Transmission] = []
     last = time.monotonic()
     while len(arrived) < count:

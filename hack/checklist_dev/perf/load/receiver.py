@@ -1,10 +1,10 @@
-"""A webhook receiver that stamps the first byte of every transmission, and misbehaves as the URL's first part says.
+"""A webhook receiver that records the first byte of every transmission, and misbehaves by the first part of the URL.
 
-A process of its own, so that a busy load generator does not make the service look slow::
+A separate process, so that a busy load generator does not make the service look slow::
 
     python -m checklist_dev.perf.load.receiver --port 18080 --log received.jsonl --host 127.0.0.1
 
-It writes one JSON line for each complete request: see `received.Transmission`. What it does is drawn from `--seed`.
+It writes a JSON line per complete request: see `received.Transmission`. Its behaviour is drawn from `--seed`.
 """
 
 import argparse
@@ -36,7 +36,7 @@ _RST: Final = struct.pack("ii", 1, 0)
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What the receiver does with one request: after `delay_s`, answer `status`, or what `did` says instead."""
+    """The reaction to one request: after `delay_s`, answer `status`, or do what `did` names instead."""
 
     did: str
     status: int = 0
@@ -63,7 +63,7 @@ class Behaviours:
                 )[0]
             case "late":
                 return Action("204", 204, delay_s=self._rng.uniform(0.1, 2.5))
-            case "slow":  # more than the ten seconds that the specification grants
+            case "slow":  # more than the specification's limit of ten seconds
                 return Action("204", 204, delay_s=10.7) if self._is_first(body) else OK
             case "hang":
                 return HANG if self._is_first(body) else OK
@@ -89,7 +89,7 @@ class Behaviours:
 
 
 class Connection(asyncio.Protocol):
-    """Just as much HTTP/1.1 as a delivery uses: one request after the other, each with Content-Length."""
+    """The subset of HTTP/1.1 that deliveries use: sequential requests with Content-Length."""
 
     def __init__(self, behaviours: Behaviours, log: TextIO) -> None:
         self._behaviours = behaviours
@@ -146,7 +146,7 @@ class Connection(asyncio.Protocol):
             return
         match action.did:
             case "reset":
-                # Linger of zero seconds: the peer gets a reset, not an orderly end.
+                # SO_LINGER of zero seconds: the peer gets a reset instead of a regular close.
                 peer = cast(socket.socket, transport.get_extra_info("socket"))
                 peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RST)
                 transport.abort()
@@ -175,7 +175,7 @@ def _answer(status: int) -> bytes:
 
 
 async def serve(hosts: list[str], port: int, log: Path, seed: int) -> None:
-    """Until SIGTERM."""
+    """Serve until SIGTERM."""
     loop = asyncio.get_running_loop()
     ended = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -195,9 +195,9 @@ async def serve(hosts: list[str], port: int, log: Path, seed: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m checklist_dev.perf.load.receiver", description=__doc__)
-    parser.add_argument("--host", action="append", help="address to listen at; may be given several times")
+    parser.add_argument("--host", action="append", help="address to listen at; can be repeated")
     parser.add_argument("--port", type=int, required=True)
-    parser.add_argument("--log", type=Path, required=True, help="file that gets one JSON line for each request")
+    parser.add_argument("--log", type=Path, required=True, help="output file with a JSON line per request")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     asyncio.run(serve(arguments.host or ["127.0.0.1"], arguments.port, arguments.log, arguments.seed))

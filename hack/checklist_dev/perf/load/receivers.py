@@ -1,6 +1,6 @@
-"""Where the runs of a scene send their events: one address per behaviour, so that none slows down another.
+"""The receivers of a scene: one address per behaviour, so that none slows down another.
 
-The operator limits and slows down per host; loopback has enough of them on Linux, elsewhere all are one.
+The operator limits by host; Linux has enough loopback addresses, elsewhere all behaviours share one.
 """
 
 import sys
@@ -23,7 +23,7 @@ class Receivers:
         self._port = rig.start_receiver(hosts=sorted({*self._hosts.values(), *slow}), seed=seed)
 
     def url_for(self, behaviour: str) -> str:
-        """A canonical URL; for `refused`, one where nobody listens."""
+        """A canonical URL; for `refused`, one without a listener."""
         if behaviour == "refused":
             return "http://127.0.0.1:1/hook"
         host = self._hosts.get(behaviour) or next(self._slow)

@@ -1,4 +1,4 @@
-"""The release before this one: its source code from the repository's history, and its custom resource definitions."""
+"""The previous release: its source code from the repository's history, and its custom resource definitions."""
 
 import io
 import subprocess
@@ -16,16 +16,16 @@ RELEASE_BEFORE: Final = "317c7014dbe013145141d81ed4d55cd615583398"
 
 
 def code_of(revision: str, folder: Path) -> Path:
-    """The source code of a revision of this repository, in `folder`. Raises Failure where the history is missing."""
+    """Extract the source code of a revision of this repository into `folder`. Raises Failure without the history."""
     archive = subprocess.run(["git", "archive", revision], cwd=ROOT, capture_output=True, check=False)
     if archive.returncode:
         reason = archive.stderr.decode(errors="replace").strip()
-        raise Failure(f"the release before is revision {revision[:7]}, which this clone lacks: {reason}")
+        raise Failure(f"the previous release is revision {revision[:7]}, which this clone lacks: {reason}")
     with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
         files.extractall(folder, filter="data")
     return folder
 
 
 def install_older_crds(rig: Rig, before: Path) -> None:
-    """Replaces the definitions of a cluster that has no object of them yet."""
+    """Replace the definitions by older ones, in a cluster without objects."""
     install_crds(rig.cluster.run_kubectl, before / "crds", downgrade=True)

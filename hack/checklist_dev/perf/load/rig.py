@@ -1,6 +1,6 @@
-"""The service as processes that a test kills: one control plane, any number of APIs, an operator, a receiver.
+"""The service as processes that a test can kill: one control plane, any number of APIs, an operator, a receiver.
 
-`LocalService` looks after its parts; here nobody does, on purpose: what ends stays ended until the caller starts it::
+Unlike `LocalService`, it does not restart what has ended; the caller does::
 
     with Rig(folder, fsync=True, settings={"CHECKLISTS_RETRY_GAPS": "0.5,1,2,3"}) as rig:
         account = rig.new_account(runs_per_month=500)
@@ -26,7 +26,7 @@ from checklist_dev.local.controlplane import APISERVER_MEMORY_TARGET, ControlPla
 from checklist_dev.local.local_service import Report
 from checklist_dev.perf.load.probes import resident_mib
 from checklist_dev.repository import ROOT
-from checklist_dev.system.ports import free_ports, port_is_free
+from checklist_dev.system.ports import free_ports, http_get, port_is_free
 from checklist_dev.system.processes import Child
 
 READY_S = 60.0
@@ -44,42 +44,33 @@ class Program:
         self.started_at = 0.0
 
     def start(self) -> None:
-        """Returns at once; see `wait_ready`."""
+        """Start without waiting; see `wait_ready`."""
         self.started_at = time.monotonic()
         self.child.start()
 
     def run_from(self, code: Path) -> None:
-        """Take the packages from another checkout, from the next start on."""
+        """Use the packages of another checkout from the next start on."""
         roots = [str(code / root) for root in ("crds", "operator", "api", "composer", "cli")]
         self.child.reconfigure(cwd=code, PYTHONPATH=os.pathsep.join(roots))
 
     def is_ready(self) -> bool:
-        """Whether /readyz says so."""
         return self.get("/readyz")[0] == http.client.OK
 
     def wait_ready(self, *, timeout_s: float = READY_S) -> float:
-        """Seconds from start to ready. Raises Failure when it ends before, or takes too long."""
+        """Seconds from start to ready. Raises Failure if it ends before, or takes too long."""
         self.child.wait_until(self.is_ready, timeout_s=timeout_s, interval_s=0.02)
         return time.monotonic() - self.started_at
 
     def get(self, path: str) -> tuple[int, str]:
-        """Status and text; (0, "") when nobody answers."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
-        try:
-            connection.request("GET", path)
-            response = connection.getresponse()
-            return response.status, response.read().decode(errors="replace")
-        except (OSError, http.client.HTTPException):
-            return 0, ""
-        finally:
-            connection.close()
+        """Status and text; (0, "") without an answer."""
+        return http_get(http.client.HTTPConnection("127.0.0.1", self.port, timeout=5), path)
 
     def kill(self) -> None:
-        """SIGKILL of this very process; returns once it is gone."""
+        """Kill the process with SIGKILL and wait until it is gone."""
         self.child.kill()
 
     def rss_mib(self) -> float:
-        """Resident memory. Raises Failure where the kernel does not tell."""
+        """Resident memory. Raises Failure if it is not available."""
         try:
             return resident_mib(self.child.pid)
         except OSError as error:
@@ -87,9 +78,9 @@ class Program:
 
 
 class Rig:
-    """Raises Failure with one clear line when a part cannot be had. The data is thrown away at the end, logs stay.
+    """Raises Failure if a part cannot be started. The data is removed at the end, logs are kept.
 
-    With `fsync`, etcd waits for the disk as it does in `make run`.
+    With `fsync`, etcd syncs to disk as in `make run`.
     """
 
     def __init__(
@@ -124,7 +115,7 @@ class Rig:
         return self._keys
 
     def start(self) -> None:
-        """The control plane with CRDs, namespace and server keys; nothing of the service yet."""
+        """Start the control plane with CRDs, namespace and server keys, without the service."""
         shutil.rmtree(self.folder, ignore_errors=True)
         started = time.monotonic()
         try:
@@ -149,7 +140,7 @@ class Rig:
         shutil.rmtree(self.cluster.folder, ignore_errors=True)
 
     def new_account(self, *, runs_per_month: int | None = None) -> Account:
-        """An organization with a member and a key; None is no limit."""
+        """Create an organization with a member and a key; None: no limit."""
         return ensure_account(self.cluster.run_kubectl, {}, runs_per_month=runs_per_month, report=lambda line: None)
 
     def add_api(self, name: str = "api") -> Program:
@@ -158,18 +149,18 @@ class Rig:
         return api
 
     def add_operator(self, name: str = "operator", *, identity: str = OPERATOR_ID) -> Program:
-        """It comes back with the same identity, so that it need not wait for its own lease to run out."""
+        """An operator with a fixed identity, so that after a restart it need not wait for its own lease to expire."""
         return self._add(name, "checklist_operator", "CHECKLISTS_OPERATOR_PORT", CHECKLISTS_OPERATOR_ID=identity)
 
     def start_all(self) -> None:
-        """Returns when all programs are ready."""
+        """Start all programs and wait until they are ready."""
         for program in self.programs.values():
             program.start()
         for program in self.programs.values():
             program.wait_ready()
 
     def start_receiver(self, name: str = "receiver", *, hosts: Sequence[str] = ("127.0.0.1",), seed: int = 0) -> int:
-        """The port of a receiver process; its log is `receiver_log(name)`."""
+        """Start a receiver process and return its port; its log is `receiver_log(name)`."""
         port = free_ports(1)[0]
         command: list[str | Path] = [
             *(sys.executable, "-m", "checklist_dev.perf.load.receiver"),
@@ -183,7 +174,7 @@ class Rig:
         return port
 
     def stop_receivers(self) -> None:
-        """After this their logs are complete."""
+        """Stop the receivers, which completes their logs."""
         for receiver in self.receivers:
             receiver.stop()
         self.receivers.clear()
@@ -192,7 +183,7 @@ class Rig:
         return self.folder / "logs" / f"{name}.jsonl"
 
     def pids(self) -> dict[str, int]:
-        """Of the control plane and all programs, by name."""
+        """Process ids of the control plane and all programs, by name."""
         return {**self.cluster.pids(), **{name: program.child.pid for name, program in self.programs.items()}}
 
     def logs(self) -> dict[str, str]:
@@ -209,7 +200,7 @@ class Rig:
 
     def _add(self, name: str, module: str, port_setting: str, **own: str) -> Program:
         port = free_ports(1)[0]
-        # What an operator signs leads to the API that was added last.
+        # The operator signs URLs of the API that was added last.
         api_port = self.apis[-1].port if self.apis and module != "checklist_api" else port
         env = {
             **{key: value for key, value in os.environ.items() if not key.startswith("CHECKLISTS_")},

@@ -1,7 +1,7 @@
-"""`make soak`: exit code 0 only when nothing that should stay as it is has grown, and everything is accounted for.
+"""`make soak`: exit code 0 only if no stable measure has grown, and everything is accounted for.
 
-Report in `.run/soak.json`, samples in `.run/soak/samples.csv`, logs in `.run/soak/logs/`. Ctrl-C ends it with what is
-known by then.
+Report in `.run/soak.json`, samples in `.run/soak/samples.csv`, logs in `.run/soak/logs/`. Ctrl-C ends it early with the
+results so far.
 """
 
 import argparse
@@ -26,7 +26,7 @@ INTERRUPTED = 130
 
 
 async def soak(folder: Path, size: Size, transcript: Transcript, *, seed: int) -> Outcome:
-    """Until it is over, or the first SIGINT or SIGTERM; the second one is not waited for."""
+    """Run until it is over, or the first SIGINT or SIGTERM; the second one ends it at once."""
     one = Soak(folder, size, transcript, seed=seed)
     loop = asyncio.get_running_loop()
 
@@ -34,11 +34,11 @@ async def soak(folder: Path, size: Size, transcript: Transcript, *, seed: int) -
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(number)
         end_on_signals()
-        transcript.say("ending, with what is known")
+        transcript.say("ending early, with the results so far")
         one.end()
 
     for number in (signal.SIGINT, signal.SIGTERM):
-        with suppress(ValueError):  # not the main thread: then nobody sends signals
+        with suppress(ValueError):  # not the main thread, which gets no signals
             loop.add_signal_handler(number, end)
     try:
         return await one.run()
@@ -47,12 +47,12 @@ async def soak(folder: Path, size: Size, transcript: Transcript, *, seed: int) -
             write_samples(folder / "samples.csv", one.watcher.samples)
 
 
-def tell(outcome: Outcome, transcript: Transcript) -> None:
+def print_outcome(outcome: Outcome, transcript: Transcript) -> None:
     for line in table(outcome.verdicts).splitlines():
         print(line, flush=True)
     for name, value in outcome.figures.items():
         print(f"  {name}: {value}", flush=True)
-    transcript.tell(outcome.findings)
+    transcript.report(outcome.findings)
 
 
 def main() -> int:
@@ -66,12 +66,12 @@ def main() -> int:
         "--minutes",
         type=float,
         default=30.0,
-        help=f"of load, beside some for start and end; below {least:g} no trend is judged (default: %(default)g)",
+        help=f"minutes of load, without start and end; below {least:g} trends are not judged (default: %(default)g)",
     )
     parser.add_argument(
-        "--rate", type=float, default=Pace().runs_per_s, help="runs that begin in a second (default: %(default)g)"
+        "--rate", type=float, default=Pace().runs_per_s, help="runs dispatched per second (default: %(default)g)"
     )
-    parser.add_argument("--seed", type=int, help="of people and receivers (default: drawn, and told)")
+    parser.add_argument("--seed", type=int, help="of people and receivers (default: random, printed)")
     parser.add_argument(
         "--history", type=int, default=HISTORY, help="runs archived before the load (default: %(default)s)"
     )
@@ -79,7 +79,7 @@ def main() -> int:
         "--retention",
         type=float,
         default=Size().retention_s,
-        help="seconds that a finished run stays in the cluster (default: %(default)g)",
+        help="seconds that finished runs stay in the cluster (default: %(default)g)",
     )
     parser.add_argument("--folder", type=Path, default=STATE / "soak", help="data and logs (default: .run/soak)")
     parser.add_argument("--out", type=Path, default=STATE / "soak.json", help="the report (default: .run/soak.json)")
@@ -99,10 +99,10 @@ def main() -> int:
     started = time.monotonic()
     outcome = asyncio.run(soak(arguments.folder, size, transcript, seed=seed))
     write_report(arguments.out, outcome)
-    tell(outcome, transcript)
+    print_outcome(outcome, transcript)
     broken = outcome.broken
     if outcome.interrupted:
-        transcript.say("ended before its time: nothing was accounted for")
+        transcript.say("ended early: nothing was accounted for")
     else:
         transcript.say(f"BROKEN: {'; '.join(broken)}" if broken else "everything held")
     transcript.say(f"report {arguments.out}, {time.monotonic() - started:.0f} s, --seed {seed}")

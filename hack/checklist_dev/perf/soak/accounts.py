@@ -1,4 +1,4 @@
-"""After the soak: every run and every event accounted for, wherever they are by now, cluster or archive."""
+"""Accounts for every run and event after the soak, in cluster and archive."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from checklist_dev.perf.judgement.invariants import check_all
 
 @dataclass(frozen=True, slots=True)
 class Archived:
-    """What the archive has, each part compared with its manifest. Deliveries by event id."""
+    """The verified contents of the archive. Deliveries by event id."""
 
     runs: Mapping[str, Run]
     deliveries: Mapping[str, WebhookDeliveryStatus]
@@ -20,7 +20,7 @@ class Archived:
 
 
 async def read_archive(store_url: str) -> Archived:
-    """All of it. Raises Damaged for a part that is not what it should be."""
+    """Read the whole archive. Raises Damaged for a damaged part."""
     store = ArchiveStore.open(store_url)
     reader = ArchiveReader(store)
     newest: dict[str, Record] = {}
@@ -42,7 +42,7 @@ async def read_archive(store_url: str) -> Archived:
 
 
 def both(state: ClusterState, archived: Archived, history: Collection[str]) -> ClusterState:
-    """The organization as one: what is in the cluster holds. `history` are runs that nobody dispatched."""
+    """Cluster and archive merged; the cluster takes precedence. `history`: runs that were not dispatched."""
     runs = {run_id: run for run_id, run in archived.runs.items() if run_id not in history}
     return ClusterState(
         runs={**runs, **{run_id: run for run_id, run in state.runs.items() if run_id not in history}},
@@ -54,7 +54,7 @@ def both(state: ClusterState, archived: Archived, history: Collection[str]) -> C
 def check_accounts(
     facts: Facts, state: ClusterState, archived: Archived, history: Collection[str], problems: Sequence[str]
 ) -> list[Finding]:
-    """The promises of the chaos scenes, over cluster and archive together, and those of the archive."""
+    """The guarantees of the chaos scenes, over cluster and archive together, and those of the archive."""
     here = [record.run_id for record in facts.records]
     nowhere = [run_id for run_id in here if run_id not in state.runs and run_id not in archived.runs]
     unread = [run_id for run_id in here if facts.views.get(run_id, {}).get("run_id") != run_id]
@@ -64,10 +64,8 @@ def check_accounts(
     return [
         *check_all(facts),
         Finding("every run is in the cluster or in the archive", len(here), nowhere),
-        Finding("every run can be read, wherever it is", len(here), unread),
-        Finding("readers met no run that was nowhere while it moved", len(here), problems),
-        Finding(
-            "runs moved into the archive while the load went on", moved, [] if moved else ["none of them was archived"]
-        ),
-        Finding("the history is in the archive, and in the cluster no more", len(history), [*lost, *left]),
+        Finding("every run can be read in either place", len(here), unread),
+        Finding("readers found every run while it moved", len(here), problems),
+        Finding("runs were archived during the load", moved, [] if moved else ["none of them was archived"]),
+        Finding("the history is in the archive, and not in the cluster", len(history), [*lost, *left]),
     ]

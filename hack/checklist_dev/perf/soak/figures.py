@@ -1,4 +1,4 @@
-"""Figures of a soak for docs/sizing.md: what a run costs."""
+"""Figures of a soak for docs/sizing.md: the cost of a run."""
 
 import statistics
 from collections.abc import Sequence
@@ -31,13 +31,13 @@ class Processors:
         )
 
     def since(self, rig: Rig, runs: int) -> dict[str, float]:
-        """Milliseconds a run. Workers that ended meanwhile are missing; the API's photo workers are such."""
+        """Milliseconds per run, without workers that ended meanwhile, such as the API's photo workers."""
         now = self.of(rig).seconds
         return {name: round((now[name] - before) / runs * 1000, 1) for name, before in self.seconds.items()}
 
 
 def _photo_store_bytes(folder: Path) -> int:
-    """Photos and thumbnails, without the archive beside them."""
+    """Size of photos and thumbnails, without the archive in the same folder."""
     archives = {folder / "archive", folder / "archive-unfinished"}
     return sum(
         path.stat().st_size
@@ -47,12 +47,12 @@ def _photo_store_bytes(folder: Path) -> int:
 
 
 def _retries(executors: Executors) -> int:
-    """Requests of people that had to be sent again."""
+    """Number of repeated requests."""
     return sum(act.tries - 1 for record in executors.records for act in record.acts)
 
 
 def figures_of(rig: Rig, executors: Executors, watcher: Watcher, used: Processors, *, load_s: float) -> dict[str, Any]:
-    """By their names in the report; medians are of what follows the warm-up."""
+    """Figures by name in the report; medians exclude the warm-up."""
     counters, made = watcher.counters, len(executors.records)
     photos = sum(act.op.kind == "photo" and act.done for record in executors.records for act in record.acts)
     archived = counters.get("checklists_runs_archived_total", 0.0)
@@ -76,7 +76,7 @@ def figures_of(rig: Rig, executors: Executors, watcher: Watcher, used: Processor
 
 
 def archive_bytes_a_run(records: Sequence[Record]) -> int:
-    """Of these runs with their deliveries, in parts as full as those of a busy organization; a soak's own are small."""
+    """Bytes per run with its deliveries, in full parts as in a busy organization; a soak's own parts are small."""
     if not records:
         return 0
     folder, now = Folder("org-00000000-0000-4000-8000-000000000000", "2026-01"), utc_now()
@@ -86,5 +86,5 @@ def archive_bytes_a_run(records: Sequence[Record]) -> int:
 
 
 def share_of_others(share: Share) -> dict[str, float]:
-    """Of the machine's processors, while the load lasted; empty where the kernel does not tell."""
+    """The share of other programs in the machine's processors during the load; empty if not available."""
     return {} if share.percent is None else {"processor_percent_of_other_programs": round(share.percent, 1)}

@@ -1,8 +1,7 @@
-"""The load of `make soak`: people who answer at a steady rate, and callers who read, list and change a template.
+"""The load of `make soak`: people who answer at a steady rate, and clients that read, list and change a template.
 
-Runs begin in an open loop: the next one when its time has come, whatever the earlier ones do. What each person does and
-how each receiver behaves is that of the chaos scenes, with a photo here and there, and without runs that are left
-lying: these would rightly stay in the cluster.
+Runs are dispatched in an open loop, each on time regardless of earlier ones. People and receivers behave as in the
+chaos scenes, with some photos, and without abandoned runs, which would stay in the cluster.
 """
 
 import asyncio
@@ -33,18 +32,18 @@ _TEMPLATE_CHANGES_EVERY_S: Final = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """`runs_per_s` begin, `reads_per_s` look at what there is; `pause_s` is the mean pause between two answers."""
+    """`runs_per_s`: dispatches, `reads_per_s`: reads; `pause_s`: mean pause between two answers."""
 
     runs_per_s: float = 2.0
     reads_per_s: float = 1.0
     pause_s: float = 0.6
     photo_share: float = 0.1
-    """Of the runs: those with a photo."""
+    """The share of runs with a photo."""
 
 
 def plan_of(rng: random.Random, pace: Pace, number: int) -> RunPlan:
-    """Of run `number`. Ends in any case: submitted, cancelled, or by running out of time. Photos and receivers that
-    always fail are given out by number: even a short soak has some."""
+    """The plan of run `number`, which always ends: submitted, cancelled, or expired. Photos and dead receivers are
+    assigned by number, so that even a short soak has some."""
     plan = plan_run(rng, pause_s=pace.pause_s, behaviour="dead" if number % _DEAD_EVERY == 1 else None)
     ops = list(plan.ops)
     if number % round(1 / pace.photo_share) == 0 and ops and ops[-1].kind in _ENDS:
@@ -55,16 +54,16 @@ def plan_of(rng: random.Random, pace: Pace, number: int) -> RunPlan:
 
 
 class SteadyLoad:
-    """`run` until it is told to end; then everybody who has begun comes to an end."""
+    """Runs until `over`, then waits until every started run and read has ended."""
 
     def __init__(
         self, client: ServiceClient, executors: Executors, template_id: str, pace: Pace, rng: random.Random
     ) -> None:
         self.problems: list[str] = []
-        """What a reader saw that must not be."""
+        """Errors seen by readers."""
         self.reads = 0
         self.late = 0
-        """Runs that began more than a second after their time: then the machine, not the service, set the rate."""
+        """Runs that began more than a second late: then the machine, not the service, determined the rate."""
         self._client = client
         self._executors = executors
         self._template_id = template_id
@@ -74,11 +73,11 @@ class SteadyLoad:
 
     @property
     def under_way(self) -> int:
-        """Runs whose people are at work, and reads."""
+        """The number of runs and reads in progress."""
         return len(self._under_way)
 
     async def run(self, over: asyncio.Event) -> None:
-        """Raises Failure when the template cannot be changed any more."""
+        """Raises Failure if the template cannot be changed."""
         works = [
             self._in_turn(
                 self._pace.runs_per_s, lambda number: self._perform(plan_of(self._rng, self._pace, number)), over
@@ -110,7 +109,7 @@ class SteadyLoad:
             self._executors.failures.append(str(failure))
 
     async def _read(self) -> None:
-        """One thing that callers look at; a run of any age, wherever it is now."""
+        """Read something: a list, the usage, or a run of any age in either place."""
         made = self._executors.records
         run_id = self._rng.choice(made).run_id if made else ""
         paths = [f"/v1/runs?per_page=50&page={self._rng.randint(1, 20)}", "/v1/usage", "/v1/deliveries?per_page=50"]
@@ -121,18 +120,18 @@ class SteadyLoad:
             self.problems.append(f"GET {path} answered {reply.status} {reply.body}")
 
     async def _change_template(self, over: asyncio.Event) -> None:
-        """A new version now and then, whose revision is collected when its runs are in the archive."""
+        """Create new versions regularly; old revisions are collected when their runs are archived."""
         for number in itertools.count(1):
             if await ended_before(over, _TEMPLATE_CHANGES_EVERY_S):
                 return
             change = {"description": f"Changed {number} times."}
             reply = await self._client.once("PATCH", f"/v1/templates/{self._template_id}", change)
-            if reply.is_definite and not reply.ok:  # "not now" is no harm: another change comes soon
+            if reply.is_definite and not reply.ok:  # otherwise another change follows soon
                 raise Failure(f"a change of the template was refused with {reply.status}: {reply.body}")
 
 
 async def ended_before(over: asyncio.Event, seconds: float) -> bool:
-    """Waits so long, or until `over`; which is what it tells."""
+    """Wait for `seconds`, or until `over`; returns whether it is set."""
     if seconds > 0:
         with suppress(TimeoutError):
             await asyncio.wait_for(over.wait(), seconds)

@@ -1,7 +1,7 @@
-"""What `make soak` measures while the load goes on, and what each of it may do in an hour.
+"""The measures of `make soak`, and their bounds per hour.
 
 Resident memory, descriptors and threads come from the kernel; sizes of etcd from etcd; watches from the API server;
-ages and lengths of queues from the two programs' own /metrics, as an operator of the service would see them.
+ages and lengths of queues from the /metrics of the two programs.
 """
 
 import http.client
@@ -22,36 +22,36 @@ _COUNTED: Final = (
     *("checklists_unexpected_errors_total", "checklists_own_faults_total"),
     *("checklists_archive_failures_total", "checklists_removed_objects_total"),
 )
-"""By the operator."""
+"""Counters of the operator."""
 _COUNTED_BY_API: Final = (
     *("checklists_runs_dispatched_total", "checklists_archived_runs"),
     *("checklists_photo_bytes_total", "checklists_archive_read_failures_total"),
 )
 _APISERVER_EVERY: Final = 3
-"""It tells megabytes: only at each third sample."""
+"""Its metrics have megabytes, so only each third sample reads them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """Without a bound it is only told."""
+    """Without a bound it is only reported."""
 
     name: str
     unit: str
     bound: Bound | None
     why: str = ""
-    """Where the bound comes from."""
+    """The source of the value, or an explanation."""
 
 
 _MEMORY: Final = Bound(rise=20.0, sway=10.0)
-"""An interpreter takes some megabytes and gives them back, in ten minutes or more. So what is found in half an hour is
-a leak of 30 MiB an hour: of four kilobytes a run."""
+"""An interpreter allocates and releases some megabytes over ten minutes or more. So half an hour detects a leak of
+30 MiB per hour, which is four kilobytes per run."""
 _FEW_THINGS: Final = Bound(rise=12.0, sway=12.0)
-"""Connections to receivers come and go, ten up or down. What every two hundredth run loses is found."""
+"""Connections to receivers vary by about ten. A leak in every two hundredth run is detected."""
 
 AT_WORK: Final = "people at work"
 
 MEASURES: Final = (
-    Measure(AT_WORK, "", Bound(rise=60.0), "when it rises, the machine cannot keep the rate: --rate"),
+    Measure(AT_WORK, "", Bound(rise=60.0), "if it rises, the machine is too slow for the rate: --rate"),
     Measure("API: memory", "MiB", _MEMORY, "resident, of its process"),
     Measure("API: memory of its workers", "MiB", _MEMORY, "resident, of the processes that it has started"),
     Measure("API: descriptors", "", _FEW_THINGS, "of all its processes"),
@@ -61,7 +61,7 @@ MEASURES: Final = (
     Measure("operator: threads", "", Bound(rise=6.0)),
     Measure("etcd: database", "MiB", Bound(rise=30.0), "the file, with free pages in it"),
     Measure("etcd: in use", "MiB", Bound(rise=10.0, sway=10.0), "with the history since the last compaction"),
-    Measure("etcd: keys", "", Bound(rise=400.0, sway=300.0), "objects in the cluster; more while receivers are away"),
+    Measure("etcd: keys", "", Bound(rise=400.0, sway=300.0), "objects in the cluster; more while receivers are down"),
     Measure("watches", "", Bound(rise=3.0), "of our kinds, open at the API server"),
     Measure("watches of all kinds", "", Bound(rise=6.0), "open at the API server"),
     Measure("runs in the cluster", "", Bound(rise=100.0), "dispatched, not archived yet"),
@@ -76,22 +76,22 @@ MEASURES: Final = (
         "operator: checklists_archive_backlog_seconds",
     ),
     Measure("archive: age of the API's look", "s", Bound(rise=30.0, level=90.0), "checklists_archive_look_age_seconds"),
-    Measure("API server: memory", "MiB", None, "not ours; told beside the rest"),
-    Measure("etcd: memory", "MiB", None, "not ours; told beside the rest"),
+    Measure("API server: memory", "MiB", None, "not ours; for information"),
+    Measure("etcd: memory", "MiB", None, "not ours; for information"),
 )
 
 
 @dataclass(slots=True)
 class Watcher:
-    """Samples one rig with one API and one operator. `samples` by measure; a value that was not to be had is left out
-    of them: the judgement finds the hole."""
+    """Samples one rig with one API and one operator. `samples` by measure; values that are not available are omitted,
+    and the judgement detects the gap."""
 
     rig: Rig
     api: Program
     operator: Program
     samples: dict[str, list[tuple[float, float]]]
     counters: dict[str, float]
-    """What the programs have counted, as of the last sample."""
+    """Counters of the programs, as of the last sample."""
     rounds: int = 0
 
     @classmethod
@@ -99,7 +99,7 @@ class Watcher:
         return cls(rig, api, operator, {measure.name: [] for measure in MEASURES}, {})
 
     def sample(self, at: float) -> None:
-        """Takes some hundred milliseconds; call it in a thread. Raises nothing for what is away."""
+        """Take a sample, for some hundred milliseconds; call it in a thread. Ignores what does not answer."""
         for source in (self._processes, self._operator_metrics, self._api_metrics, self._etcd, self._apiserver):
             try:
                 found = source()
@@ -111,7 +111,7 @@ class Watcher:
         self.rounds += 1
 
     def last(self, name: str) -> float:
-        """The latest value; NaN when there is none."""
+        """The latest value; NaN if there is none."""
         series = self.samples[name]
         return series[-1][1] if series else float("nan")
 
@@ -181,7 +181,7 @@ class Watcher:
     def _asked(self, program: Program) -> str:
         status, text = program.get("/metrics")
         if status != 200:
-            raise Failure(f"{program.name} does not tell its metrics: {status}")
+            raise Failure(f"{program.name} does not return its metrics: {status}")
         return text
 
 

@@ -1,4 +1,4 @@
-"""What `make soak` leaves: a table for people, `soak.json` for machines, and every sample in `samples.csv`."""
+"""The results of `make soak`: a table, `soak.json`, and all samples in `samples.csv`."""
 
 import csv
 import json
@@ -14,7 +14,7 @@ from checklist_dev.perf.soak.flatness import WARM_UP, Verdict
 
 @dataclass(slots=True)
 class Outcome:
-    """`interrupted`: somebody ended it, so nothing was accounted for."""
+    """`interrupted`: it was ended early, so nothing was accounted for."""
 
     about: Mapping[str, Any]
     verdicts: Sequence[Verdict] = ()
@@ -24,7 +24,7 @@ class Outcome:
 
     @property
     def broken(self) -> list[str]:
-        """Names of what does not hold."""
+        """Names of broken guarantees."""
         flat = [f"{verdict.name}: {verdict.why}" for verdict in self.verdicts if verdict.holds is False]
         return flat + [finding.name for finding in self.findings if not finding.holds]
 
@@ -46,7 +46,7 @@ def write_report(path: Path, outcome: Outcome) -> None:
 
 
 def write_samples(path: Path, samples: Mapping[str, Sequence[tuple[float, float]]]) -> None:
-    """Lines of measure, seconds since the load began, value."""
+    """Write lines of measure, seconds since the start of the load, and value."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="") as file:
         writer = csv.writer(file)

@@ -1,10 +1,9 @@
 """One soak: a rig with one API and one operator, the load, a sample every few seconds, then the accounts.
 
-The settings make half an hour see what years see: retention is a minute and a half (the organization says so, in
-fractions of a day, and the operator's own sweeps do the rest), the API server compacts etcd's history every minute
-instead of every five, and Kubernetes Events live three minutes instead of an hour. So everything has come round many
-times. A history of settled runs is archived before: reading it fills the API's cache of archived parts, which
-would otherwise grow until its bound for longer than the soak lasts.
+The settings compress years into half an hour: retention is a minute and a half (set in the organization as a fraction
+of a day), the API server compacts etcd's history every minute instead of every five, and Kubernetes Events live three
+minutes instead of an hour. So all cycles happen many times. Settled runs are archived before: reading them fills the
+API's cache of archived parts, which would otherwise grow throughout the soak.
 """
 
 import asyncio
@@ -52,33 +51,33 @@ APISERVER_OPTIONS: Final = ("--etcd-compaction-interval=1m", "--event-ttl=3m")
 HISTORY: Final = 7000
 _DAY_S: Final = 86_400.0
 _SAMPLE_EVERY_S: Final = 5.0
-_TELL_EVERY_S: Final = 10.0
+_REPORT_EVERY_S: Final = 10.0
 _SETTLE_S: Final = 180.0
 _HISTORY_S: Final = 300.0
 _HISTORY_AT_ONCE: Final = 500
-"""Not more: then it ends soon when it is told to."""
+"""Small enough to end soon when interrupted."""
 _WORDS: Final = "with all that a person has to say about it; " * 8
-"""So that the history is more than the 32 MiB that the API keeps of parts: else that would fill up all the while."""
+"""Makes the history larger than the API's cache of archived parts (32 MiB), which would else fill during the load."""
 _PHOTOS: Final = 6
 _PHOTO_BYTES: Final = 300_000
 _PHOTO_SIZE: Final = (1600, 1200)
-"""Two megapixels: images are decoded with a low priority, and a soak shall not wait for a busy machine."""
+"""Two megapixels: images are decoded with low priority, and a soak must not wait for a busy machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How long the load lasts, how much of it there is, and how many runs are archived before it begins."""
+    """Duration and amount of the load, and the number of runs archived before it."""
 
     load_s: float = 1800.0
     pace: Pace = field(default_factory=Pace)
     history: int = HISTORY
     retention_s: float = 90.0
     sweep_s: float = 10.0
-    """How often the operator looks for what is past its retention."""
+    """The interval in which the operator looks for runs past their retention."""
 
 
 class Soak:
-    """`end` may be called at any time: then what is known is told, and nothing is accounted for."""
+    """Call `end` at any time to stop with the results so far, without accounts."""
 
     def __init__(self, folder: Path, size: Size, transcript: Transcript, *, seed: int) -> None:
         self._folder = folder
@@ -94,7 +93,7 @@ class Soak:
         self._over.set()
 
     async def run(self) -> Outcome:
-        """Raises Failure when it cannot even begin."""
+        """Raises Failure if it cannot begin."""
         rig = Rig(
             self._folder,
             fsync=True,
@@ -117,7 +116,7 @@ class Soak:
         photos = [make_photo(number, at_least=_PHOTO_BYTES, size=_PHOTO_SIZE) for number in range(_PHOTOS)]
         connection = await KubeConnection.load(str(rig.cluster.kubeconfig))
         async with (
-            ServiceClient([api.url], account.api_key, seed=self._seed, patient=True) as client,
+            ServiceClient([api.url], account.api_key, seed=self._seed, honors_retry_after=True) as client,
             KubeClient(connection, answer_within_s=30.0) as kube,
             RawCluster(connection) as cluster,
         ):
@@ -131,7 +130,7 @@ class Soak:
             executors = Executors(client, template_id, receivers.url_for, rng=rng, photos=photos)
             load = SteadyLoad(client, executors, template_id, size.pace, rng)
             used = Processors.of(rig)
-            self._transcript.title(f"{size.pace.runs_per_s:g} runs a second for {size.load_s / 60:g} minutes")
+            self._transcript.title(f"{size.pace.runs_per_s:g} runs per second for {size.load_s / 60:g} minutes")
             async with watching() as share:
                 load_s = await self._soak(load, executors, watcher)
             figures = figures_of(rig, executors, watcher, used, load_s=load_s)
@@ -153,7 +152,7 @@ class Soak:
             state, settled = await settle(kube, account.organization_id, self._transcript, within_s=_SETTLE_S)
             self._transcript.say("reading every run, and the archive")
             views = await read_views(client, list(executors.records))
-            # Once more: runs go on moving into the archive while these are read.
+            # Again, since runs moved into the archive meanwhile.
             state = (await settle(kube, account.organization_id, self._transcript, within_s=_SETTLE_S))[0]
             archived = await read_archive((rig.folder / "photos").absolute().as_uri())
             await asyncio.to_thread(rig.stop_receivers)
@@ -178,7 +177,7 @@ class Soak:
     async def _archive_history(
         self, client: ServiceClient, cluster: RawCluster, operator: Program, template_id: str, keys: ServerKeys
     ) -> frozenset[str]:
-        """Names of runs of long ago, all of them archived by the operator, and read once."""
+        """Create old runs and wait until the operator has archived all; returns their names. Reads some once."""
         reply = await client.dispatch({"template_id": template_id, "executor_ref": Facts.abandoned})
         example = str(reply.body["run_id"])
         factory = RunFactory(await cluster.get_run(example), keys, webhook=False)
@@ -187,7 +186,7 @@ class Soak:
         while len(names) < self._size.history and not self._ended:
             count = min(_HISTORY_AT_ONCE, self._size.history - len(names))
             names += await settled_runs(cluster, factory, count, words=_WORDS)
-            self._transcript.say(f"a history of {len(names)} runs is on its way into the archive")
+            self._transcript.say(f"archiving a history of {len(names)} runs")
         deadline = time.monotonic() + _HISTORY_S
         while (left := len(await cluster.list_runs(field_selector="status.settled=true"))) > 0:
             if time.monotonic() > deadline:
@@ -201,25 +200,25 @@ class Soak:
         return frozenset(names)
 
     async def _soak(self, load: SteadyLoad, executors: Executors, watcher: Watcher) -> float:
-        """Seconds that the load lasted."""
+        """Run the load; returns its seconds."""
         began = time.monotonic()
         working = asyncio.create_task(load.run(self._over))
-        told = 0.0
+        reported = 0.0
         try:
             while not self._over.is_set() and not working.done():
                 at = time.monotonic() - began
                 watcher.samples[AT_WORK].append((at, float(load.under_way)))
                 await asyncio.to_thread(watcher.sample, at)
-                if at - told >= _TELL_EVERY_S:
-                    told = at
+                if at - reported >= _REPORT_EVERY_S:
+                    reported = at
                     self._transcript.say(_progress(executors, load, watcher))
                 if at >= self._size.load_s:
                     self._over.set()
                 left = _SAMPLE_EVERY_S - (time.monotonic() - began - at)
                 await ended_before(self._over, min(left, max(0.0, self._size.load_s - at)))
             lasted = time.monotonic() - began
-            while not self._ended and not (await asyncio.wait([working], timeout=_TELL_EVERY_S))[0]:
-                self._transcript.say(f"the load has ended; {load.under_way} people are still at work")
+            while not self._ended and not (await asyncio.wait([working], timeout=_REPORT_EVERY_S))[0]:
+                self._transcript.say(f"the load has ended; {load.under_way} people have not finished")
             if working.done():
                 working.result()
             return lasted
@@ -236,7 +235,7 @@ class Soak:
         watcher: Watcher,
         programs: list[Program],
     ) -> list[Finding]:
-        """How the service behaved, and whether the load was what it should be."""
+        """Findings about the service's conduct and the size of the load."""
         wanted = int(self._size.load_s * self._size.pace.runs_per_s * 0.9)
         made = len(executors.records)
         empty = [measure.name for measure in MEASURES if not watcher.samples[measure.name]]
@@ -256,12 +255,12 @@ class Soak:
             Finding("no process ends by itself", len(programs), ended),
             Finding("no unexpected error, own fault or failure of the archive is counted", 4, bugs),
             Finding("every measure was taken", len(MEASURES), empty),
-            Finding("the load was as large as it should be", 2, self._missed(made, wanted, photos)),
+            Finding("the load was as large as planned", 2, self._missed(made, wanted, photos)),
         ]
 
     def _missed(self, made: int, wanted: int, photos: int) -> list[str]:
-        missed = [] if made >= wanted else [f"{made} runs, at least {wanted} were wanted"]
-        return missed if photos else [*missed, "no photo was taken"]
+        missed = [] if made >= wanted else [f"{made} runs, expected at least {wanted}"]
+        return missed if photos else [*missed, "no photo was uploaded"]
 
 
 def _progress(executors: Executors, load: SteadyLoad, watcher: Watcher) -> str:

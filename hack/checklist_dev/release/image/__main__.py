@@ -1,4 +1,4 @@
-"""`python -m checklist_dev.release.image`: build the image of API and operator, and say what it weighs and holds."""
+"""`python -m checklist_dev.release.image`: build the image of API and operator, and print its size and contents."""
 
 import argparse
 import os
@@ -7,7 +7,7 @@ from pathlib import Path
 from checklist_dev.failures import Failure, run_tool, say
 from checklist_dev.release.image import runtime_lock
 from checklist_dev.release.image.archive import PACKED_AT_MOST, UNPACKED_AT_MOST, Archive
-from checklist_dev.release.image.build import BILL_IN_IMAGE, Wish, build_image, source_of
+from checklist_dev.release.image.build import BILL_IN_IMAGE, ImageOptions, build_image, source_of
 from checklist_dev.release.image.engine import NAMES, find_engine
 from checklist_dev.repository import ROOT
 
@@ -15,12 +15,12 @@ DIST = ROOT / "dist"
 
 
 def build(given: argparse.Namespace) -> int:
-    """The image, its archive, and its bill of materials as a file."""
+    """Build the image, and write its archive and bill of materials."""
     engine = find_engine(ROOT / ".cache" / "image.log", given.engine)
     if engine is None:
         raise Failure("no docker, podman or buildah works here (Debian: apt-get install buildah)")
     tag = given.tag or f"localhost/checklist-dispatch:{source_of(ROOT).version}{'-cjk' * given.cjk}"
-    build_image(engine, Wish(tag, given.base, given.web, given.clean, given.cjk), say)
+    build_image(engine, ImageOptions(tag, given.base, given.web, given.clean, given.cjk), say)
     output = Path(given.output or DIST / "checklist-dispatch.tar").absolute()
     output.parent.mkdir(parents=True, exist_ok=True)
     engine.save(tag, output, say)
@@ -52,27 +52,27 @@ def lock(given: argparse.Namespace) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m checklist_dev.release.image", description=__doc__)
     verbs = parser.add_subparsers(required=True, metavar="VERB")
-    building = verbs.add_parser("build", help="build it with docker, podman or buildah, whichever is there")
-    building.add_argument("--tag", default="", help="its name (localhost/checklist-dispatch:VERSION)")
+    building = verbs.add_parser("build", help="build the image with docker, podman or buildah, whichever is installed")
+    building.add_argument("--tag", default="", help="name of the image (localhost/checklist-dispatch:VERSION)")
     building.add_argument(
         "--base",
         default=os.environ.get("CHECKLISTS_IMAGE_BASE", ""),
-        help="an image with Python and pip, a root file system (.tar) with both, or `local`: of Debian's packages "
-        "(CHECKLISTS_IMAGE_BASE, else what the Containerfile names)",
+        help="an image with Python and pip, a root file system (.tar) with both, or `local`: from Debian packages "
+        "(CHECKLISTS_IMAGE_BASE, else the default in the Containerfile)",
     )
     building.add_argument(
         "--web", choices=("given", "build"), default="given",
-        help="the web app as `make web` makes it here, or built in a stage of its own, with Node (given)",
+        help="take the web app from `make web`, or build it in its own stage with Node (given)",
     )  # fmt: skip
     building.add_argument(
-        "--cjk", action="store_true", help="with the fonts of Chinese, Japanese and Korean, for PDFs (20 MB)"
+        "--cjk", action="store_true", help="include fonts for Chinese, Japanese and Korean in PDFs (20 MB)"
     )
-    building.add_argument("--clean", action="store_true", help="use nothing of an earlier build")
-    building.add_argument("--engine", choices=NAMES, default="", help="which of them (the first that works)")
-    building.add_argument("--output", default="", help="the archive (dist/checklist-dispatch.tar)")
+    building.add_argument("--clean", action="store_true", help="build without cache")
+    building.add_argument("--engine", choices=NAMES, default="", help="build tool (the first that works)")
+    building.add_argument("--output", default="", help="path of the archive (dist/checklist-dispatch.tar)")
     building.set_defaults(run=build)
-    locking = verbs.add_parser("lock", help="write which packages the image holds, from requirements.lock")
-    locking.add_argument("--check", action="store_true", help="only say whether that is current")
+    locking = verbs.add_parser("lock", help="write the lock file of the image, from requirements.lock")
+    locking.add_argument("--check", action="store_true", help="only check whether it is current")
     locking.set_defaults(run=lock)
     given = parser.parse_args()
     return int(given.run(given))

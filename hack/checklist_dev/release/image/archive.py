@@ -1,4 +1,4 @@
-"""What is in an image that was saved: its configuration, and its files, read from the archive alone."""
+"""Reads configuration and files of a saved image from its archive."""
 
 import hashlib
 import json
@@ -9,29 +9,29 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
 PACKED_AT_MOST: Final = 100_000_000
-"""Bytes that a node pulls, without the fonts of Chinese, Japanese and Korean."""
+"""Compressed bytes, without the fonts for Chinese, Japanese and Korean."""
 UNPACKED_AT_MOST: Final = 300_000_000
-"""The same on its disk."""
+"""Bytes on a node's disk."""
 
 
 @dataclass(slots=True)
 class Archive:
-    """An OCI archive (or what `docker save` writes since version 25, which is one, too)."""
+    """An OCI archive (also the output of `docker save` since version 25)."""
 
     path: Path
     config: dict[str, Any] = field(default_factory=dict)
     digest: str = ""
-    """Of the manifest: what the image is pulled by."""
+    """Digest of the manifest, by which the image is pulled."""
     layers: list[dict[str, Any]] = field(default_factory=list)
 
     @classmethod
     def read(cls, path: Path) -> "Archive":
-        """Raises OSError, KeyError for what is no such archive."""
+        """Read an archive. Raises OSError or KeyError if it is invalid."""
         with tarfile.open(path) as tar:
             archive = cls(path)
             descriptor = json.loads(_blob(tar, "index.json"))["manifests"][0]
             manifest = json.loads(_blob(tar, _place(descriptor["digest"])))
-            while "manifests" in manifest:  # an index of platforms: ours is the first
+            while "manifests" in manifest:  # an index of platforms: take the first
                 descriptor = manifest["manifests"][0]
                 manifest = json.loads(_blob(tar, _place(descriptor["digest"])))
             archive.digest = descriptor["digest"]
@@ -40,7 +40,7 @@ class Archive:
         return archive
 
     def entries(self) -> Iterator[tuple[tarfile.TarInfo, tarfile.TarFile]]:
-        """Each file of each layer, from the lowest. A later one of the same name stands over an earlier."""
+        """Each file of each layer, from the lowest. A later file replaces an earlier one of the same name."""
         with tarfile.open(self.path) as tar:
             for layer in self.layers:
                 file = tar.extractfile(_place(layer["digest"]))
@@ -49,11 +49,11 @@ class Archive:
                         yield member, inner
 
     def files(self) -> dict[str, tarfile.TarInfo]:
-        """Path (no slash in front) -> what the topmost layer says of it."""
+        """Entry of the topmost layer by path (without leading slash)."""
         return {_path(member): member for member, _ in self.entries()}
 
     def fingerprints(self) -> dict[str, tuple[object, ...]]:
-        """Path -> all that its layer's digest depends on; of a file that several layers have, the topmost."""
+        """Everything about a file that the digest of its layer depends on, by path; from the topmost layer."""
         found: dict[str, tuple[object, ...]] = {}
         for member, inner in self.entries():
             file = inner.extractfile(member) if member.isfile() else None
@@ -64,7 +64,7 @@ class Archive:
         return found
 
     def texts(self, wanted: Callable[[str], bool]) -> dict[str, str]:
-        """Path -> contents, of all files whose path is wanted: the layers are unpacked once for them."""
+        """Contents by path, of all files whose path is wanted."""
         found = {}
         for member, inner in self.entries():
             if member.isfile() and wanted(_path(member)) and (file := inner.extractfile(member)):
@@ -72,12 +72,12 @@ class Archive:
         return found
 
     def text(self, path: str) -> str:
-        """Raises KeyError when the image has no such file."""
+        """Contents of a file. Raises KeyError if missing."""
         return self.texts(path.__eq__)[path]
 
     @property
     def packed(self) -> int:
-        """Bytes that are transferred."""
+        """Compressed bytes."""
         return sum(int(layer["size"]) for layer in self.layers)
 
     def unpacked(self) -> int:

@@ -1,8 +1,8 @@
-"""`python3 bill.py`: the image's bill of materials, CycloneDX 1.6 as JSON, on standard output.
+"""`python3 bill.py`: prints the image's bill of materials, CycloneDX 1.6 as JSON.
 
-It lists what is really there: the Python distributions of the application, the packages of the distribution whose
-files were taken, the interpreter, and the npm packages that the web app's files hold (those of the lock file that are
-no tools of the build). Standard library only, since it runs inside the build.
+It lists the Python distributions of the application, the Debian packages whose files were copied, the interpreter,
+and the npm packages in the web app (those of the lock file that are not build tools). Standard library only, since it
+runs inside the build.
 """
 
 import argparse
@@ -24,29 +24,29 @@ Component = dict[str, Any]
 
 
 def normal(name: str) -> str:
-    """A distribution's name as package URLs have it (PEP 503)."""
+    """Normalize a distribution name for package URLs (PEP 503)."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def python_components(sites: list[Path]) -> Iterator[tuple[Component, list[str]]]:
-    """Each distribution in the folders `sites`, with the names of those that it requires."""
+    """Each distribution in `sites`, with the names of its requirements."""
     for found in metadata.distributions(path=[str(site) for site in sites]):
         name = normal(found.metadata["Name"])
         url = f"pkg:pypi/{name}@{found.version}"
         component: Component = {"type": "library", "bom-ref": url, "name": name, "version": found.version, "purl": url}
-        if told := licences(found.metadata):
-            component["licenses"] = told
+        if found_licences := licences(found.metadata):
+            component["licenses"] = found_licences
         required = [normal(match[1]) for text in found.requires or [] if (match := _REQUIRED.match(text))]
         yield component, required
 
 
-def licences(told: metadata.PackageMetadata) -> list[dict[str, Any]]:
-    """As a distribution says it: an SPDX expression, else a name in words of its own; nothing when it says nothing."""
-    if expressions := told.get_all("License-Expression"):
+def licences(package: metadata.PackageMetadata) -> list[dict[str, Any]]:
+    """The declared licence: an SPDX expression, else names; empty if none is declared."""
+    if expressions := package.get_all("License-Expression"):
         return [{"expression": expressions[0]}]
-    names = [text for text in told.get_all("License") or () if "\n" not in text]  # else it is the whole text
+    names = [text for text in package.get_all("License") or () if "\n" not in text]  # else it is the licence text
     if not names:
-        classifiers = (text for text in told.get_all("Classifier") or () if text.startswith("License :: "))
+        classifiers = (text for text in package.get_all("Classifier") or () if text.startswith("License :: "))
         names = [text.rpartition(" :: ")[2] for text in classifiers]
     return [{"license": {"name": name}} for name in names]
 
@@ -60,7 +60,7 @@ def debian_components(status: Path) -> Iterator[Component]:
 
 
 def npm_components(lock: Path) -> Iterator[Component]:
-    """What the web app is made of; what only builds and tests it is in nobody's browser."""
+    """Runtime packages of the web app, without those that only build or test it."""
     for place, package in sorted(json.loads(lock.read_text())["packages"].items()):
         if not place or package.get("dev"):
             continue
@@ -73,7 +73,7 @@ def npm_components(lock: Path) -> Iterator[Component]:
 
 
 def bill(sites: list[Path], status: Path, lock: Path, created: datetime) -> dict[str, Any]:
-    """The document. `created`: when the sources were; the same inputs give the same document."""
+    """The document, deterministic. `created`: the time of the sources."""
     python = list(python_components(sites))
     version = next(each["version"] for each, _ in python if each["name"] == NAME)
     components = [component for component, _ in python if component["name"] != NAME]
@@ -111,11 +111,11 @@ def bill(sites: list[Path], status: Path, lock: Path, created: datetime) -> dict
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--root", type=Path, required=True, help="the root that was laid")
+    parser.add_argument("--root", type=Path, required=True, help="root file system of the image")
     parser.add_argument("--packages", type=Path, required=True, help="the environment with the locked packages")
-    parser.add_argument("--service", type=Path, required=True, help="where the service itself was installed")
+    parser.add_argument("--service", type=Path, required=True, help="where the service is installed")
     parser.add_argument("--npm-lock", type=Path, required=True)
-    parser.add_argument("--epoch", type=int, required=True, help="seconds: of the sources' last change")
+    parser.add_argument("--epoch", type=int, required=True, help="time of the sources' last change, in seconds")
     given = parser.parse_args()
     sites = [site for folder in (given.packages, given.service) for site in folder.glob("lib/python3.*/site-packages")]
     status = given.root / "var" / "lib" / "dpkg" / "status.d"

@@ -1,4 +1,4 @@
-"""Builds the image of this clone: the web app first, then what the Containerfile says, by whichever engine is here."""
+"""Builds the image of this clone: the web app, then the Containerfile."""
 
 import configparser
 import os
@@ -22,29 +22,29 @@ from checklist_dev.web.build import Workspace
 
 CONTAINERFILE: Final = ROOT / "Containerfile"
 LOCAL: Final = "local"
-"""Of Debian's packages, where no registry of images can be reached."""
+"""A base built from Debian packages, for machines without access to an image registry."""
 BILL_IN_IMAGE: Final = "usr/share/sbom/checklist-dispatch.cdx.json"
-# What of pip's configuration is of use inside the build; paths of this machine are none.
+# pip settings that are valid inside the build: no paths of this machine.
 _PIP_OPTIONS: Final = ("index-url", "extra-index-url", "trusted-host", "proxy", "timeout", "retries")
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """`base`: an image's name, a root file system as .tar, LOCAL, or empty for the Containerfile's own default."""
+class ImageOptions:
+    """`base`: the name of an image, a root file system as .tar, LOCAL, or empty for the Containerfile's default."""
 
     tag: str
     base: str = ""
     web: str = "given"
-    """`given`: the web app as `make web` builds it; `build`: built in the Containerfile's own stage, with Node."""
+    """`given`: from `make web`; `build`: built in a stage of the Containerfile, with Node."""
     clean: bool = False
-    """Nothing of an earlier build is used."""
+    """Build without cache."""
     cjk: bool = False
-    """With the fonts of Chinese, Japanese and Korean."""
+    """Include fonts for Chinese, Japanese and Korean."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What the labels say of the sources."""
+    """Labels of the image about its sources."""
 
     version: str
     revision: str
@@ -56,7 +56,7 @@ class Source:
 
 
 def source_of(root: Path) -> Source:
-    """From pyproject.toml and git; a folder without git has no revision, and is of the epoch's first second."""
+    """Read pyproject.toml and git; without git, the revision is `unknown` and the epoch 0."""
     version = str(tomllib.loads((root / "pyproject.toml").read_text())["project"]["version"])
     form = ["git", "-C", str(root), "log", "-1", "--format=%H %ct"]
     try:
@@ -67,23 +67,23 @@ def source_of(root: Path) -> Source:
     return Source(version, words[0], epoch)
 
 
-def build_image(engine: Engine, wish: Wish, report: Report) -> None:
-    """The image is there under `wish.tag` afterwards. Raises Failure with one line."""
+def build_image(engine: Engine, options: ImageOptions, report: Report) -> None:
+    """Build the image and tag it `options.tag`. Raises Failure."""
     runtime_lock.check()
-    arguments = {"WEB": wish.web, "CJK": str(int(wish.cjk))}
-    if wish.web == "given":
+    arguments = {"WEB": options.web, "CJK": str(int(options.cjk))}
+    if options.web == "given":
         Workspace(ROOT, cache=cache_folder(), report=report).ensure_built()
     with tempfile.TemporaryDirectory(prefix="checklist-image-") as folder:
-        base = wish.base
+        base = options.base
         if base == LOCAL:
             base = str(debian_rootfs(cache_folder(), report))
         if base.endswith(".tar"):
             base = image_of(Path(base), engine, report)
         if base:
             arguments["PYTHON_BASE"] = base
-            if wish.web == "given":
+            if options.web == "given":
                 arguments["NODE_BASE"] = base
-        elif wish.web == "given":
+        elif options.web == "given":
             arguments["NODE_BASE"] = default_base()
         source = source_of(ROOT)
         arguments |= {
@@ -93,19 +93,19 @@ def build_image(engine: Engine, wish: Wish, report: Report) -> None:
             "SOURCE_DATE_EPOCH": str(source.epoch),
         }
         secrets = dict(_secrets(os.environ, Path(folder)))
-        report(f"building {wish.tag} with {engine.name}")
-        build = Build(CONTAINERFILE, ROOT, wish.tag, arguments, secrets, wish.clean)
+        report(f"building {options.tag} with {engine.name}")
+        build = Build(CONTAINERFILE, ROOT, options.tag, arguments, secrets, options.clean)
         engine.build(build, "the image could not be built", report)
 
 
 def default_base() -> str:
-    """What the Containerfile says when it is not told otherwise."""
+    """The base image named in the Containerfile."""
     line = next(line for line in CONTAINERFILE.read_text().splitlines() if line.startswith("ARG PYTHON_BASE="))
     return line.partition("=")[2]
 
 
 def _secrets(env: Mapping[str, str], folder: Path) -> Iterator[tuple[str, Path]]:
-    """How this machine reaches its registries: seen by the commands of the build alone, in no layer."""
+    """Settings and credentials for package registries, mounted during the build and stored in no layer."""
     options = _pip_options()
     if certificates := env.get("PIP_CERT") or env.get("SSL_CERT_FILE"):
         yield "certificates", Path(certificates)
@@ -122,7 +122,7 @@ def _secrets(env: Mapping[str, str], folder: Path) -> Iterator[tuple[str, Path]]
 
 
 def _pip_options() -> dict[str, str]:
-    """pip's own answer, whether it was told by a file or by the environment."""
+    """Settings of pip, from its files and the environment."""
     words = [sys.executable, "-m", "pip", "config", "list"]
     answer = subprocess.run(words, capture_output=True, text=True, check=False).stdout
     options = {}

@@ -1,4 +1,4 @@
-"""What builds images here: docker, podman or buildah, whichever is there. The same words for all three."""
+"""One interface to docker, podman and buildah."""
 
 import os
 import shutil
@@ -13,15 +13,14 @@ from checklist_dev.repository import ROOT
 from checklist_dev.system.progress import Report, run_with_progress
 
 NAMES: Final = ("docker", "podman", "buildah")
-# All files are of the epoch's first second: a layer whose contents stay the same keeps its digest from one version to
-# the next, and is not transferred again. When the sources were changed last stands in a label.
+# All files have time 0, so that a layer with the same contents keeps its digest and is not transferred again. The time
+# of the sources is in a label.
 _TIMELESS: Final = ("--timestamp", "0")
 
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """One `build`: the file, its context, and what is passed to it. `secrets` are files, by their id. `clean`: nothing
-    of an earlier build is used."""
+    """Parameters of a build. `secrets`: files by id. `clean`: build without cache."""
 
     containerfile: Path
     context: Path
@@ -33,14 +32,14 @@ class Build:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """`name` is one of NAMES, `program` where it is."""
+    """`name` is one of NAMES, `program` its path."""
 
     name: str
     program: Path
     log: Path
 
     def build(self, build: Build, what: str, report: Report) -> None:
-        """Raises Failure with one line; all that the engine said is in the log."""
+        """Build an image; the output goes to the log. Raises Failure."""
         words = [str(self.program), *self._verb(), *(("--no-cache",) if build.clean else ())]
         for key, value in build.arguments.items():
             words += ["--build-arg", f"{key}={value}"]
@@ -50,7 +49,7 @@ class Engine:
         self._run(words, what, report)
 
     def save(self, tag: str, output: Path, report: Report) -> None:
-        """As an archive that `docker load`, `podman load` and `ctr images import` take."""
+        """Write an archive for `docker load`, `podman load` and `ctr images import`. Raises Failure."""
         output.unlink(missing_ok=True)
         verb = ["save", "--output", str(output), tag]
         if self.name == "podman":
@@ -60,13 +59,13 @@ class Engine:
         self._run([str(self.program), *verb], f"{tag} could not be written to {output}", report)
 
     def has(self, tag: str) -> bool:
-        """Whether an image of this name is in its store."""
+        """Whether the engine has an image of this name."""
         form = ["inspect", "--type", "image", tag]
         return subprocess.run([self.program, *form], capture_output=True, check=False).returncode == 0
 
     def _verb(self) -> list[str]:
         if self.name == "buildah":
-            # Without namespaces of its own for each command: that works in a container and in CI, too.
+            # Without separate namespaces for each command, which also works in containers and CI.
             isolation = os.environ.get("BUILDAH_ISOLATION", "chroot")
             return ["build", "--layers", "--isolation", isolation, "--format", "oci", *_TIMELESS]
         if self.name == "podman":
@@ -90,7 +89,7 @@ class Engine:
 
 
 def find_engine(log: Path, wanted: str = "") -> Engine | None:
-    """The one that is asked for, else the first that works. A docker without its daemon does not."""
+    """The engine `wanted`, else the first that works; docker needs a running daemon."""
     for name in (wanted,) if wanted else NAMES:
         program = shutil.which(name)
         if program and (name != "docker" or _answers(program)):

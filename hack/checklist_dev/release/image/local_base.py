@@ -1,7 +1,6 @@
-"""A base for the image where no registry of images can be reached: Debian's own packages, laid by mmdebstrap.
+"""Builds a base image from Debian packages with mmdebstrap, for machines without access to an image registry.
 
-The Containerfile cannot tell it from the official Python image: it has Python, pip, and libstdc++, which some wheels
-count on. Made once, kept in the user's cache.
+Like the official Python image it contains Python, pip, and libstdc++, which some wheels need. Kept in the user's cache.
 """
 
 import hashlib
@@ -30,15 +29,14 @@ ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
 
 def debian_rootfs(cache: Path, report: Report, packages: Sequence[str] = PACKAGES) -> Path:
-    """The root file system as .tar, with `packages`. Raises Failure where there is no mmdebstrap and none can be
-    installed."""
+    """The root file system with `packages`, as .tar. Raises Failure if mmdebstrap fails or cannot be installed."""
     key = hashlib.sha256(repr((SUITE, tuple(packages), _OPTIONS)).encode()).hexdigest()[:12]
     rootfs = cache / f"base-{SUITE}-{key}.tar"
     if rootfs.exists():
         return rootfs
     script = [*("sh", "hack/system_package.sh", "mmdebstrap"), "it makes the base of the image", "mmdebstrap"]
     if subprocess.run(script, cwd=ROOT, check=False).returncode != 0:
-        raise Failure("without mmdebstrap there is no local base: name one by --base")
+        raise Failure("a local base needs mmdebstrap: name another base with --base")
     cache.mkdir(parents=True, exist_ok=True)
     with one_at_a_time(rootfs.with_suffix(".lock"), "making the base of the image", report):
         if not rootfs.exists():
@@ -61,13 +59,13 @@ def debian_rootfs(cache: Path, report: Report, packages: Sequence[str] = PACKAGE
 
 
 def image_of(rootfs: Path, engine: Engine, report: Report) -> str:
-    """The name of an image that holds just that. Raises Failure."""
+    """The name of an image with this root file system. Raises Failure."""
     if not rootfs.is_file():
-        raise Failure(f"there is no {rootfs}")
+        raise Failure(f"{rootfs} is missing")
     tag = f"{REPOSITORY}:{rootfs.stem.lower()}-{rootfs.stat().st_mtime_ns:x}"
     if engine.has(tag):
         return tag
-    # In the same folder, so that it can be a link: engines do not follow symbolic ones out of the context.
+    # In the same folder, to allow a hard link: engines do not follow symbolic links out of the context.
     with tempfile.TemporaryDirectory(prefix=".base-", dir=rootfs.parent) as folder:
         context = Path(folder)
         (context / "rootfs.tar").hardlink_to(rootfs)

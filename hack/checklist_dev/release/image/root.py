@@ -1,8 +1,8 @@
-"""`python3 root.py INTO APPLICATION`: lays a root file system with Python, and with what it and APPLICATION load.
+"""`python3 root.py INTO APPLICATION`: creates a root file system with Python and everything that APPLICATION loads.
 
-Runs inside the build, on the base image, with the standard library only. It takes the interpreter, its library, the
-shared libraries that their machine code asks for, the certificates of the authorities, and which packages of the
-distribution these files are of. There is no shell in it, and no tool: nothing that a service does not load.
+Runs inside the build, on the base image, with the standard library only. It copies the interpreter, the standard
+library, the shared libraries they need, the CA certificates, and the records of the Debian packages of these files.
+There is no shell and no tool.
 """
 
 import os
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 USER = 65532
-# Of the standard library: what makes environments and packages, windows, and tests of itself.
+# Parts of the standard library for environments, packaging, windows and tests.
 LEFT_OUT = {
     "__pycache__", "config", "dist-packages", "distutils", "ensurepip", "idlelib", "lib2to3", "pydoc_data",
     "site-packages", "test", "tests", "tkinter", "turtle.py", "turtledemo", "venv",
@@ -39,19 +39,19 @@ _ELF = b"\x7fELF"
 
 
 class Root:
-    """A root file system that is being laid; `taken` are the paths of the base that are in it."""
+    """A root file system being created; `taken`: copied paths of the base."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.taken: set[str] = set()
         for name in ("bin", "lib", "lib64", "sbin"):
-            # The loader is asked for as /lib64/..., whichever folder that stands for.
+            # Programs name the loader as /lib64/..., which may be a link.
             link = Path("/", name)
             if link.is_symlink():
                 self._make(Path(name)).symlink_to(link.readlink())
 
     def take(self, path: Path) -> None:
-        """A file, or a link with what it leads to. Folders on the way that are links are followed, not copied."""
+        """Copy a file, or a link and its target. Parent folders that are links are followed, not copied."""
         real = Path(os.path.realpath(path.parent)) / path.name
         if str(real) in self.taken or not os.path.lexists(real):
             return
@@ -78,7 +78,7 @@ class Root:
 
 
 def tree(folder: Path) -> Iterator[Path]:
-    """The files of the standard library that are wanted, in order."""
+    """The files of the standard library to copy, in order."""
     for path in sorted(folder.iterdir()):
         if path.name in LEFT_OUT or path.name.startswith(LEFT_OUT_PREFIXES):
             continue
@@ -97,7 +97,7 @@ def machine_code(folder: Path) -> Iterator[Path]:
 
 
 def libraries(program: Path) -> Iterator[Path]:
-    """What the loader would load with `program`. Ends the build when something is missing."""
+    """The shared libraries of `program`. Exits if one is missing."""
     answer = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
     for line in answer.splitlines():
         words = line.split()
@@ -109,7 +109,7 @@ def libraries(program: Path) -> Iterator[Path]:
 
 
 def distribution_packages(taken: set[str]) -> Iterator[tuple[str, str]]:
-    """(name, its paragraph of dpkg's status) of each Debian package that one of the files is of."""
+    """(name, paragraph of dpkg's status) of each Debian package with one of the files."""
     status = Path("/var/lib/dpkg/status")
     if not status.exists():
         return
@@ -126,7 +126,7 @@ def distribution_packages(taken: set[str]) -> Iterator[tuple[str, str]]:
 def lay(into: Path, application: Path) -> None:
     into.mkdir(parents=True)
     root = Root(into)
-    # By the name that the application's own `python` leads to, so that the link holds.
+    # By the name that the application's `python` links to, so that the link works.
     interpreter = application / "bin" / "python3"
     interpreter = interpreter.parent / interpreter.readlink()
     root.take(interpreter)
@@ -146,7 +146,7 @@ def lay(into: Path, application: Path) -> None:
     root.write("etc/passwd", PASSWD)
     root.write("etc/group", GROUP)
     for name, paragraph in distribution_packages(root.taken):
-        # Where scanners of images look for what is installed when there is no package manager.
+        # Image scanners read this folder if there is no package manager.
         root.write(f"var/lib/dpkg/status.d/{name}", paragraph)
     subprocess.run(["ldconfig", "-X", "-r", into], check=True)
     shutil.rmtree(into / "var" / "cache", ignore_errors=True)

@@ -1,9 +1,8 @@
-"""`hack/image/requirements.lock`: the part of requirements.lock that the image holds, hashes and all; and
-`cjk-requirements.lock`: what the variant of the image with fonts of Chinese, Japanese and Korean holds besides.
+"""Writes `hack/image/requirements.lock`, the part of requirements.lock in the image, and `cjk-requirements.lock`, the
+additional packages of the variant with fonts for Chinese, Japanese and Korean.
 
-It is no second resolution: the packages that the project and its extras `otel` and `redis` (of the variant: `cjk`) need
-are followed through what is installed here, and their blocks are copied. So what the tests run with is what the image
-holds.
+There is no second resolution: the requirements of the project and its extras `otel` and `redis` (variant: `cjk`) are
+followed through the installed packages, and their blocks copied. So the image contains the packages that were tested.
 """
 
 import re
@@ -27,7 +26,7 @@ _NAME = re.compile(r"^([A-Za-z0-9._-]+)==")
 
 
 def blocks(lock: str) -> dict[str, str]:
-    """Package -> its lines (`name==version ; marker \\`, then the hashes), as the lock file has them."""
+    """Lines of each package in the lock file (`name==version ; marker \\`, then the hashes), by name."""
     found: dict[str, str] = {}
     name = ""
     for line in lock.splitlines(keepends=True):
@@ -39,7 +38,7 @@ def blocks(lock: str) -> dict[str, str]:
 
 
 def runtime_lock(lock: str, direct: Iterable[str]) -> str:
-    """The blocks of `direct` (requirements in pyproject's words) and of all that they need. Raises Failure."""
+    """The blocks of the requirements `direct` and of everything they require. Raises Failure."""
     locked = blocks(lock)
     waiting = [Requirement(text) for text in direct]
     seen: dict[str, set[str]] = {}
@@ -52,21 +51,21 @@ def runtime_lock(lock: str, direct: Iterable[str]) -> str:
         if name not in locked:
             if requirement.marker is None:
                 raise Failure(f"requirements.lock has no {name}: make lock")
-            continue  # for another Python or system than any that the lock file serves
+            continue  # for a Python or system that the lock file does not cover
         seen.setdefault(name, set()).update(extras)
         waiting.extend(_needs(name, seen[name]))
     return "".join(locked[name] for name in sorted(seen))
 
 
 def direct_requirements(pyproject: Mapping[str, Any]) -> list[str]:
-    """What the service itself asks for, with the extras that the image has."""
+    """Requirements of the project and of the extras in the image."""
     project = pyproject["project"]
     extras = project["optional-dependencies"]
     return [*project["dependencies"], *(each for extra in EXTRAS for each in extras[extra])]
 
 
 def wanted() -> dict[Path, str]:
-    """The text that each file must have."""
+    """Current text of each file."""
     pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text())
     lock = FULL.read_text()
     return {
@@ -76,14 +75,14 @@ def wanted() -> dict[Path, str]:
 
 
 def check() -> None:
-    """Raises Failure when a file is not what it must be."""
+    """Raise Failure if a file is out of date."""
     for path, text in wanted().items():
         if not path.exists() or path.read_text() != text:
-            raise Failure(f"{path.relative_to(ROOT)} is not current: make image-lock")
+            raise Failure(f"{path.relative_to(ROOT)} is out of date: make image-lock")
 
 
 def write() -> int:
-    """How many packages the image holds."""
+    """Write the files; returns the number of packages in the image."""
     texts = wanted()
     for path, text in texts.items():
         path.write_text(text)
@@ -91,7 +90,7 @@ def write() -> int:
 
 
 def _needs(name: str, extras: set[str]) -> list[Requirement]:
-    """What an installed package requires, on whatever system; nothing for one that is of another system only."""
+    """Requirements of a package on any system; empty if it is not installed, being for another system."""
     try:
         requires = metadata.requires(name) or []
     except metadata.PackageNotFoundError:
@@ -101,7 +100,7 @@ def _needs(name: str, extras: set[str]) -> list[Requirement]:
 
 
 def _may_hold(requirement: Requirement, extras: set[str]) -> bool:
-    """Whether a marker asks for no extra, or for one of `extras`. What it says of the system, the lock file repeats."""
+    """Whether the marker names no extra, or one of `extras`. The lock file repeats its conditions on the system."""
     marker = str(requirement.marker)
     asked = set(re.findall(r"extra == [\"']([^\"']+)[\"']", marker))
     return not asked or bool(asked & extras)

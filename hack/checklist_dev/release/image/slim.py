@@ -1,7 +1,7 @@
-"""`python3 slim.py SITE`: takes out of SITE (a folder site-packages) what no program of the service loads.
+"""`python3 slim.py SITE`: deletes from SITE (a folder site-packages) the files that the service never loads.
 
-Runs inside the build, with the standard library only. The distributions stay listed in the bill of materials: what is
-taken away are parts of them. A test imports every module of the service from what is left.
+Runs inside the build, with the standard library only. The distributions stay in the bill of materials. A test imports
+every module of the service from the remaining files.
 """
 
 import shutil
@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path, PurePath
 
 TESTS = {"test", "tests"}
-"""Folders, of any package."""
+"""Folders of any package."""
 SOURCES = {".c", ".cc", ".cpp", ".h", ".hpp", ".pxd", ".pxi", ".pyi", ".pyx"}
-"""What machine code was made of, and types for who develops with a package."""
+"""Sources of machine code, and type stubs."""
 # A second backend of 12 MB, for interpreters that are not CPython.
 SECOND_BACKEND = ("zstandard/_cffi.*", "zstandard/backend_cffi.py")
-# The synchronous client, thousands of models, and an API of each group: the service has a client of its own, and takes
-# configuration and leader election from this package (checklist_crds.kube.official).
+# The service has its own client, and uses only configuration and leader election of this package
+# (checklist_crds.kube.official).
 CLIENT = "kubernetes"
 CLIENT_KEPT = (
     "__init__.py",
@@ -30,7 +30,7 @@ CLIENT_KEPT = (
 
 
 def is_needed(path: PurePath) -> bool:
-    """`path`: of a file, relative to site-packages."""
+    """Whether the service may load the file at `path`, relative to site-packages."""
     if TESTS & set(path.parts[:-1]) or path.suffix in SOURCES or any(path.match(each) for each in SECOND_BACKEND):
         return False
     if path.parts[0] != CLIENT:

@@ -1,59 +1,59 @@
-/** The template itself: its name and what it is for, how it is run, and who may run it. */
+/** Name, description and settings of the template. */
 import { useState } from "preact/hooks";
 
 import { DEFAULT_EXECUTION, DEFAULT_SETTINGS, LIMITS, type Draft } from "../../../core/authoring";
 import type { Execution } from "../../../core";
 import { Icon } from "../../../kit/controls/icon";
 import { Amount, Line, Pick, Tick } from "./editor_fields";
-import { said } from "./step_form";
-import type { Workshop } from "./workshop";
+import { problemAt } from "./step_form";
+import type { EditorState } from "./editor_state";
 
 const SCOPES = [
-  { value: "any", title: "Anybody with the link" },
+  { value: "any", title: "Anyone with the link" },
   { value: "member", title: "Members of the organization only" },
   { value: "external", title: "People from outside" },
 ];
 const IDENTITIES = [
   { value: "none", title: "Nothing" },
   { value: "external", title: "Their name and e-mail address" },
-  { value: "member", title: "To sign in as a member" },
+  { value: "member", title: "Sign-in as a member" },
 ];
 
-export function AboutForm({ workshop }: { workshop: Workshop }) {
-  const draft = workshop.draft.value;
-  const problems = workshop.problems.value.filter((problem) => problem.owner === null);
-  const put = (change: Partial<Draft>, key: string) => workshop.change({ ...workshop.draft.peek(), ...change }, key);
+export function AboutForm({ editor }: { editor: EditorState }) {
+  const draft = editor.draft.value;
+  const problems = editor.problems.value.filter((problem) => problem.owner === null);
+  const put = (change: Partial<Draft>, key: string) => editor.change({ ...editor.draft.peek(), ...change }, key);
   const settings = { ...DEFAULT_SETTINGS, ...draft.settings };
   const execution = { ...DEFAULT_EXECUTION, ...draft.execution };
   const set = (change: Partial<typeof settings>, key: string) => put({ settings: { ...draft.settings, ...change } }, key);
   const let_ = (change: Partial<Execution>) => {
     const next = { ...execution, ...change };
-    // Nobody would know which member it was.
+    // Without identification, the answers would not name the member.
     put({ execution: { ...draft.execution, ...next, ...(next.scope === "member" ? { identity_required: "member" as const } : {}) } }, "");
   };
   return (
     <section class="section about-form" aria-label="About the template">
-      <fieldset class="form" disabled={workshop.readOnly.value}>
+      <fieldset class="form" disabled={editor.readOnly.value}>
         <legend class="vh">About the template</legend>
-        <Line id="template-name" label="Name" value={draft.name} limit={LIMITS.name} placeholder="Fridge check, morning" error={said(problems, "name")} onInput={(name) => put({ name }, "name")} />
-        <Line long label="Description (optional)" value={draft.description ?? ""} limit={LIMITS.description} error={said(problems, "description")} onInput={(description) => put({ description }, "description")} />
-        <Tags tags={draft.tags ?? []} error={said(problems, "tags")} onChange={(tags) => put({ tags }, "")} />
+        <Line id="template-name" label="Name" value={draft.name} limit={LIMITS.name} placeholder="Fridge check, morning" error={problemAt(problems, "name")} onInput={(name) => put({ name }, "name")} />
+        <Line long label="Description (optional)" value={draft.description ?? ""} limit={LIMITS.description} error={problemAt(problems, "description")} onInput={(description) => put({ description }, "description")} />
+        <Tags tags={draft.tags ?? []} error={problemAt(problems, "tags")} onChange={(tags) => put({ tags }, "")} />
         <details class="more" open={problems.some((problem) => /^(settings|execution)/.test(problem.field))}>
-          <summary>How it is run, and by whom</summary>
+          <summary>Settings for runs</summary>
           <div class="form">
             <div class="two">
-              <Pick label="Who may run it" value={execution.scope} options={SCOPES} error={said(problems, "execution.scope")} onChange={(scope) => let_({ scope: scope as Execution["scope"] })} />
+              <Pick label="Who may run it" value={execution.scope} options={SCOPES} error={problemAt(problems, "execution.scope")} onChange={(scope) => let_({ scope: scope as Execution["scope"] })} />
               <Pick
-                label="What they have to tell"
+                label="Identification"
                 value={execution.identity_required}
                 options={execution.scope === "member" ? IDENTITIES.filter((one) => one.value === "member") : IDENTITIES}
-                error={said(problems, "execution.identity_required")}
+                error={problemAt(problems, "execution.identity_required")}
                 onChange={(identity) => let_({ identity_required: identity as Execution["identity_required"] })}
               />
             </div>
-            <Tick label="Steps may be skipped" hint="Those that are not required." checked={settings.allow_skip} error={said(problems, "settings.allow_skip")} onChange={(allow_skip) => set({ allow_skip }, "")} />
-            <Tick label="A signature at the end" checked={settings.signature_on_complete} error={said(problems, "settings.signature_on_complete")} onChange={(signature_on_complete) => set({ signature_on_complete }, "")} />
-            <Amount label="Minutes it takes (optional)" value={settings.est_minutes} min={0} max={525_600} error={said(problems, "settings.est_minutes")} onChange={(minutes) => set({ est_minutes: minutes ?? null }, "minutes")} />
+            <Tick label="Steps may be skipped" hint="Those that are not required." checked={settings.allow_skip} error={problemAt(problems, "settings.allow_skip")} onChange={(allow_skip) => set({ allow_skip }, "")} />
+            <Tick label="A signature at the end" checked={settings.signature_on_complete} error={problemAt(problems, "settings.signature_on_complete")} onChange={(signature_on_complete) => set({ signature_on_complete }, "")} />
+            <Amount label="Minutes it takes (optional)" value={settings.est_minutes} min={0} max={525_600} error={problemAt(problems, "settings.est_minutes")} onChange={(minutes) => set({ est_minutes: minutes ?? null }, "minutes")} />
           </div>
         </details>
       </fieldset>

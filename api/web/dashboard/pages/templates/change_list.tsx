@@ -1,4 +1,4 @@
-/** Differences in words. */
+/** A list of differences in words. */
 import type { Change } from "../../../core/authoring";
 import { Icon, type IconName } from "../../../kit/controls/icon";
 
@@ -6,7 +6,7 @@ const ICONS: Readonly<Record<Change["kind"], IconName>> = { added: "plus", remov
 const WORDS: Readonly<Record<Change["kind"], string>> = { added: "Added", removed: "Removed", changed: "Changed", moved: "Moved" };
 
 export function ChangeList({ changes, label }: { changes: readonly Change[]; label: string }) {
-  if (changes.length === 0) return <p class="quiet">Nothing is different.</p>;
+  if (changes.length === 0) return <p class="quiet">No differences.</p>;
   return (
     <ul class="changes" aria-label={label}>
       {changes.map((change, index) => (

@@ -1,4 +1,4 @@
-/** When a step is shown, written as a sentence. Only earlier steps are offered, and only what fits their type. */
+/** The condition of a step, as a sentence. Only earlier steps and operators that fit their type are offered. */
 import type { Comparison, Operator } from "../../../core";
 import {
   LIMITS,
@@ -7,7 +7,7 @@ import {
   comparisonsOf,
   firstComparison,
   isGroup,
-  operatorWords,
+  operatorText,
   readWhen,
   sourcesFor,
   withStep,
@@ -20,7 +20,7 @@ import {
 import { Icon } from "../../../kit/controls/icon";
 import { FieldError } from "../../../kit/controls/messages";
 import { Amount, Pick } from "./editor_fields";
-import type { Workshop } from "./workshop";
+import type { EditorState } from "./editor_state";
 
 const JOINS = [
   { value: "all", title: "all of these hold" },
@@ -28,20 +28,20 @@ const JOINS = [
 ];
 
 interface FieldProps {
-  workshop: Workshop;
+  editor: EditorState;
   step: DraftStep;
   error: string | undefined;
 }
 
-export function ConditionField({ workshop, step, error }: FieldProps) {
-  const sources = sourcesFor(workshop.draft.value, step.id);
+export function ConditionField({ editor, step, error }: FieldProps) {
+  const sources = sourcesFor(editor.draft.value, step.id);
   const when = step.condition?.when ?? null;
   const group = when === null ? null : readWhen(when);
   const full = when !== null && comparisonsOf(when).length >= LIMITS.comparisons;
   const last = sources.at(-1);
   const put = (next: Group | null) => {
     const written = next === null ? null : writeWhen(next);
-    workshop.change(withStep(workshop.draft.peek(), step.id, { condition: written === null ? undefined : { ...step.condition, when: written } }), `${step.id}.condition`);
+    editor.change(withStep(editor.draft.peek(), step.id, { condition: written === null ? undefined : { ...step.condition, when: written } }), `${step.id}.condition`);
   };
   return (
     <fieldset class="field condition">
@@ -49,7 +49,7 @@ export function ConditionField({ workshop, step, error }: FieldProps) {
       {group === null ? (
         <p>Always.</p>
       ) : (
-        <GroupField group={group} sources={sources} all={workshop.steps.value} depth={1} full={full} onChange={(next) => put(next.parts.length === 0 ? null : next)} />
+        <GroupField group={group} sources={sources} all={editor.steps.value} depth={1} full={full} onChange={(next) => put(next.parts.length === 0 ? null : next)} />
       )}
       {error && <FieldError id={`${step.id}-condition-error`}>{error}</FieldError>}
       {group === null && (
@@ -58,7 +58,7 @@ export function ConditionField({ workshop, step, error }: FieldProps) {
             <Icon name="plus" />
             Only show it when …
           </button>
-          {last === undefined && <span class="quiet small">There is no earlier step with an answer to look at.</span>}
+          {last === undefined && <span class="quiet small">No earlier step takes an answer.</span>}
         </div>
       )}
     </fieldset>
@@ -81,7 +81,7 @@ function GroupField({ group, sources, all, depth, full, onChange }: GroupProps) 
     <div class={depth === 1 ? "when" : "when is-inner"} role="group" aria-label={depth === 1 ? "Shown when" : "Group of conditions"}>
       <div class="when-join">
         <span>{depth === 1 ? "Show it when" : "where"}</span>
-        {group.parts.length > 1 && <Pick silent label="How these are joined" value={group.join} options={JOINS} onChange={(join) => onChange({ ...group, join: join as Join })} />}
+        {group.parts.length > 1 && <Pick silent label="Combine with" value={group.join} options={JOINS} onChange={(join) => onChange({ ...group, join: join as Join })} />}
       </div>
       <ul class="when-parts">
         {group.parts.map((part, index) => (
@@ -124,14 +124,14 @@ interface ComparisonProps {
   onChange(next: Comparison | null): void;
 }
 
-/** `exists` with true and with false are two ways to say something. */
+/** `exists` with true and with false are two operators in the user interface. */
 const NOT_ANSWERED = "exists:false";
 
 function ComparisonField({ comparison, sources, source, onChange }: ComparisonProps) {
   const options = sources.map((one) => ({ value: one.id, title: one.label.trim() || one.id }));
   const later = source !== null && !sources.includes(source) ? [{ value: source.id, title: `${source.label.trim() || source.id} (comes later)` }] : [];
   const operators = (source === null ? [] : AUTHORING[source.type].operators).flatMap((op) => [
-    { value: op as string, title: source === null ? op : operatorWords(op, source.type) },
+    { value: op as string, title: source === null ? op : operatorText(op, source.type) },
     ...(op === "exists" ? [{ value: NOT_ANSWERED, title: "is not answered" }] : []),
   ]);
   const op = comparison.op === "exists" && comparison.value === false ? NOT_ANSWERED : comparison.op;
@@ -140,7 +140,7 @@ function ComparisonField({ comparison, sources, source, onChange }: ComparisonPr
     <div class="comparison">
       <Pick
         silent
-        label="Which step"
+        label="Compared step"
         value={comparison.step}
         options={[...options, ...later]}
         onChange={(id) => {
@@ -150,7 +150,7 @@ function ComparisonField({ comparison, sources, source, onChange }: ComparisonPr
       />
       <Pick
         silent
-        label="How it is compared"
+        label="Operator"
         value={op}
         options={operators}
         onChange={(next) => change(next === NOT_ANSWERED ? { op: "exists", value: false } : next === "exists" ? { op: "exists", value: true } : { op: next as Operator })}
@@ -170,7 +170,7 @@ interface ValueProps {
 }
 
 function ValueField({ comparison: { op, value }, source, onChange }: ValueProps) {
-  const label = "With what";
+  const label = "Compared value";
   const list = op === "in" || op === "not_in";
   const options = (source.config?.options ?? []).map((one) => ({ value: one.id, title: one.label.trim() || one.id }));
   const { compared = "text" } = AUTHORING[source.type];
@@ -207,11 +207,11 @@ function ValueField({ comparison: { op, value }, source, onChange }: ValueProps)
   return <input class="input" type={compared as "text"} aria-label={label} value={String(value)} onInput={(event) => (compared === "text" || event.currentTarget.value !== "") && onChange(event.currentTarget.value)} />;
 }
 
-/** Numbers with spaces or semicolons between them. */
+/** Numbers separated by spaces or semicolons. */
 function NumberList({ value, onChange }: { value: readonly number[]; onChange(value: number[]): void }) {
   const take = (text: string) => {
     const numbers = text.split(/[\s;]+/).filter((one) => one !== "").map((one) => Number(one.replace(",", ".")));
     if (numbers.length > 0 && numbers.every((one) => Number.isFinite(one))) onChange(numbers);
   };
-  return <input class="input" type="text" aria-label="With what, separated by spaces" defaultValue={value.join(" ")} onChange={(event) => take(event.currentTarget.value)} />;
+  return <input class="input" type="text" aria-label="Compared values, separated by spaces" defaultValue={value.join(" ")} onChange={(event) => take(event.currentTarget.value)} />;
 }

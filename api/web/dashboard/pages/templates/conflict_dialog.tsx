@@ -1,36 +1,36 @@
-/** Somebody else has changed the template meanwhile: what both did, and what is to become of it. Nothing is overwritten in silence. */
+/** Resolves an edit conflict with another person's version: both changes field by field. */
 import { useMemo, useState } from "preact/hooks";
 
 import { changesBetween, type Conflict as Both, type Side } from "../../../core/authoring";
 import { Dialog } from "../../../kit/controls/dialog";
 import { Time } from "../../parts/time";
 import { ChangeList } from "./change_list";
-import type { Conflict, Workshop } from "./workshop";
+import type { Conflict, EditorState } from "./editor_state";
 
 interface Props {
-  workshop: Workshop;
+  editor: EditorState;
   conflict: Conflict;
-  /** After the person has decided to overwrite. */
+  /** Called when the person has chosen to overwrite. */
   onOverwrite(): void;
   onClose(): void;
 }
 
-export function ConflictDialog({ workshop, conflict, onOverwrite, onClose }: Props) {
+export function ConflictDialog({ editor, conflict, onOverwrite, onClose }: Props) {
   const [choices, setChoices] = useState<ReadonlyMap<string, Side>>(new Map());
   const [sure, setSure] = useState(false);
-  const base = workshop.baseDraft();
+  const base = editor.baseDraft();
   const theirs = useMemo(() => changesBetween(base, conflict.theirs), [base, conflict]);
-  const yours = useMemo(() => changesBetween(base, workshop.draft.value), [base, workshop.draft.value]);
-  const merged = useMemo(() => workshop.merged(choices), [choices, workshop.draft.value]);
+  const yours = useMemo(() => changesBetween(base, editor.draft.value), [base, editor.draft.value]);
+  const merged = useMemo(() => editor.merged(choices), [choices, editor.draft.value]);
   const choose = (key: string, side: Side) => setChoices(new Map([...choices, [key, side]]));
   return (
     <Dialog
-      title="Somebody else has changed this template"
+      title="Another person has changed this template"
       class="conflict"
       onClose={onClose}
       foot={
         <>
-          <button type="button" class="button" onClick={() => workshop.discard()}>
+          <button type="button" class="button" onClick={() => editor.discard()}>
             Discard my changes
           </button>
           <button
@@ -38,14 +38,14 @@ export function ConflictDialog({ workshop, conflict, onOverwrite, onClose }: Pro
             class={sure ? "button button-danger" : "button"}
             onClick={() => {
               if (!sure) return setSure(true);
-              workshop.standOnTheirs();
+              editor.overwrite();
               onOverwrite();
             }}
           >
-            {sure ? "Yes, undo what they did" : "Overwrite with mine …"}
+            {sure ? "Undo their changes" : "Overwrite with mine …"}
           </button>
-          <button type="button" class="button button-primary" onClick={() => workshop.continueOnTop(choices)}>
-            Keep both and go on
+          <button type="button" class="button button-primary" onClick={() => editor.applyMerged(choices)}>
+            Keep both
           </button>
         </>
       }
@@ -56,24 +56,24 @@ export function ConflictDialog({ workshop, conflict, onOverwrite, onClose }: Pro
       </p>
       {sure && (
         <p class="message is-bad" role="alert">
-          Overwriting saves your template as it is. What they changed is undone; it stays in version {conflict.v}.
+          Overwriting saves your template as it is. Their changes are undone, but stay in version {conflict.v}.
         </p>
       )}
       {merged.conflicts.length > 0 && (
         <section class="conflict-fields" aria-label="Changed by both">
-          <h3>Changed by both: whose is to stay?</h3>
+          <h3>Changed by both: choose one</h3>
           {merged.conflicts.map((one) => (
             <ConflictField key={one.key} both={one} chosen={choices.get(one.key) ?? "yours"} onChoose={(side) => choose(one.key, side)} />
           ))}
         </section>
       )}
       <section>
-        <h3>What they changed</h3>
-        <ChangeList changes={theirs} label="What they changed" />
+        <h3>Their changes</h3>
+        <ChangeList changes={theirs} label="Their changes" />
       </section>
       <section>
-        <h3>What you changed</h3>
-        <ChangeList changes={yours} label="What you changed" />
+        <h3>Your changes</h3>
+        <ChangeList changes={yours} label="Your changes" />
       </section>
     </Dialog>
   );

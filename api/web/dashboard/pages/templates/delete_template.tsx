@@ -12,7 +12,7 @@ interface Props {
   onClose(): void;
 }
 
-/** Says what goes and what stays before it is done. */
+/** Confirms the deletion and lists what is deleted and what is kept. */
 export function DeleteTemplate({ org, id, name, onDeleted, onClose }: Props) {
   const means = useResource(`deletion ${id}`, (signal) => deletionOf(org, id, signal)).data;
   const remove = async () => {
@@ -22,17 +22,17 @@ export function DeleteTemplate({ org, id, name, onDeleted, onClose }: Props) {
   };
   return (
     <Confirm title={`Delete the template “${name}”?`} act="Delete the template" onConfirm={remove} onClose={onClose}>
-      <p>It cannot be dispatched any more, and cannot be brought back.</p>
+      <p>You can no longer dispatch it. You cannot undo this.</p>
       <ul class="bullets">
         <li>
           {means === null
-            ? "Runs that are open go on, and their links work: each run keeps its own copy."
+            ? "Open runs continue, and their links work: each run has its own copy."
             : means.open_runs === 0
-              ? "No run of it is open."
+              ? "It has no open runs."
               : `${counted(means.open_runs, "open run")} of it ${means.open_runs === 1 ? "goes" : "go"} on, and ${means.open_runs === 1 ? "its link works" : "their links work"}: each run keeps its own copy.`}
         </li>
-        <li>Runs that are over, with their answers, and deliveries stay{means !== null && means.runs > 0 ? ` (${counted(means.runs, "run")} in all)` : ""}.</li>
-        <li>Its versions go{means !== null && means.kept_versions > 0 ? `, except ${counted(means.kept_versions, "version")} that runs were made of` : ""}.</li>
+        <li>Closed runs with their answers and deliveries are kept{means !== null && means.runs > 0 ? ` (${counted(means.runs, "run")} in all)` : ""}.</li>
+        <li>Its versions are deleted{means !== null && means.kept_versions > 0 ? `, except ${counted(means.kept_versions, "version")} used by runs` : ""}.</li>
       </ul>
     </Confirm>
   );

@@ -1,4 +1,4 @@
-/** The editor: what is done with the template on top, below it the steps, the JSON or the versions, beside it the preview. */
+/** The template editor: actions on top, below them the steps, JSON or versions, with the preview at the side. */
 import { useEffect, useState } from "preact/hooks";
 import { signal } from "@preact/signals";
 
@@ -20,15 +20,15 @@ import { ConflictDialog } from "./conflict_dialog";
 import { DeleteTemplate } from "./delete_template";
 import { focusSoon, labelId, rowId, titleId } from "./focus";
 import { JsonView } from "./json_view";
-import { Mending } from "./mending";
+import { BrokenConditions } from "./broken_conditions";
 import { Outline } from "./outline";
 import { Preview } from "./preview";
 import { Versions } from "./versions";
-import type { Workshop } from "./workshop";
+import type { EditorState } from "./editor_state";
 
 interface EditorProps {
-  workshop: Workshop;
-  /** What is to be said above: where the draft came from. */
+  editor: EditorState;
+  /** A note above the editor: where the draft came from. */
   notice?: preact.ComponentChildren;
 }
 
@@ -36,62 +36,62 @@ const wide = matchMedia("(min-width: 1100px)");
 const isWide = signal(wide.matches);
 wide.addEventListener("change", () => (isWide.value = wide.matches));
 
-export function Editor({ workshop, notice }: EditorProps) {
-  const stored = workshop.stored.value;
-  const dirty = workshop.dirty.value && !workshop.readOnly.value;
-  const conflict = workshop.conflict.value;
-  const comparing = workshop.comparing.value;
+export function Editor({ editor, notice }: EditorProps) {
+  const stored = editor.stored.value;
+  const dirty = editor.dirty.value && !editor.readOnly.value;
+  const conflict = editor.conflict.value;
+  const comparing = editor.comparing.value;
   const [deleting, setDeleting] = useState(false);
   const [preview, setPreview] = useState<boolean | null>(null);
   const shown = preview ?? isWide.value;
-  const name = workshop.draft.value.name.trim() || (stored === null ? "New template" : "Template without a name");
+  const name = editor.draft.value.name.trim() || (stored === null ? "New template" : "Template without a name");
   useUnsaved(dirty, "the changes to this template");
-  useEffect(() => workshop.keepWhileOpen(), [workshop]);
+  useEffect(() => editor.persist(), [editor]);
 
   const save = async () => {
-    const outcome = await workshop.save();
+    const outcome = await editor.save();
     if (outcome.kind === "saved") {
       toast(outcome.isNew ? "The template is saved." : `Saved as version ${outcome.stored.v}.`);
-      if (outcome.isNew) go(`${workshop.org}/templates/${outcome.stored.id}`, true);
-    } else if (outcome.kind === "refused") showFirst(workshop);
+      if (outcome.isNew) go(`${editor.org}/templates/${outcome.stored.id}`, true);
+    } else if (outcome.kind === "refused") showFirst(editor);
   };
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (!(event.ctrlKey || event.metaKey) || event.altKey || workshop.readOnly.peek()) return;
+      if (!(event.ctrlKey || event.metaKey) || event.altKey || editor.readOnly.peek()) return;
       const key = event.key.toLowerCase();
       if (key === "s") {
         event.preventDefault();
-        if (!workshop.comparing.peek()) void save();
+        if (!editor.comparing.peek()) void save();
       }
-      // Within a text field the browser's own undo goes first.
+      // In a text field, the browser's own undo applies.
       const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement;
       if (key === "z" && !typing) {
         event.preventDefault();
-        if (event.shiftKey) workshop.redo();
-        else workshop.undo();
+        if (event.shiftKey) editor.redo();
+        else editor.undo();
       }
     };
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
-  }, [workshop]);
+  }, [editor]);
 
   return (
     <div class="template-editor">
       <PageHead
         title={name}
-        trail={[{ to: `${workshop.org}/templates`, title: "Templates" }]}
-        beside={<Head workshop={workshop} />}
+        trail={[{ to: `${editor.org}/templates`, title: "Templates" }]}
+        badge={<Head editor={editor} />}
         actions={
           stored !== null &&
-          !workshop.gone.value && (
+          !editor.gone.value && (
             <>
               {may("editor") && (
-                <button type="button" class="button" onClick={() => navigate(`${workshop.org}/runs/new?template=${stored.id}`)}>
+                <button type="button" class="button" onClick={() => navigate(`${editor.org}/runs/new?template=${stored.id}`)}>
                   <Icon name="send" />
                   Dispatch
                 </button>
               )}
-              {!workshop.readOnly.value && (
+              {!editor.readOnly.value && (
                 <Menu label="More for this template" face={<span>More</span>}>
                   {(close) => (
                     <button
@@ -111,26 +111,26 @@ export function Editor({ workshop, notice }: EditorProps) {
         }
       />
       {notice}
-      <Managed workshop={workshop} />
-      {!workshop.readOnly.value && <Bar workshop={workshop} dirty={dirty} preview={shown} onPreview={() => setPreview(!shown)} onSave={() => void save()} />}
-      {workshop.readOnly.value && (
+      <Managed editor={editor} />
+      {!editor.readOnly.value && <Bar editor={editor} dirty={dirty} preview={shown} onPreview={() => setPreview(!shown)} onSave={() => void save()} />}
+      {editor.readOnly.value && (
         <div class="actions">
           <PreviewButton preview={shown} onPreview={() => setPreview(!shown)} />
         </div>
       )}
       <p class="vh" role="status" aria-live="polite">
-        {workshop.voice.value}
+        {editor.announcement.value}
       </p>
-      <Refusal workshop={workshop} />
-      {workshop.gone.value && <Gone readOnly={workshop.readOnly.value} />}
+      <Refusal editor={editor} />
+      {editor.gone.value && <Gone readOnly={editor.readOnly.value} />}
       {conflict !== null && !comparing && (
         <div class="message is-warn" role="status">
           <Icon name="alert" />
           <div class="message-text">
-            <p class="message-title">Somebody else has changed this template</p>
-            <p>Your changes cannot be saved before you have looked at theirs.</p>
+            <p class="message-title">Another person has changed this template</p>
+            <p>Compare the changes before you save yours.</p>
             <div class="actions">
-              <button type="button" class="button" onClick={() => (workshop.comparing.value = true)}>
+              <button type="button" class="button" onClick={() => (editor.comparing.value = true)}>
                 Show the difference
               </button>
             </div>
@@ -142,29 +142,29 @@ export function Editor({ workshop, notice }: EditorProps) {
           <Tabs
             label="Views of the template"
             tabs={[
-              { id: "steps", title: "Steps", body: () => <Visual workshop={workshop} /> },
-              { id: "json", title: "JSON", body: () => <JsonView workshop={workshop} /> },
-              ...(stored === null ? [] : [{ id: "versions", title: "Versions", body: () => <Versions workshop={workshop} id={stored.id} current={stored.v} /> }]),
+              { id: "steps", title: "Steps", body: () => <Visual editor={editor} /> },
+              { id: "json", title: "JSON", body: () => <JsonView editor={editor} /> },
+              ...(stored === null ? [] : [{ id: "versions", title: "Versions", body: () => <Versions editor={editor} id={stored.id} current={stored.v} /> }]),
             ]}
           />
         </div>
-        {shown && <Preview workshop={workshop} />}
+        {shown && <Preview editor={editor} />}
       </div>
-      {conflict !== null && comparing && <ConflictDialog workshop={workshop} conflict={conflict} onOverwrite={() => void save()} onClose={() => (workshop.comparing.value = false)} />}
-      {deleting && stored !== null && <DeleteTemplate org={workshop.org} id={stored.id} name={name} onDeleted={() => go(`${workshop.org}/templates`)} onClose={() => setDeleting(false)} />}
+      {conflict !== null && comparing && <ConflictDialog editor={editor} conflict={conflict} onOverwrite={() => void save()} onClose={() => (editor.comparing.value = false)} />}
+      {deleting && stored !== null && <DeleteTemplate org={editor.org} id={stored.id} name={name} onDeleted={() => go(`${editor.org}/templates`)} onClose={() => setDeleting(false)} />}
     </div>
   );
 }
 
-/** There is nothing more to ask about. */
+/** Leaving without a confirmation. */
 function go(to: string, replace = false): void {
   leaving.value = null;
   navigate(to, { replace });
 }
 
-function Head({ workshop }: { workshop: Workshop }) {
-  const stored = workshop.stored.value;
-  const managed = workshop.managedBy.value;
+function Head({ editor }: { editor: EditorState }) {
+  const stored = editor.stored.value;
+  const managed = editor.managedBy.value;
   if (stored === null) return <Badge>Not saved yet</Badge>;
   return (
     <>
@@ -181,8 +181,8 @@ function Head({ workshop }: { workshop: Workshop }) {
   );
 }
 
-function Managed({ workshop }: { workshop: Workshop }) {
-  const managed = workshop.managedBy.value;
+function Managed({ editor }: { editor: EditorState }) {
+  const managed = editor.managedBy.value;
   if (managed === null) return null;
   return (
     <div class="message is-info">
@@ -200,37 +200,37 @@ function Gone({ readOnly }: { readOnly: boolean }) {
     <div class="message is-bad" role="alert">
       <Icon name="alert" />
       <div class="message-text">
-        <p class="message-title">Somebody has deleted this template</p>
-        <p>What you see is what it was. Its runs go on.{!readOnly && " To keep it, copy it from the JSON view into that of a new template."}</p>
+        <p class="message-title">Another person has deleted this template</p>
+        <p>You see its last version. Its runs continue.{!readOnly && " To keep it, copy it from the JSON view into that of a new template."}</p>
       </div>
     </div>
   );
 }
 
 interface BarProps {
-  workshop: Workshop;
+  editor: EditorState;
   dirty: boolean;
   preview: boolean;
   onPreview(): void;
   onSave(): void;
 }
 
-function Bar({ workshop, dirty, preview, onPreview, onSave }: BarProps) {
-  const saving = workshop.saving.value;
+function Bar({ editor, dirty, preview, onPreview, onSave }: BarProps) {
+  const saving = editor.saving.value;
   return (
     <div class="editor-bar">
       <div class="actions">
-        <button type="button" class="button button-icon" aria-label="Undo" title="Undo (Ctrl + Z)" disabled={!workshop.canUndo.value} onClick={() => workshop.undo()}>
+        <button type="button" class="button button-icon" aria-label="Undo" title="Undo (Ctrl + Z)" disabled={!editor.canUndo.value} onClick={() => editor.undo()}>
           <Icon name="retake" />
         </button>
-        <button type="button" class="button button-icon is-redo" aria-label="Redo" title="Redo (Ctrl + Shift + Z)" disabled={!workshop.canRedo.value} onClick={() => workshop.redo()}>
+        <button type="button" class="button button-icon is-redo" aria-label="Redo" title="Redo (Ctrl + Shift + Z)" disabled={!editor.canRedo.value} onClick={() => editor.redo()}>
           <Icon name="retake" />
         </button>
         <PreviewButton preview={preview} onPreview={onPreview} />
       </div>
       <div class="actions">
         <span class="editor-state small quiet" role="status">
-          {saving ? "Saving …" : dirty ? (workshop.keeps.value ? "Not saved" : "Not saved; this browser keeps no draft") : "Saved"}
+          {saving ? "Saving …" : dirty ? (editor.keeps.value ? "Not saved" : "Not saved; this browser stores no draft") : "Saved"}
         </span>
         <button type="button" class="button button-primary" aria-disabled={saving || !dirty} onClick={() => dirty && onSave()}>
           {saving && <span class="spinner" />}
@@ -249,10 +249,10 @@ function PreviewButton({ preview, onPreview }: { preview: boolean; onPreview(): 
   );
 }
 
-/** What the service said of the whole, and the way to each thing that it said. */
-function Refusal({ workshop }: { workshop: Workshop }) {
-  const error = workshop.error.value;
-  const problems = workshop.problems.value;
+/** The service's error for the template, with links to each problem. */
+function Refusal({ editor }: { editor: EditorState }) {
+  const error = editor.error.value;
+  const problems = editor.problems.value;
   if (error === null) return null;
   if (error.problems.length === 0) return <Failure error={error} />;
   if (problems.length === 0) return null;
@@ -260,12 +260,12 @@ function Refusal({ workshop }: { workshop: Workshop }) {
     <div class="message is-bad" role="alert">
       <Icon name="alert" />
       <div class="message-text">
-        <p class="message-title">Nothing is saved yet: {counted(problems.length, "thing is", "things are")} to be mended</p>
+        <p class="message-title">Not saved: fix {counted(problems.length, "problem")}</p>
         <ul class="json-marks">
           {problems.slice(0, 8).map((problem, index) => (
             <li key={index}>
-              <button type="button" class="link-button" onClick={() => show(workshop, index)}>
-                {ownerWords(workshop, problem.owner)}
+              <button type="button" class="link-button" onClick={() => show(editor, index)}>
+                {ownerText(editor, problem.owner)}
               </button>{" "}
               {problem.message}
             </li>
@@ -277,42 +277,42 @@ function Refusal({ workshop }: { workshop: Workshop }) {
   );
 }
 
-function ownerWords(workshop: Workshop, owner: string | null): string {
+function ownerText(editor: EditorState, owner: string | null): string {
   if (owner === null) return "Template";
-  const step = workshop.steps.value.get(owner);
+  const step = editor.steps.value.get(owner);
   if (step) return `Step “${step.label.trim() || step.id}”`;
-  const index = workshop.draft.value.sections.findIndex((section) => section.id === owner);
+  const index = editor.draft.value.sections.findIndex((section) => section.id === owner);
   return `Section ${index + 1}`;
 }
 
-function showFirst(workshop: Workshop): void {
-  if (workshop.problems.peek().length > 0) show(workshop, 0);
+function showFirst(editor: EditorState): void {
+  if (editor.problems.peek().length > 0) show(editor, 0);
 }
 
-/** To the field, as far as it is known which one it is. */
-function show(workshop: Workshop, index: number): void {
-  const problem = workshop.problems.peek()[index];
-  if (problem === undefined || workshop.text.peek() !== null || new URLSearchParams(location.search).get("tab") === "json") return;
+/** Focuses the field, if it is known. */
+function show(editor: EditorState, index: number): void {
+  const problem = editor.problems.peek()[index];
+  if (problem === undefined || editor.text.peek() !== null || new URLSearchParams(location.search).get("tab") === "json") return;
   if (problem.owner === null) return focusSoon("template-name");
-  if (!workshop.steps.value.has(problem.owner)) return focusSoon(titleId(problem.owner));
-  workshop.open.value = problem.owner;
+  if (!editor.steps.value.has(problem.owner)) return focusSoon(titleId(problem.owner));
+  editor.open.value = problem.owner;
   focusSoon(problem.field === "label" ? labelId(problem.owner) : rowId(problem.owner));
 }
 
-function Visual({ workshop }: { workshop: Workshop }) {
-  const text = workshop.text.value;
-  if (text !== null) return <Unreadable workshop={workshop} text={text} />;
+function Visual({ editor }: { editor: EditorState }) {
+  const text = editor.text.value;
+  if (text !== null) return <Unreadable editor={editor} text={text} />;
   return (
     <>
-      <Mending workshop={workshop} />
-      <AboutForm workshop={workshop} />
-      <Outline workshop={workshop} />
+      <BrokenConditions editor={editor} />
+      <AboutForm editor={editor} />
+      <Outline editor={editor} />
     </>
   );
 }
 
-/** The JSON that was typed is no template: it is neither thrown away nor guessed at. */
-function Unreadable({ workshop, text }: { workshop: Workshop; text: string }) {
+/** The typed JSON is not a template: it is kept unchanged. */
+function Unreadable({ editor, text }: { editor: EditorState; text: string }) {
   const read = readJson(text);
   const fault = read.ok ? shapeFault(read.value) : null;
   return (
@@ -321,10 +321,10 @@ function Unreadable({ workshop, text }: { workshop: Workshop; text: string }) {
       <div class="message-text">
         <p class="message-title">The JSON cannot be shown as steps</p>
         <p>{read.ok ? `${fault?.path ? `${fault.path}: ` : ""}${fault?.message ?? ""}` : `Line ${read.line}: ${read.message}`}</p>
-        <p>What you typed is kept in the JSON view. Mend it there, or give it up and go back to the last state that could be shown.</p>
+        <p>The JSON view keeps your text. Fix it there, or discard it and return to the last valid state.</p>
         <div class="actions">
-          <button type="button" class="button" onClick={() => workshop.giveUpText()}>
-            Give up what I typed as JSON
+          <button type="button" class="button" onClick={() => editor.discardText()}>
+            Discard the JSON
           </button>
         </div>
       </div>

@@ -1,4 +1,4 @@
-/** Fields of the editor. They are small, say their limit before it is broken, and show what the service said of them. */
+/** Compact form fields of the editor, with limits and the service's problems. */
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
 
@@ -7,7 +7,7 @@ import { FieldError } from "../../../kit/controls/messages";
 
 interface Shared {
   label: string;
-  /** Of the input, so that the focus can be put on it. */
+  /** The id of the input, for focus. */
   id?: string;
   hint?: ComponentChildren;
   error?: string | undefined;
@@ -63,29 +63,29 @@ interface AmountProps extends Shared {
   min?: number;
   max?: number;
   whole?: boolean;
-  /** What holds while it is empty. */
+  /** The value that applies while the field is empty. */
   none?: string;
-  /** undefined: it was emptied. */
+  /** undefined: the field was emptied. */
   onChange(value: number | undefined): void;
 }
 
-/** A number; what is no number, or out of its bounds, is said and not taken. */
+/** A number. Text that is not a number or out of bounds is reported and not applied. */
 export function Amount({ value, min, max, whole = false, none, onChange, ...shared }: AmountProps) {
   const own = useId();
   const [typed, setTyped] = useState<string | null>(null);
-  const said = useRef(value);
-  // Another value from outside (undo, JSON) counts more than what was typed.
+  const last = useRef(value);
+  // A new value from outside (undo, JSON) replaces the typed text.
   useEffect(() => {
-    if (said.current !== value) setTyped(null);
-    said.current = value;
+    if (last.current !== value) setTyped(null);
+    last.current = value;
   }, [value]);
   const text = typed ?? (value === null || value === undefined ? "" : String(value));
   const problem = problemWith(text, { min, max, whole });
   const take = (next: string) => {
     setTyped(next);
     if (problemWith(next, { min, max, whole }) !== null) return;
-    said.current = next.trim() === "" ? undefined : Number(next);
-    onChange(said.current);
+    last.current = next.trim() === "" ? undefined : Number(next);
+    onChange(last.current);
   };
   return (
     <Wrapped {...shared} id={shared.id ?? own} error={problem ?? shared.error}>
@@ -97,16 +97,16 @@ export function Amount({ value, min, max, whole = false, none, onChange, ...shar
 function problemWith(text: string, { min, max, whole }: { min: number | undefined; max: number | undefined; whole: boolean }): string | null {
   if (text.trim() === "") return null;
   const value = Number(text);
-  if (!Number.isFinite(value)) return "This is no number; it is not taken.";
-  if (whole && !Number.isInteger(value)) return "Must be a whole number; it is not taken.";
-  if (min !== undefined && value < min) return `At least ${min}; it is not taken.`;
-  return max !== undefined && value > max ? `At most ${max}; it is not taken.` : null;
+  if (!Number.isFinite(value)) return "Enter a number.";
+  if (whole && !Number.isInteger(value)) return "Enter a whole number.";
+  if (min !== undefined && value < min) return `Enter at least ${min}.`;
+  return max !== undefined && value > max ? `Enter at most ${max}.` : null;
 }
 
 interface PickProps extends Shared {
   value: string;
   options: readonly { readonly value: string; readonly title: string }[];
-  /** The label is heard only: the sentence around it says the rest. */
+  /** The label is visually hidden: the surrounding sentence shows it. */
   silent?: boolean;
   onChange(value: string): void;
 }

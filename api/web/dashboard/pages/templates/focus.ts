@@ -1,6 +1,6 @@
 const FRAMES_TO_APPEAR = 30;
 
-/** Puts the focus on the element with this id, as soon as it is there. */
+/** Focuses the element with this id as soon as it exists. */
 export function focusSoon(id: string, frames = FRAMES_TO_APPEAR): void {
   requestAnimationFrame(() => {
     const element = document.getElementById(id);
@@ -13,7 +13,7 @@ export function focusSoon(id: string, frames = FRAMES_TO_APPEAR): void {
   });
 }
 
-/** Ids of what gets the focus in the editor; steps' own ids are the preview's. */
+/** Ids of focus targets in the editor; the steps' own ids are used by the preview. */
 export const rowId = (stepId: string) => `row-${stepId}`;
 export const labelId = (stepId: string) => `label-${stepId}`;
 export const titleId = (sectionId: string) => `title-${sectionId}`;

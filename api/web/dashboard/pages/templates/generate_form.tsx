@@ -19,12 +19,12 @@ const LANGUAGES = [
 
 interface GenerateFormProps {
   org: string;
-  /** What was generated before, whose prompt is to be changed. */
+  /** The previous result, whose prompt is to be changed. */
   last: Generated | null;
   onGenerated(made: Generated): void;
 }
 
-/** A description becomes a template; it is stored nowhere. */
+/** Generates a template from a description. Nothing is stored. */
 export function GenerateForm({ org, last, onGenerated }: GenerateFormProps) {
   const [prompt, setPrompt] = useState(last?.prompt ?? "");
   const [locale, setLocale] = useState(last?.locale ?? "");
@@ -82,7 +82,7 @@ export function GenerateForm({ org, last, onGenerated }: GenerateFormProps) {
     <form ref={form} class="form generate" onSubmit={(event) => void generate(event)} noValidate>
       <TextAreaField
         name="prompt"
-        label="What is to be checked?"
+        label="What should be checked?"
         hint="For example: Daily fridge check. Is the fridge below 5 °C? If not, what was done, with a photo. Signature of the shift lead."
         rows={6}
         value={prompt}
@@ -98,8 +98,8 @@ export function GenerateForm({ org, last, onGenerated }: GenerateFormProps) {
       </p>
       {error && problem === undefined && <Failure error={error} />}
       {closest.length > 0 && (
-        <div class="closest" role="group" aria-label="Closest jobs of the library">
-          <p>These jobs of the library are the closest. Choose one to use it as the description:</p>
+        <div class="closest" role="group" aria-label="Closest checklists of the library">
+          <p>These checklists of the library are the closest. Choose one as the description:</p>
           <div class="actions">
             {closest.map(({ message }) => (
               <button key={message} type="button" class="button" dir="auto" onClick={() => takeJob(message)}>

@@ -1,23 +1,23 @@
-/** The prompt and the steps of a generated template point at each other. */
+/** Links between the prompt and the steps of a generated template: hover and focus highlight both. */
 import type { StepOrigin } from "../../../core";
 
 export const NONE: readonly string[] = [];
 
-/** What the person points at, by steps' ids: hovered with a mouse, or focused. */
+/** Ids of the steps that are hovered or focused. */
 export interface Pointing {
   hover(steps: readonly string[]): void;
   focus(steps: readonly string[]): void;
 }
 
-/** What both sides need. */
+/** Props of both sides. */
 export interface SideProps {
   origins: ReadonlyMap<string, StepOrigin>;
-  /** Ids of the steps that are marked, with their words. */
+  /** Ids of the highlighted steps. */
   lit: ReadonlySet<string>;
   pointing: Pointing;
 }
 
-/** A finger hovers over nothing: it gives the focus. */
+/** Touch has no hover: it moves the focus. */
 export function whilePointed(pointing: Pointing, steps: readonly string[]) {
   return {
     onPointerEnter: (event: PointerEvent) => event.pointerType !== "touch" && pointing.hover(steps),
@@ -36,14 +36,16 @@ export function goTo(id: string): void {
   element?.closest("li")?.scrollIntoView({ block: "nearest", behavior: "instant" });
 }
 
-/** The first words of a step get the focus; where the prompt is closed, the step itself stays marked. */
+/**
+ * Focuses the first part of the prompt that belongs to a step; if the prompt is collapsed, the step stays highlighted.
+ */
 export function showPiece(stepId: string, pointing: Pointing): void {
   const piece = document.querySelector<HTMLElement>(`[data-piece-of~="${CSS.escape(stepId)}"]`);
   piece?.focus({ preventScroll: true });
   if (document.activeElement !== piece) pointing.focus([stepId]);
 }
 
-/** Scrolls the box alone, never the page. */
+/** Scrolls the box, not the page. */
 export function showWithin(box: HTMLElement | null, element: Element | null | undefined): void {
   if (box === null || !element) return;
   const [outer, inner] = [box.getBoundingClientRect(), element.getBoundingClientRect()];

@@ -1,4 +1,4 @@
-/** What was generated, before it is used: the prompt and the steps side by side, and what belongs together. */
+/** Review of a generated template: the prompt and the steps side by side. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { promptPieces, type PromptPiece } from "../../../core/authoring";
@@ -33,7 +33,7 @@ export function GeneratedReview({ org, made, onUse, onChange }: ReviewProps) {
   }, []);
   return (
     <div class="review">
-      <PageHead title="Review the template" trail={[{ to: `${org}/templates`, title: "Templates" }]} beside={<Badge>Not saved yet</Badge>} />
+      <PageHead title="Review the template" trail={[{ to: `${org}/templates`, title: "Templates" }]} badge={<Badge>Not saved yet</Badge>} />
       <div class="editor-bar">
         <button type="button" class="button" onClick={onChange}>
           Change the prompt
@@ -67,7 +67,7 @@ export function GeneratedReview({ org, made, onUse, onChange }: ReviewProps) {
   );
 }
 
-/** A language model does not say where a step came from, nor how sure it is. */
+/** A language model does not report the origin or the confidence of a step. */
 function isExplained({ origins }: Generated): boolean {
   return origins.some(({ confidence }) => confidence !== null);
 }
@@ -78,7 +78,7 @@ function Summary({ made }: { made: Generated }) {
     return (
       <>
         <p class="message-title">{counted(origins.length, "step")}; where they came from is not known</p>
-        <p>A language model made this template. It does not say which words a step came from or how sure it is, so compare the steps with your prompt yourself.</p>
+        <p>A language model made this template. It does not report where a step came from or how sure it is, so compare the steps with your prompt.</p>
       </>
     );
   }
@@ -91,7 +91,7 @@ function Summary({ made }: { made: Generated }) {
         {steps}, {parts}
       </p>
       {unsure > 0 && <p>Check the type and the condition of each unsure step.</p>}
-      {origins.every(({ source }) => source === null) && <p>Your prompt names a job of the library, so the steps are those of the library.</p>}
+      {origins.every(({ source }) => source === null) && <p>Your prompt names a checklist of the library, so the steps are those of the library.</p>}
     </>
   );
 }
@@ -145,7 +145,7 @@ function Prompt({ made, origins, lit, pointing }: SideProps & { made: Generated 
   );
 }
 
-/** What the marks mean that are there. */
+/** Legend of the marks that are used. */
 function Legend({ made }: { made: Generated }) {
   const sources = made.origins.filter(({ source }) => source !== null);
   const [used, unsure, unused] = [sources.length > 0, sources.some((origin) => origin.unsure), made.unused.length > 0];

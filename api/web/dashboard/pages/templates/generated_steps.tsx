@@ -1,8 +1,8 @@
-/** The steps of a generated template: their types and conditions in words, and how sure each is. */
+/** The steps of a generated template with types, conditions and confidence. */
 import { useMemo } from "preact/hooks";
 
 import type { StepOrigin } from "../../../core";
-import { AUTHORING, allSteps, conditionWords, type Draft, type DraftStep } from "../../../core/authoring";
+import { AUTHORING, allSteps, conditionText, type Draft, type DraftStep } from "../../../core/authoring";
 import { Icon } from "../../../kit/controls/icon";
 import { Badge } from "../../parts/badge";
 import { showPiece, stepAnchor, whilePointed, type Pointing, type SideProps } from "./generated_pointing";
@@ -29,7 +29,7 @@ export function GeneratedSteps({ draft, origins, lit, pointing }: SideProps & { 
                   step={step}
                   number={first + index + 1}
                   origin={origins.get(step.id)}
-                  shownWhen={step.condition ? conditionWords(step.condition.when, steps) : ""}
+                  shownWhen={step.condition ? conditionText(step.condition.when, steps) : ""}
                   isLit={lit.has(step.id)}
                   pointing={pointing}
                 />
@@ -46,7 +46,7 @@ interface RowProps {
   step: DraftStep;
   number: number;
   origin: StepOrigin | undefined;
-  /** In words; "" is always. */
+  /** The condition as text; "" means always. */
   shownWhen: string;
   isLit: boolean;
   pointing: Pointing;
@@ -99,7 +99,7 @@ const Row = memo(function Row({ step, number, origin, shownWhen, isLit, pointing
   );
 });
 
-/** The type, with what can be answered. */
+/** The type and its options. */
 function kindOf({ type, config }: DraftStep): string {
   const name = AUTHORING[type].name;
   if (config?.options?.length) return `${name}: ${config.options.map(({ label }) => label).join(", ")}`;

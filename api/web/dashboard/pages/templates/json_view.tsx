@@ -1,13 +1,13 @@
 /**
- * The template as JSON. What is a template becomes the draft as it is typed; what is not is kept as it is, and said where.
- * The service's errors stand at their lines.
+ * The template as JSON. Valid input becomes the draft as it is typed; invalid input is kept with its error position.
+ * The service's problems are shown at their lines.
  */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { lineOf, pathOf, readJson, shapeFault, type Draft } from "../../../core/authoring";
 import { Icon } from "../../../kit/controls/icon";
 import { CopyButton } from "../../parts/copy";
-import type { Workshop } from "./workshop";
+import type { EditorState } from "./editor_state";
 
 interface Mark {
   readonly line: number;
@@ -17,10 +17,10 @@ interface Mark {
 
 const READ_AFTER_MS = 200;
 
-export function JsonView({ workshop }: { workshop: Workshop }) {
-  const draft = workshop.draft.value;
-  const [text, setText] = useState(() => workshop.text.peek() ?? written(draft));
-  /** The draft that the text is of; another one (undo, saving) brings its own text. */
+export function JsonView({ editor }: { editor: EditorState }) {
+  const draft = editor.draft.value;
+  const [text, setText] = useState(() => editor.text.peek() ?? written(draft));
+  /** The draft of the text; a new draft (undo, saving) replaces the text. */
   const own = useRef<Draft>(draft);
   const area = useRef<HTMLTextAreaElement>(null);
   const gutter = useRef<HTMLDivElement>(null);
@@ -30,15 +30,15 @@ export function JsonView({ workshop }: { workshop: Workshop }) {
   useEffect(() => {
     if (own.current === draft) return;
     own.current = draft;
-    if (workshop.text.peek() === null) setText(written(draft));
+    if (editor.text.peek() === null) setText(written(draft));
   }, [draft]);
   const flush = () => {
     clearTimeout(pending.current);
     if (waiting.current === null) return;
     const next = waiting.current;
     waiting.current = null;
-    workshop.write(next);
-    own.current = workshop.draft.peek();
+    editor.write(next);
+    own.current = editor.draft.peek();
   };
   useEffect(() => flush, []);
 
@@ -48,12 +48,12 @@ export function JsonView({ workshop }: { workshop: Workshop }) {
     const fault = shapeFault(read.value);
     return [
       ...(fault ? [{ ...fault, line: lineOf(read.lines, fault.path) }] : []),
-      ...workshop.problems.value.map((problem) => {
+      ...editor.problems.value.map((problem) => {
         const path = pathOf(problem, draft);
         return { line: lineOf(read.lines, path), path, message: problem.message };
       }),
     ];
-  }, [read, workshop.problems.value, draft]);
+  }, [read, editor.problems.value, draft]);
   const count = useMemo(() => text.split("\n").length, [text]);
   const marked = useMemo(() => new Map(marks.map((mark) => [mark.line, mark.message])), [marks]);
 
@@ -81,14 +81,14 @@ export function JsonView({ workshop }: { workshop: Workshop }) {
   return (
     <div class="json-view">
       <div class="json-head">
-        <p class="quiet small">Fields that the service does not know are kept in a step’s <code>config</code> only; elsewhere they are left out when it is saved.</p>
+        <p class="quiet small">Unknown fields are kept in a step’s <code>config</code> only; elsewhere they are removed when you save.</p>
         <CopyButton text={text} label="Copy the JSON" labelled />
       </div>
       {marks.length > 0 && (
-        <section class="message is-bad" aria-label="What is wrong">
+        <section class="message is-bad" aria-label="Problems">
           <Icon name="alert" />
           <div class="message-text" role="status">
-            <p class="message-title">{marks.length === 1 ? "One thing is wrong" : `${marks.length} things are wrong`}</p>
+            <p class="message-title">{marks.length === 1 ? "1 problem" : `${marks.length} problems`}</p>
             <ul class="json-marks">
               {marks.map((mark, index) => (
                 <li key={index}>
@@ -114,7 +114,7 @@ export function JsonView({ workshop }: { workshop: Workshop }) {
           wrap="off"
           spellcheck={false}
           autocomplete="off"
-          readOnly={workshop.readOnly.value}
+          readOnly={editor.readOnly.value}
           value={text}
           onInput={onInput}
           onScroll={follow}

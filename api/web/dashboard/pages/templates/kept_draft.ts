@@ -1,18 +1,18 @@
-/** What is typed and not saved outlives a reload of its tab: in the tab's own storage, by person, template and version. */
+/** Stores unsaved edits in session storage for a reload, by member, template and version. */
 import { asDraft, type Draft } from "../../../core/authoring";
 
 export interface KeptDraft {
-  /** The version that the work began with; null for a new template. */
+  /** The version that the edit is based on; null for a new template. */
   readonly v: number | null;
   readonly base: Draft | null;
   readonly draft: Draft;
-  /** The JSON view's text, where it is no template (yet). */
+  /** The JSON view's text, if it is not a valid template. */
   readonly text: string | null;
 }
 
 const PREFIX = "checklists.template";
 
-/** `member` is who works, `id` the template or "new". */
+/** `member` is the editing member, `id` the template or "new". */
 export function draftKey(member: string, id: string): string {
   return `${PREFIX}.${member}.${id}`;
 }
@@ -26,7 +26,7 @@ export function readKept(key: string): KeptDraft | null {
   }
 }
 
-/** null takes it away. Whether it is kept: a browser may have no room, or keep nothing at all. */
+/** null removes it. Returns whether it was stored: storage may be full or unavailable. */
 export function keep(key: string, kept: KeptDraft | null): boolean {
   try {
     if (kept === null) sessionStorage.removeItem(key);

@@ -1,4 +1,4 @@
-/** All templates of the organization; searched while one types. */
+/** All templates of the organization, filtered as the person types. */
 import "../../styles/templates.css";
 
 import { useMemo } from "preact/hooks";
@@ -48,7 +48,7 @@ export function TemplatesPage() {
           )
         }
       >
-        <p>What checklists are made of. A run is dispatched from a template, and keeps the version that it was dispatched with.</p>
+        <p>A run is dispatched from a template, and keeps the version that it was dispatched with.</p>
       </PageHead>
       {templates.error && <Failure error={templates.error} onRetry={templates.reload} />}
       {rows === null ? (
@@ -63,8 +63,8 @@ export function TemplatesPage() {
             <SelectFilter name="managed" label="Managed" options={MANAGED} />
           </FilterBar>
           {found.length === 0 ? (
-            <Empty title="No template fits these filters">
-              <p>Take a filter away, or search for another word.</p>
+            <Empty title="No template matches these filters">
+              <p>Clear a filter, or search for another word.</p>
             </Empty>
           ) : (
             <>
@@ -132,12 +132,12 @@ function TemplateTable({ org, rows, busy }: { org: string; rows: readonly Templa
 function NoTemplates({ org }: { org: string }) {
   const body = JSON.stringify({ name: "Fridge check", sections: [{ id: "g-1", title: "Kitchen", steps: [{ id: "s-1", type: "boolean", label: "Is the fridge below 5 °C?", required: true }] }] });
   return (
-    <Empty title="There is no template yet">
-      <p>A template is the list of what is to be checked. Every checklist that you send to somebody is made of one.</p>
+    <Empty title="No templates yet">
+      <p>A template is a list of steps to check. Every checklist that you send is made from one.</p>
       {may("editor") && (
         <p>
           <Link to={`${org}/templates/new`} class="button button-primary">
-            Make the first template
+            Create the first template
           </Link>
         </p>
       )}
@@ -155,7 +155,7 @@ const ORDERS: Readonly<Record<string, (one: TemplateRow, other: TemplateRow) => 
   changed: (one, other) => Date.parse(one.updated_at) - Date.parse(other.updated_at),
 };
 
-/** `?sort=name`, `?sort=-changed`; undefined: as the service lists them, the newest first. */
+/** `?sort=name`, `?sort=-changed`; undefined: the service's order, newest first. */
 function sortOf(filters: URLSearchParams): Sort | undefined {
   const wanted = filters.get("sort") ?? "";
   const by = wanted.replace(/^-/, "");

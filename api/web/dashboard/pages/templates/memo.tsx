@@ -1,6 +1,6 @@
 import { Component, type ComponentChildren } from "preact";
 
-/** Draws again only when one of the props is another one: for the rows of a list of hundreds. */
+/** Renders again only if a prop has changed: for rows of long lists. */
 export function memo<Props extends object>(Draw: (props: Props) => ComponentChildren) {
   return class Memo extends Component<Props> {
     override shouldComponentUpdate(next: Props): boolean {

@@ -1,4 +1,4 @@
-/** A new template: begun empty, or generated from a description and looked through. It opens in the editor, not saved yet. */
+/** A new template: empty, or generated from a description and reviewed. It opens in the editor, not saved yet. */
 import "../../../kit/controls/controls.css";
 import "../../../executor/styles/steps.css";
 import "../../styles/templates.css";
@@ -17,7 +17,7 @@ import { GeneratedReview } from "./generated_review";
 import { draftKey, readKept } from "./kept_draft";
 import { Restored } from "./template_page";
 import type { Generated } from "./templates_api";
-import { Workshop } from "./workshop";
+import { EditorState } from "./editor_state";
 
 interface Begun {
   readonly draft: Draft;
@@ -42,7 +42,7 @@ export function NewTemplatePage() {
     <>
       <PageHead title="New template" trail={[{ to: `${own.id}/templates`, title: "Templates" }]} />
       <div class="begin">
-        <Section title="Describe it" lead="Say in your own words what is to be checked. You get a template that you can change before you save it.">
+        <Section title="Describe it" lead="Describe what to check. You get a template that you can change before you save it.">
           <GenerateForm org={own.id} last={made} onGenerated={review} />
         </Section>
         <Section title="Start empty" lead="Add sections and steps one by one, or paste JSON.">
@@ -59,11 +59,11 @@ export function NewTemplatePage() {
 }
 
 function Fresh({ org, draftKey: key, begun, restored }: { org: string; draftKey: string; begun: Begun; restored: boolean }) {
-  const workshop = useMemo(() => new Workshop({ org, key, stored: null, draft: begun.draft, kept: restored ? readKept(key) : null, readOnly: false }), []);
-  return <Editor workshop={workshop} notice={restored ? <Restored workshop={workshop} /> : begun.by !== null && <Origin by={begun.by} draft={begun.draft} />} />;
+  const editor = useMemo(() => new EditorState({ org, key, stored: null, draft: begun.draft, kept: restored ? readKept(key) : null, readOnly: false }), []);
+  return <Editor editor={editor} notice={restored ? <Restored editor={editor} /> : begun.by !== null && <Origin by={begun.by} draft={begun.draft} />} />;
 }
 
-/** Who made it, so that it is known how far to trust it. */
+/** What generated the template. */
 function Origin({ by, draft }: { by: string; draft: Draft }) {
   return (
     <div class="message is-good generated-by" role="status">
@@ -71,7 +71,7 @@ function Origin({ by, draft }: { by: string; draft: Draft }) {
       <div class="message-text">
         <p class="message-title">Generated: {counted(countSteps(draft), "step")}</p>
         <p>
-          Made by <code>{by || "the service"}</code>. Look through it, change what is not right, then save it.
+          Made by <code>{by || "the service"}</code>. Review it, change what is wrong, then save it.
         </p>
       </div>
     </div>

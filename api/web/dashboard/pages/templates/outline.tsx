@@ -1,11 +1,11 @@
-/** Sections and their steps. Hundreds of rows are drawn while the browser has nothing else to do. */
+/** Sections and their steps. Long lists are rendered in the browser's idle time. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 
 import {
   LIMITS,
   addSection,
   addStep,
-  conditionWords,
+  conditionText,
   countSteps,
   noMoreSections,
   noMoreSteps,
@@ -20,34 +20,34 @@ import { Icon } from "../../../kit/controls/icon";
 import { counted } from "../../parts/progress";
 import { Line } from "./editor_fields";
 import { focusSoon, labelId, titleId } from "./focus";
-import { said } from "./step_form";
+import { problemAt } from "./step_form";
 import { StepRow } from "./step_row";
 import { TypePicker } from "./type_picker";
-import type { Workshop } from "./workshop";
+import type { EditorState } from "./editor_state";
 
 const FIRST_ROWS = 40;
 const MORE_ROWS = 60;
 const NONE: readonly Anchored[] = [];
 
-export function Outline({ workshop }: { workshop: Workshop }) {
-  const draft = workshop.draft.value;
+export function Outline({ editor }: { editor: EditorState }) {
+  const draft = editor.draft.value;
   const total = countSteps(draft);
-  const drawn = useDrawn(total, workshop.open.value === null ? 0 : [...workshop.steps.value.keys()].indexOf(workshop.open.value) + 1);
-  const problems = useMemo(() => byOwner(workshop.problems.value), [workshop.problems.value]);
-  const broken = useMemo(() => new Set(workshop.broken.value.map((one) => one.step.id)), [workshop.broken.value]);
-  const readOnly = workshop.readOnly.value;
+  const drawn = useDrawn(total, editor.open.value === null ? 0 : [...editor.steps.value.keys()].indexOf(editor.open.value) + 1);
+  const problems = useMemo(() => byOwner(editor.problems.value), [editor.problems.value]);
+  const broken = useMemo(() => new Set(editor.broken.value.map((one) => one.step.id)), [editor.broken.value]);
+  const readOnly = editor.readOnly.value;
   const [adding, setAdding] = useState<number | null>(null);
   const full = noMoreSections(draft);
   const add = (after: number) => {
-    const made = addSection(workshop.draft.peek(), after);
-    workshop.change(made.draft);
+    const made = addSection(editor.draft.peek(), after);
+    editor.change(made.draft);
     focusSoon(titleId(made.id));
   };
   const pick = (type: StepType) => {
     const section = adding ?? 0;
-    const made = addStep(workshop.draft.peek(), type, { section, step: workshop.draft.peek().sections[section]?.steps.length ?? 0 });
-    workshop.change(made.draft);
-    workshop.open.value = made.id;
+    const made = addStep(editor.draft.peek(), type, { section, step: editor.draft.peek().sections[section]?.steps.length ?? 0 });
+    editor.change(made.draft);
+    editor.open.value = made.id;
     setAdding(null);
     focusSoon(labelId(made.id));
   };
@@ -61,26 +61,26 @@ export function Outline({ workshop }: { workshop: Workshop }) {
         const first = position;
         position += section.steps.length;
         return (
-          <SectionBox key={section.id} workshop={workshop} section={section} index={index} count={draft.sections.length} problems={problems.get(section.id) ?? NONE} readOnly={readOnly}>
+          <SectionBox key={section.id} editor={editor} section={section} index={index} count={draft.sections.length} problems={problems.get(section.id) ?? NONE} readOnly={readOnly}>
             <ol class="rows" data-list={index}>
               {section.steps.slice(0, Math.max(0, drawn - first)).map((step, at) => (
                 <StepRow
                   key={step.id}
-                  workshop={workshop}
+                  editor={editor}
                   step={step}
                   section={index}
                   index={at}
                   isLast={index === draft.sections.length - 1 && at === section.steps.length - 1}
-                  isOpen={workshop.open.value === step.id}
+                  isOpen={editor.open.value === step.id}
                   readOnly={readOnly}
-                  shownWhen={step.condition ? conditionWords(step.condition.when, workshop.steps.value) : ""}
+                  shownWhen={step.condition ? conditionText(step.condition.when, editor.steps.value) : ""}
                   problems={problems.get(step.id) ?? NONE}
                   isBroken={broken.has(step.id)}
                 />
               ))}
               {section.steps.length === 0 && <li class="quiet no-steps">No steps yet.</li>}
             </ol>
-            {!readOnly && <AddStep workshop={workshop} section={section} onAdd={() => setAdding(index)} />}
+            {!readOnly && <AddStep editor={editor} section={section} onAdd={() => setAdding(index)} />}
           </SectionBox>
         );
       })}
@@ -98,8 +98,8 @@ export function Outline({ workshop }: { workshop: Workshop }) {
   );
 }
 
-function AddStep({ workshop, section, onAdd }: { workshop: Workshop; section: DraftSection; onAdd(): void }) {
-  const full = noMoreSteps(workshop.draft.value);
+function AddStep({ editor, section, onAdd }: { editor: EditorState; section: DraftSection; onAdd(): void }) {
+  const full = noMoreSteps(editor.draft.value);
   return (
     <div class="actions">
       <button type="button" id={`add-${section.id}`} class="button" disabled={full !== null} onClick={onAdd}>
@@ -112,7 +112,7 @@ function AddStep({ workshop, section, onAdd }: { workshop: Workshop; section: Dr
 }
 
 interface SectionBoxProps {
-  workshop: Workshop;
+  editor: EditorState;
   section: DraftSection;
   index: number;
   count: number;
@@ -121,19 +121,19 @@ interface SectionBoxProps {
   children: preact.ComponentChildren;
 }
 
-function SectionBox({ workshop, section, index, count, problems, readOnly, children }: SectionBoxProps) {
+function SectionBox({ editor, section, index, count, problems, readOnly, children }: SectionBoxProps) {
   const name = section.title.trim() || `Section ${index + 1}`;
   const nudge = (by: 1 | -1, focus: string) => {
-    const next = nudgeSection(workshop.draft.peek(), section.id, by);
+    const next = nudgeSection(editor.draft.peek(), section.id, by);
     if (next === null) return;
-    workshop.change(next);
-    workshop.say(`Moved the section ${name} to position ${index + by + 1} of ${count}.`);
+    editor.change(next);
+    editor.announce(`Moved the section ${name} to position ${index + by + 1} of ${count}.`);
     focusSoon(nudgeSection(next, section.id, by) === null ? titleId(section.id) : focus);
   };
   const remove = () => {
-    const neighbour = workshop.draft.peek().sections[index + 1] ?? workshop.draft.peek().sections[index - 1];
-    workshop.change(removeSection(workshop.draft.peek(), section.id));
-    workshop.say(`Deleted the section ${name} with ${counted(section.steps.length, "step")}. Undo brings it back.`);
+    const neighbour = editor.draft.peek().sections[index + 1] ?? editor.draft.peek().sections[index - 1];
+    editor.change(removeSection(editor.draft.peek(), section.id));
+    editor.announce(`Deleted the section ${name} with ${counted(section.steps.length, "step")}. Undo brings it back.`);
     focusSoon(neighbour ? titleId(neighbour.id) : "add-section");
   };
   return (
@@ -146,8 +146,8 @@ function SectionBox({ workshop, section, index, count, problems, readOnly, child
             value={section.title}
             limit={LIMITS.title}
             placeholder="Kitchen"
-            error={said(problems, "title") ?? problems[0]?.message}
-            onInput={(title) => workshop.change(withSection(workshop.draft.peek(), section.id, { title }), `${section.id}.title`)}
+            error={problemAt(problems, "title") ?? problems[0]?.message}
+            onInput={(title) => editor.change(withSection(editor.draft.peek(), section.id, { title }), `${section.id}.title`)}
           />
         </fieldset>
         {!readOnly && (
@@ -169,7 +169,7 @@ function SectionBox({ workshop, section, index, count, problems, readOnly, child
   );
 }
 
-/** How many rows there are by now; those up to `wanted` at once. */
+/** The number of rendered rows; those up to `wanted` are rendered at once. */
 function useDrawn(total: number, wanted: number): number {
   const [drawn, setDrawn] = useState(FIRST_ROWS);
   useEffect(() => {

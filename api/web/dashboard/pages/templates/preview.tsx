@@ -1,6 +1,6 @@
 /**
- * The checklist as the person with the link sees it: the executor's own cards and controls on a store in memory. What is
- * typed here is an answer for trying out; conditions work.
+ * The checklist as the executor sees it: the executor app's components on an in-memory store. Answers are not stored;
+ * conditions work.
  */
 import { useComputed } from "@preact/signals";
 import { useEffect, useMemo, useState } from "preact/hooks";
@@ -13,22 +13,22 @@ import { memoryStore } from "../../../executor/fixture/memory_store";
 import { StepCard } from "../../../executor/views/step_card";
 import { organization } from "../../session";
 import { memo } from "./memo";
-import type { Workshop } from "./workshop";
+import type { EditorState } from "./editor_state";
 
-/** While somebody types, the preview waits: the typing goes first. */
+/** Debounces updates of the preview while the person types. */
 const AFTER_MS = 250;
 const Card = memo(({ step, position }: { step: Step; position: number }) => <StepCard step={step} position={position} />);
 
-export function Preview({ workshop }: { workshop: Workshop }) {
+export function Preview({ editor }: { editor: EditorState }) {
   const [turn, setTurn] = useState(0);
   const app = useMemo(() => {
-    const store = memoryStore(runOf(workshop));
+    const store = memoryStore(runOf(editor));
     return { store, page: createPage(store) };
-  }, [workshop, turn]);
+  }, [editor, turn]);
   const template = app.store.run.value?.template;
-  const draft = workshop.draft.value;
+  const draft = editor.draft.value;
   useEffect(() => {
-    const timer = setTimeout(() => (app.store.run.value = runOf(workshop)), AFTER_MS);
+    const timer = setTimeout(() => (app.store.run.value = runOf(editor)), AFTER_MS);
     return () => clearTimeout(timer);
   }, [draft, app]);
   const total = countSteps(draft);
@@ -44,7 +44,7 @@ export function Preview({ workshop }: { workshop: Workshop }) {
             Start over
           </button>
         </div>
-        <div key={turn} class="phone as-executor" tabIndex={0} role="group" aria-label="The checklist as its executor sees it">
+        <div key={turn} class="phone as-executor" tabIndex={0} role="group" aria-label="The checklist as the executor sees it">
           <p class="about small quiet">{organization.value?.name}</p>
           <p class="phone-title" dir="auto">
             {template.name.trim() || "Template without a name"}
@@ -61,7 +61,7 @@ export function Preview({ workshop }: { workshop: Workshop }) {
             return <Group key={section.id} section={section} first={first} />;
           })}
           {total === 0 && <p class="quiet">Steps appear here as you add them.</p>}
-          {template.settings.signature_on_complete && total > 0 && <p class="quiet small">At the end, whoever runs it signs with their name.</p>}
+          {template.settings.signature_on_complete && total > 0 && <p class="quiet small">At the end, the executor signs with their name.</p>}
         </div>
       </section>
     </AppContext.Provider>
@@ -92,7 +92,7 @@ function Meter() {
   return <p class="small quiet tabular">{`${answered + skipped} of ${total} done`}</p>;
 }
 
-/** What has no label yet has one here, or there would be cards and buttons without a name. */
+/** Placeholders for missing labels: cards and buttons need a name. */
 function named(template: Template): Template {
   return { ...template, sections: template.sections.map((section) => ({ ...section, steps: section.steps.map(shown) })) };
 }
@@ -110,14 +110,14 @@ function shown(step: Step): Step {
   return made;
 }
 
-function runOf(workshop: Workshop): ServerRun {
+function runOf(editor: EditorState): ServerRun {
   const at = new Date(0).toISOString();
   return {
     run_id: "r-preview",
     status: "in_progress",
     template_id: "t-preview",
     template_v: 1,
-    template: named(completeTemplate(workshop.draft.peek())),
+    template: named(completeTemplate(editor.draft.peek())),
     created_by_name: "",
     created_at: at,
     started_at: at,

@@ -1,6 +1,6 @@
 /**
- * Moving a step with the mouse or a finger: a line shows where it would go, Escape and letting go elsewhere leave it where
- * it was. Rows say where they stand by `data-row="2.5"` (section.step), lists by `data-list="2"` for where there is no row.
+ * Drags a step with the mouse or a finger: a line shows the target; Escape or a drop elsewhere cancels. Rows have their
+ * position in `data-row="2.5"` (section.step), empty lists in `data-list="2"`.
  */
 import type { Where } from "../../../core/authoring";
 

@@ -1,60 +1,60 @@
-/** Everything that can be said of one step. */
+/** The form of one step. */
 import { useState } from "preact/hooks";
 
 import { kindOf, takesAnswer, type StepType } from "../../../core";
-import { AUTHORING, LIMITS, freeId, renameStep, retypeStep, withConfig, withStep, type Anchored, type DraftStep } from "../../../core/authoring";
+import { AUTHORING, LIMITS, freeId, renameStep, changeStepType, withConfig, withStep, type Anchored, type DraftStep } from "../../../core/authoring";
 import { Icon } from "../../../kit/controls/icon";
 import { ConditionField } from "./condition_field";
 import { Amount, Line, Pick, Tick } from "./editor_fields";
 import { focusSoon, labelId } from "./focus";
-import type { Workshop } from "./workshop";
+import type { EditorState } from "./editor_state";
 
 export interface StepFormProps {
-  workshop: Workshop;
+  editor: EditorState;
   step: DraftStep;
   problems: readonly Anchored[];
 }
 
-/** What the service said of a field, or of something within it. */
-export function said(problems: readonly Anchored[], field: string): string | undefined {
+/** Problems of a field or of anything within it. */
+export function problemAt(problems: readonly Anchored[], field: string): string | undefined {
   return problems.find((problem) => problem.field === field || problem.field.startsWith(`${field}.`) || problem.field.startsWith(`${field}[`))?.message;
 }
 
-export function StepForm({ workshop, step, problems }: StepFormProps) {
-  const put = (change: Parameters<typeof withStep>[2], field: string) => workshop.change(withStep(workshop.draft.peek(), step.id, change), `${step.id}.${field}`);
+export function StepForm({ editor, step, problems }: StepFormProps) {
+  const put = (change: Parameters<typeof withStep>[2], field: string) => editor.change(withStep(editor.draft.peek(), step.id, change), `${step.id}.${field}`);
   const asks = takesAnswer(step);
   return (
-    <fieldset class="step-form form" disabled={workshop.readOnly.value}>
+    <fieldset class="step-form form" disabled={editor.readOnly.value}>
       <legend class="vh">The step “{step.label}”</legend>
       <Line
         id={labelId(step.id)}
-        label={asks ? "What is asked" : "What is to be read"}
+        label={asks ? "Question" : "Text"}
         value={step.label}
         limit={LIMITS.title}
         placeholder={asks ? "Is the fridge below 5 °C?" : "Wear gloves."}
-        error={said(problems, "label")}
+        error={problemAt(problems, "label")}
         onInput={(label) => put({ label }, "label")}
       />
       <div class="two">
-        <Pick label="Kind" value={step.type} options={TYPES} error={said(problems, "type")} onChange={(type) => workshop.change(retypeStep(workshop.draft.peek(), step, type as StepType))} />
-        <Line label="Hint (optional)" value={step.hint ?? ""} limit={LIMITS.hint} error={said(problems, "hint")} onInput={(hint) => put({ hint: hint === "" ? null : hint }, "hint")} />
+        <Pick label="Step type" value={step.type} options={TYPES} error={problemAt(problems, "type")} onChange={(type) => editor.change(changeStepType(editor.draft.peek(), step, type as StepType))} />
+        <Line label="Hint (optional)" value={step.hint ?? ""} limit={LIMITS.hint} error={problemAt(problems, "hint")} onInput={(hint) => put({ hint: hint === "" ? null : hint }, "hint")} />
       </div>
-      <ConfigFields workshop={workshop} step={step} problems={problems} />
+      <ConfigFields editor={editor} step={step} problems={problems} />
       {asks && (
         <>
-          <Tick label="Required" hint="The checklist cannot be completed without it." checked={step.required ?? false} error={said(problems, "required")} onChange={(required) => put({ required }, "required")} />
-          {kindOf(step).takes === undefined && <PhotoField workshop={workshop} step={step} problems={problems} />}
+          <Tick label="Required" hint="The checklist cannot be completed without it." checked={step.required ?? false} error={problemAt(problems, "required")} onChange={(required) => put({ required }, "required")} />
+          {kindOf(step).takes === undefined && <PhotoField editor={editor} step={step} problems={problems} />}
           <Pick
             label="Location"
             value={step.geo_required ? "required" : step.geo ? "asked" : "none"}
             options={LOCATIONS}
-            error={said(problems, "geo_required") ?? said(problems, "geo")}
+            error={problemAt(problems, "geo_required") ?? problemAt(problems, "geo")}
             onChange={(value) => put({ geo: value !== "none", geo_required: value === "required" }, "geo")}
           />
         </>
       )}
-      <ConditionField workshop={workshop} step={step} error={said(problems, "condition")} />
-      <IdField workshop={workshop} step={step} error={said(problems, "id")} />
+      <ConditionField editor={editor} step={step} error={problemAt(problems, "condition")} />
+      <IdField editor={editor} step={step} error={problemAt(problems, "id")} />
     </fieldset>
   );
 }
@@ -62,42 +62,42 @@ export function StepForm({ workshop, step, problems }: StepFormProps) {
 const TYPES = Object.entries(AUTHORING).map(([value, { name }]) => ({ value, title: name }));
 
 const LOCATIONS = [
-  { value: "none", title: "Not asked for" },
-  { value: "asked", title: "Asked for; may be refused" },
+  { value: "none", title: "None" },
+  { value: "asked", title: "Optional" },
   { value: "required", title: "Required" },
 ];
 
-function PhotoField({ workshop, step, problems }: StepFormProps) {
+function PhotoField({ editor, step, problems }: StepFormProps) {
   const photo = step.photo || null;
-  const put = (next: DraftStep["photo"]) => workshop.change(withStep(workshop.draft.peek(), step.id, { photo: next ?? false }), `${step.id}.photo`);
+  const put = (next: DraftStep["photo"]) => editor.change(withStep(editor.draft.peek(), step.id, { photo: next ?? false }), `${step.id}.photo`);
   return (
     <div class="field">
-      <Tick label="Photos with the answer" checked={photo !== null} error={said(problems, "photo")} onChange={(on) => put(on ? { min: 1, max: 3 } : false)} />
+      <Tick label="Photos with the answer" checked={photo !== null} error={problemAt(problems, "photo")} onChange={(on) => put(on ? { min: 1, max: 3 } : false)} />
       {photo !== null && (
         <div class="two is-indented">
-          <Amount label="Fewest photos" value={photo.min ?? 0} min={0} max={20} whole onChange={(min) => put({ ...photo, min: min ?? 0 })} />
-          <Amount label="Most photos" value={photo.max ?? 20} min={1} max={20} whole onChange={(max) => put({ ...photo, max: max ?? 20 })} />
+          <Amount label="Minimum photos" value={photo.min ?? 0} min={0} max={20} whole onChange={(min) => put({ ...photo, min: min ?? 0 })} />
+          <Amount label="Maximum photos" value={photo.max ?? 20} min={1} max={20} whole onChange={(max) => put({ ...photo, max: max ?? 20 })} />
         </div>
       )}
     </div>
   );
 }
 
-/** The fields that the step's type has. */
-function ConfigFields({ workshop, step, problems }: StepFormProps) {
+/** The fields of the step's type. */
+function ConfigFields({ editor, step, problems }: StepFormProps) {
   const fields = AUTHORING[step.type].fields ?? [];
   const single = fields.flatMap((field) => (field.kind !== "options" && field.label !== undefined ? [{ ...field, label: field.label }] : []));
-  const put = (name: string, value: unknown) => workshop.change(withConfig(workshop.draft.peek(), step, { [name]: value === "" ? undefined : value }), `${step.id}.${name}`);
-  const whole = said(problems.filter((problem) => problem.field === "config"), "config");
+  const put = (name: string, value: unknown) => editor.change(withConfig(editor.draft.peek(), step, { [name]: value === "" ? undefined : value }), `${step.id}.${name}`);
+  const whole = problemAt(problems.filter((problem) => problem.field === "config"), "config");
   return (
     <>
-      {fields.some((field) => field.kind === "options") && <OptionsField workshop={workshop} step={step} problems={problems} />}
+      {fields.some((field) => field.kind === "options") && <OptionsField editor={editor} step={step} problems={problems} />}
       {single.length > 0 && (
         <div class={single.length > 2 ? "four" : "two"}>
           {single.map((field) => {
             const { name, label } = field;
-            // What is wrong with the bounds as a whole is said at the first of them.
-            const common = { label, error: said(problems, `config.${name}`) ?? (name === "min" ? whole : undefined) };
+            // A problem of the bounds as a whole is shown at the first of them.
+            const common = { label, error: problemAt(problems, `config.${name}`) ?? (name === "min" ? whole : undefined) };
             if (field.kind === "flag") return <Tick key={name} {...common} hint={field.hint} checked={step.config?.[field.name] ?? false} onChange={(value) => put(name, value || undefined)} />;
             if (field.kind === "text") {
               return <Line key={name} {...common} value={step.config?.[field.name] ?? ""} limit={field.limit ?? 200} placeholder={field.placeholder ?? ""} onInput={(value) => put(name, value)} />;
@@ -111,9 +111,9 @@ function ConfigFields({ workshop, step, problems }: StepFormProps) {
   );
 }
 
-function OptionsField({ workshop, step, problems }: StepFormProps) {
+function OptionsField({ editor, step, problems }: StepFormProps) {
   const options = step.config?.options ?? [];
-  const put = (next: typeof options, key = "") => workshop.change(withConfig(workshop.draft.peek(), step, { options: next }), key);
+  const put = (next: typeof options, key = "") => editor.change(withConfig(editor.draft.peek(), step, { options: next }), key);
   const inputId = (id: string) => `option-${step.id}-${id}`;
   const add = () => {
     const id = freeId("o", "", new Set(options.map((one) => one.id)));
@@ -126,7 +126,7 @@ function OptionsField({ workshop, step, problems }: StepFormProps) {
     if (one === undefined || index + by < 0 || index + by > next.length) return;
     next.splice(index + by, 0, one);
     put(next);
-    workshop.say(`Option ${one.label || index + 1} is at position ${index + by + 1} of ${next.length}.`);
+    editor.announce(`Option ${one.label || index + 1} is at position ${index + by + 1} of ${next.length}.`);
     focusSoon(inputId(one.id));
   };
   const remove = (index: number) => {
@@ -140,7 +140,7 @@ function OptionsField({ workshop, step, problems }: StepFormProps) {
       <legend class="label">Options</legend>
       <ol class="options-list">
         {options.map((option, index) => {
-          const error = said(problems, `config.options[${index}]`);
+          const error = problemAt(problems, `config.options[${index}]`);
           return (
             <li key={option.id} class="option-row">
               <input
@@ -192,21 +192,21 @@ function OptionsField({ workshop, step, problems }: StepFormProps) {
 }
 
 /** The id is the key of the answer in the API and in events. */
-function IdField({ workshop, step, error }: { workshop: Workshop; step: DraftStep; error: string | undefined }) {
+function IdField({ editor, step, error }: { editor: EditorState; step: DraftStep; error: string | undefined }) {
   const [typed, setTyped] = useState<string | null>(null);
   const given = typed ?? step.id;
-  const taken = given !== step.id && (workshop.steps.value.has(given) || workshop.draft.value.sections.some((section) => section.id === given));
+  const taken = given !== step.id && (editor.steps.value.has(given) || editor.draft.value.sections.some((section) => section.id === given));
   const problem = !/^s-[A-Za-z0-9_-]{1,64}$/.test(given) ? "Must be s- and 1 to 64 of A-Z a-z 0-9 _ -." : taken ? "Another step has this id." : undefined;
   const apply = () => {
     if (typed === null || problem !== undefined || typed === step.id) return;
-    workshop.change(renameStep(workshop.draft.peek(), step.id, typed));
-    workshop.open.value = typed;
+    editor.change(renameStep(editor.draft.peek(), step.id, typed));
+    editor.open.value = typed;
   };
   return (
     <details class="more" open={Boolean(error)}>
       <summary>For developers</summary>
       <div onFocusOut={apply}>
-        <Line label="Id" value={given} hint="Key of the answer in the API and in events. Answers of runs that are under way keep the old one." error={problem ?? error} onInput={setTyped} />
+        <Line label="Id" value={given} hint="Key of the answer in the API and in events. Open runs keep the old id." error={problem ?? error} onInput={setTyped} />
       </div>
     </details>
   );

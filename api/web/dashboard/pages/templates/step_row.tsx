@@ -1,11 +1,11 @@
-/** One step in the outline: a line that opens its form. */
+/** One step in the outline: a row that expands to its form. */
 import {
   AUTHORING,
   duplicateStep,
   moveStep,
   noMoreSteps,
   nudgeStep,
-  placeWords,
+  positionText,
   removeStep,
   type Anchored,
   type DraftStep,
@@ -17,30 +17,30 @@ import { focusSoon, labelId, rowId } from "./focus";
 import { memo } from "./memo";
 import { startDrag } from "./row_drag";
 import { StepForm } from "./step_form";
-import type { Workshop } from "./workshop";
+import type { EditorState } from "./editor_state";
 
 interface RowProps {
-  workshop: Workshop;
+  editor: EditorState;
   step: DraftStep;
   section: number;
   index: number;
   isLast: boolean;
   isOpen: boolean;
   readOnly: boolean;
-  /** In words; "" is always. */
+  /** The condition as text; "" means always. */
   shownWhen: string;
   problems: readonly Anchored[];
   isBroken: boolean;
 }
 
-export const StepRow = memo(function StepRow({ workshop, step, section, index, isLast, isOpen, readOnly, shownWhen, problems, isBroken }: RowProps) {
+export const StepRow = memo(function StepRow({ editor, step, section, index, isLast, isOpen, readOnly, shownWhen, problems, isBroken }: RowProps) {
   const name = step.label.trim() || "Step without a label";
   const formId = `form-${step.id}`;
   const wrong = problems.length > 0 || isBroken;
   const onKeyDown = (event: KeyboardEvent) => {
     if (readOnly || !event.altKey || (event.key !== "ArrowUp" && event.key !== "ArrowDown")) return;
     event.preventDefault();
-    nudge(workshop, step, event.key === "ArrowUp" ? -1 : 1, rowId(step.id));
+    nudge(editor, step, event.key === "ArrowUp" ? -1 : 1, rowId(step.id));
   };
   return (
     <li class={wrong ? "row is-wrong" : "row"} data-row={`${section}.${index}`}>
@@ -52,9 +52,9 @@ export const StepRow = memo(function StepRow({ workshop, step, section, index, i
             title="Drag to move"
             onPointerDown={(event) =>
               startDrag(event, (to) => {
-                const next = moveStep(workshop.draft.peek(), step.id, to);
-                workshop.change(next);
-                workshop.say(`Moved ${name} to ${placeWords(next, step.id)}.`);
+                const next = moveStep(editor.draft.peek(), step.id, to);
+                editor.change(next);
+                editor.announce(`Moved ${name} to ${positionText(next, step.id)}.`);
               })
             }
           />
@@ -66,7 +66,7 @@ export const StepRow = memo(function StepRow({ workshop, step, section, index, i
           aria-expanded={isOpen}
           aria-controls={isOpen ? formId : undefined}
           aria-keyshortcuts={readOnly ? undefined : "Alt+ArrowUp Alt+ArrowDown"}
-          onClick={() => (workshop.open.value = isOpen ? null : step.id)}
+          onClick={() => (editor.open.value = isOpen ? null : step.id)}
           onKeyDown={onKeyDown}
         >
           <Icon name={AUTHORING[step.type].icon} />
@@ -83,7 +83,7 @@ export const StepRow = memo(function StepRow({ workshop, step, section, index, i
               {wrong && (
                 <span class="row-wrong">
                   <Icon name="alert" />
-                  {problems[0]?.message ?? "Its condition has to be mended."}
+                  {problems[0]?.message ?? "Fix its condition."}
                 </span>
               )}
             </span>
@@ -91,62 +91,62 @@ export const StepRow = memo(function StepRow({ workshop, step, section, index, i
         </button>
         {!readOnly && (
           <div class="row-actions">
-            <button type="button" id={`${rowId(step.id)}-up`} class="button button-quiet button-icon" aria-label={`Move up: ${name}`} title="Move up (Alt + ↑)" disabled={section === 0 && index === 0} onClick={() => nudge(workshop, step, -1, `${rowId(step.id)}-up`)}>
+            <button type="button" id={`${rowId(step.id)}-up`} class="button button-quiet button-icon" aria-label={`Move up: ${name}`} title="Move up (Alt + ↑)" disabled={section === 0 && index === 0} onClick={() => nudge(editor, step, -1, `${rowId(step.id)}-up`)}>
               <Icon name="up" />
             </button>
-            <button type="button" id={`${rowId(step.id)}-down`} class="button button-quiet button-icon" aria-label={`Move down: ${name}`} title="Move down (Alt + ↓)" disabled={isLast} onClick={() => nudge(workshop, step, 1, `${rowId(step.id)}-down`)}>
+            <button type="button" id={`${rowId(step.id)}-down`} class="button button-quiet button-icon" aria-label={`Move down: ${name}`} title="Move down (Alt + ↓)" disabled={isLast} onClick={() => nudge(editor, step, 1, `${rowId(step.id)}-down`)}>
               <Icon name="down" />
             </button>
-            <StepMenu workshop={workshop} step={step} name={name} section={section} />
+            <StepMenu editor={editor} step={step} name={name} section={section} />
           </div>
         )}
       </div>
       {isOpen && (
         <div id={formId} class="row-form">
-          <StepForm workshop={workshop} step={step} problems={problems} />
+          <StepForm editor={editor} step={step} problems={problems} />
         </div>
       )}
     </li>
   );
 });
 
-function nudge(workshop: Workshop, step: DraftStep, by: 1 | -1, focus: string): void {
+function nudge(editor: EditorState, step: DraftStep, by: 1 | -1, focus: string): void {
   const name = step.label.trim() || "The step";
-  const next = nudgeStep(workshop.draft.peek(), step.id, by);
-  if (next === null) return workshop.say(`${name} is ${by < 0 ? "the first step" : "the last step"} already.`);
-  workshop.change(next);
-  workshop.say(`Moved ${name} to ${placeWords(next, step.id)}.`);
-  // The button of a step at the end of its way is off; the row is not.
+  const next = nudgeStep(editor.draft.peek(), step.id, by);
+  if (next === null) return editor.announce(`${name} is ${by < 0 ? "the first step" : "the last step"} already.`);
+  editor.change(next);
+  editor.announce(`Moved ${name} to ${positionText(next, step.id)}.`);
+  // At the first or last position the pressed button is disabled, so the row gets the focus.
   const button = document.getElementById(focus);
   focusSoon(button instanceof HTMLButtonElement && nudgeStep(next, step.id, by) === null ? rowId(step.id) : focus);
 }
 
-function StepMenu({ workshop, step, name, section }: { workshop: Workshop; step: DraftStep; name: string; section: number }) {
+function StepMenu({ editor, step, name, section }: { editor: EditorState; step: DraftStep; name: string; section: number }) {
   return (
     <Menu label={`More for ${name}`} face={<span class="dots">…</span>} class="row-menu">
-      {(close) => <StepActions workshop={workshop} step={step} name={name} section={section} close={close} />}
+      {(close) => <StepActions editor={editor} step={step} name={name} section={section} close={close} />}
     </Menu>
   );
 }
 
-function StepActions({ workshop, step, name, section, close }: { workshop: Workshop; step: DraftStep; name: string; section: number; close(): void }) {
-  const draft = workshop.draft.value;
+function StepActions({ editor, step, name, section, close }: { editor: EditorState; step: DraftStep; name: string; section: number; close(): void }) {
+  const draft = editor.draft.value;
   const full = noMoreSteps(draft);
   const duplicate = () => {
     close();
     if (full !== null) return toast(full, "bad");
-    const made = duplicateStep(workshop.draft.peek(), step.id);
+    const made = duplicateStep(editor.draft.peek(), step.id);
     if (made === null) return;
-    workshop.change(made.draft);
-    workshop.open.value = made.id;
-    workshop.say(`Duplicated ${name}.`);
+    editor.change(made.draft);
+    editor.open.value = made.id;
+    editor.announce(`Duplicated ${name}.`);
     focusSoon(labelId(made.id));
   };
   const moveTo = (to: number) => {
     close();
-    const next = moveStep(workshop.draft.peek(), step.id, { section: to, step: draft.sections[to]?.steps.length ?? 0 });
-    workshop.change(next);
-    workshop.say(`Moved ${name} to ${placeWords(next, step.id)}.`);
+    const next = moveStep(editor.draft.peek(), step.id, { section: to, step: draft.sections[to]?.steps.length ?? 0 });
+    editor.change(next);
+    editor.announce(`Moved ${name} to ${positionText(next, step.id)}.`);
     focusSoon(rowId(step.id));
   };
   const remove = () => {
@@ -154,8 +154,8 @@ function StepActions({ workshop, step, name, section, close }: { workshop: Works
     const steps = draft.sections[section]?.steps ?? [];
     const at = steps.findIndex((one) => one.id === step.id);
     const next = steps[at + 1] ?? steps[at - 1];
-    workshop.change(removeStep(workshop.draft.peek(), step.id));
-    workshop.say(`Deleted ${name}. Undo brings it back.`);
+    editor.change(removeStep(editor.draft.peek(), step.id));
+    editor.announce(`Deleted ${name}. Undo brings it back.`);
     focusSoon(next ? rowId(next.id) : `add-${draft.sections[section]?.id ?? ""}`);
   };
   return (

@@ -1,4 +1,4 @@
-/** One template: read, then given to the editor. */
+/** Loads one template and opens it in the editor. */
 import "../../../kit/controls/controls.css";
 import "../../../executor/styles/steps.css";
 import "../../styles/templates.css";
@@ -18,7 +18,7 @@ import type { PageProps } from "..";
 import { Editor } from "./editor";
 import { draftKey, readKept } from "./kept_draft";
 import { readTemplate, type Stored } from "./templates_api";
-import { Workshop } from "./workshop";
+import { EditorState } from "./editor_state";
 
 export function TemplatePage({ params }: PageProps) {
   const id = params["id"] ?? "";
@@ -36,38 +36,38 @@ export function TemplatePage({ params }: PageProps) {
 }
 
 function Opened({ org, stored }: { org: string; stored: Stored }) {
-  const workshop = useMemo(() => {
+  const editor = useMemo(() => {
     const key = draftKey(organization.peek()?.member_id ?? "", stored.id);
     const readOnly = !may("editor") || asDraft(stored.draft) === null;
-    return { made: new Workshop({ org, key, stored, draft: stored.draft, kept: readOnly ? null : readKept(key), readOnly }), restored: !readOnly && readKept(key) !== null };
+    return { made: new EditorState({ org, key, stored, draft: stored.draft, kept: readOnly ? null : readKept(key), readOnly }), restored: !readOnly && readKept(key) !== null };
   }, []);
   const look = async () => {
-    const shown = await workshop.made.lookAgain();
-    if (shown !== null) toast(`Somebody else has changed this template. You see version ${shown} now.`);
+    const shown = await editor.made.refresh();
+    if (shown !== null) toast(`Another person has changed this template. You see version ${shown} now.`);
   };
   useLiveReload(["template"], () => void look(), (change) => change.id === stored.id);
-  return <Editor workshop={workshop.made} notice={workshop.restored && <Restored workshop={workshop.made} />} />;
+  return <Editor editor={editor.made} notice={editor.restored && <Restored editor={editor.made} />} />;
 }
 
-/** After a reload: what was not saved is there again, and may be given up. */
-export function Restored({ workshop }: { workshop: Workshop }) {
-  const [told, setTold] = useState(true);
-  if (!told || !workshop.dirty.value) return null;
+/** Shown after a reload with restored edits, which can be discarded. */
+export function Restored({ editor }: { editor: EditorState }) {
+  const [open, setOpen] = useState(true);
+  if (!open || !editor.dirty.value) return null;
   return (
     <div class="message is-info">
       <Icon name="info" />
       <div class="message-text">
-        <p class="message-title">Your changes from before are here again</p>
-        <p>They are not saved yet.</p>
-        {workshop.stored.value !== null && (
+        <p class="message-title">Your unsaved changes are restored</p>
+        <p>Save or discard them.</p>
+        {editor.stored.value !== null && (
           <div class="actions">
-            <button type="button" class="button" onClick={() => workshop.discard()}>
+            <button type="button" class="button" onClick={() => editor.discard()}>
               Discard them
             </button>
           </div>
         )}
       </div>
-      <button type="button" class="button button-quiet button-icon" aria-label="Dismiss" onClick={() => setTold(false)}>
+      <button type="button" class="button button-quiet button-icon" aria-label="Dismiss" onClick={() => setOpen(false)}>
         <Icon name="close" />
       </button>
     </div>

@@ -1,4 +1,4 @@
-/** The dashboard's routes of templates, below `/dashboard/api/{org_id}`. All throw ApiError. */
+/** API calls for templates, below `/dashboard/api/{org_id}`. All throw ApiError. */
 import type { ExplainedTemplate, PromptPart, StepOrigin } from "../../../core";
 import { authored, patchOf, type Draft } from "../../../core/authoring";
 import { call, exchange } from "../../client";
@@ -30,7 +30,7 @@ export interface VersionRow {
   readonly changed_by?: { readonly kind: string; readonly name: string } | null;
 }
 
-/** A template as it is stored. */
+/** A template as stored. */
 export interface Stored {
   readonly id: string;
   readonly v: number;
@@ -42,7 +42,7 @@ export interface Stored {
 const PER_PAGE = 100;
 const GENERATED_WITHIN_MS = 120_000;
 
-/** All of them: an organization has hundreds, and they are searched while one types. */
+/** Loads all templates: the list is filtered in the browser. */
 export async function allTemplates(org: string, signal: AbortSignal): Promise<TemplateRow[]> {
   return everyPage<TemplateRow>(`${org}/templates`, signal);
 }
@@ -69,22 +69,22 @@ export async function readVersion(org: string, id: string, v: number, signal: Ab
   return authored(await call<object>(`${org}/templates/${id}/versions/${v}`, { signal }));
 }
 
-/** Makes an earlier version the current one: a new version with its text. */
+/** Restores an earlier version as a new version with the same content. */
 export async function restoreVersion(org: string, id: string, v: number, current: number): Promise<Stored> {
   return storedOf(await call<object>(`${org}/templates/${id}/versions/${v}/restore`, { method: "POST", headers: { "If-Match": `"${current}"` } }));
 }
 
-/** `once` makes the call safe to repeat. */
+/** `once` is the idempotency key. */
 export async function createTemplate(org: string, draft: Draft, once: string): Promise<Stored> {
   return storedOf(await call<object>(`${org}/templates`, { method: "POST", json: draft, headers: { "Idempotency-Key": once } }));
 }
 
-/** Refused with 412 when the template has another version than `v`. */
+/** Rejected with 412 if the template has another version than `v`. */
 export async function saveTemplate(org: string, id: string, draft: Draft, v: number): Promise<Stored> {
   return storedOf(await call<object>(`${org}/templates/${id}`, { method: "PATCH", json: patchOf(draft), headers: { "If-Match": `"${v}"` } }));
 }
 
-/** What goes and what stays when the template is deleted. */
+/** What is deleted and what is kept with the template. */
 export interface Deletion {
   readonly runs: number;
   readonly open_runs: number;
@@ -100,14 +100,14 @@ export async function deleteTemplate(org: string, id: string): Promise<void> {
 }
 
 export interface Generated {
-  /** As it was sent: offsets count the white space around it. */
+  /** The prompt as sent: offsets include white space around it. */
   readonly prompt: string;
   readonly locale: string;
   readonly draft: Draft;
-  /** One for each step, in their order. */
+  /** One per step, in order. */
   readonly origins: readonly StepOrigin[];
   readonly unused: readonly PromptPart[];
-  /** `X-Generated-By`: what made it. */
+  /** `X-Generated-By`: what generated it. */
   readonly by: string;
 }
 

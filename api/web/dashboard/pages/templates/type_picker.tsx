@@ -1,4 +1,4 @@
-/** The types of steps, as the person who chooses one sees them. */
+/** Chooses the type of a new step. */
 import type { StepType } from "../../../core";
 import { AUTHORING } from "../../../core/authoring";
 import { Dialog } from "../../../kit/controls/dialog";
@@ -6,7 +6,7 @@ import { Icon } from "../../../kit/controls/icon";
 
 export function TypePicker({ onPick, onClose }: { onPick(type: StepType): void; onClose(): void }) {
   return (
-    <Dialog title="Which kind of step?" class="type-picker" onClose={onClose}>
+    <Dialog title="Add a step" class="type-picker" onClose={onClose}>
       <ul class="types">
         {Object.entries(AUTHORING).map(([type, { name, meaning, icon }]) => (
           <li key={type}>

@@ -1,4 +1,4 @@
-/** The versions that are kept, what is different between two of them, and the way back to an earlier one. */
+/** The stored versions, the differences between two of them, and restoring one. */
 import { useMemo, useState } from "preact/hooks";
 
 import { changesBetween, type Draft } from "../../../core/authoring";
@@ -15,17 +15,17 @@ import { ChangeList } from "./change_list";
 import { Pick } from "./editor_fields";
 import { JsonDifference } from "./json_difference";
 import { allVersions, readVersion, type VersionRow } from "./templates_api";
-import type { Workshop } from "./workshop";
+import type { EditorState } from "./editor_state";
 
-export function Versions({ workshop, id, current }: { workshop: Workshop; id: string; current: number }) {
-  const versions = useResource(`versions ${id} ${current}`, (signal) => allVersions(workshop.org, id, signal));
+export function Versions({ editor, id, current }: { editor: EditorState; id: string; current: number }) {
+  const versions = useResource(`versions ${id} ${current}`, (signal) => allVersions(editor.org, id, signal));
   const [restoring, setRestoring] = useState<VersionRow | null>(null);
   if (versions.error) return <Failure error={versions.error} onRetry={versions.reload} />;
   if (versions.data === null) return <Loading what="versions" />;
   const rows = versions.data;
   const restore = async (row: VersionRow) => {
-    const stored = await workshop.restore(row.v);
-    toast(`Version ${row.v} is the current one again, as version ${stored.v}.`);
+    const stored = await editor.restore(row.v);
+    toast(`Version ${row.v} is restored as version ${stored.v}.`);
   };
   return (
     <div class="versions">
@@ -49,40 +49,40 @@ export function Versions({ workshop, id, current }: { workshop: Workshop; id: st
           { key: "steps", title: "Steps", end: true, cell: (row) => row.step_count },
           {
             key: "act",
-            title: "What can be done",
+            title: "Actions",
             silent: true,
             cell: (row) =>
-              row.current || workshop.readOnly.value ? null : (
+              row.current || editor.readOnly.value ? null : (
                 <button type="button" class="button" onClick={() => setRestoring(row)}>
-                  Make this the current one<span class="vh">: version {row.v}</span>
+                  Restore<span class="vh">: version {row.v}</span>
                 </button>
               ),
           },
         ]}
       />
-      {rows.length > 1 ? <Comparing workshop={workshop} id={id} rows={rows} /> : <p class="quiet">There is one version, so there is nothing to compare.</p>}
+      {rows.length > 1 ? <Comparing editor={editor} id={id} rows={rows} /> : <p class="quiet">There is only one version.</p>}
       {restoring && (
-        <Confirm title={`Make version ${restoring.v} the current one?`} act="Make it the current one" harmless onConfirm={() => restore(restoring)} onClose={() => setRestoring(null)}>
+        <Confirm title={`Restore version ${restoring.v}?`} act="Restore" harmless onConfirm={() => restore(restoring)} onClose={() => setRestoring(null)}>
           <p>
-            The template becomes what it was in version {restoring.v} ({counted(restoring.step_count, "step")}), as version {current + 1}. No version is lost, and runs that are under way stay as they are.
+            The template becomes what it was in version {restoring.v} ({counted(restoring.step_count, "step")}), as version {current + 1}. No version is lost, and open runs do not change.
           </p>
-          {workshop.dirty.value && <p>What you have changed and not saved is given up.</p>}
+          {editor.dirty.value && <p>Your unsaved changes are lost.</p>}
         </Confirm>
       )}
     </div>
   );
 }
 
-function Comparing({ workshop, id, rows }: { workshop: Workshop; id: string; rows: readonly VersionRow[] }) {
+function Comparing({ editor, id, rows }: { editor: EditorState; id: string; rows: readonly VersionRow[] }) {
   const after = rows.find((row) => String(row.v) === query.value.get("version")) ?? rows[0];
   const before = rows.find((row) => String(row.v) === query.value.get("against")) ?? rows.find((row) => after !== undefined && row.v < after.v) ?? after;
   const [from, to] = [before?.v ?? 0, after?.v ?? 0];
-  const pair = useResource(`${id} ${from} ${to}`, async (signal): Promise<readonly [Draft, Draft]> => Promise.all([readVersion(workshop.org, id, from, signal), readVersion(workshop.org, id, to, signal)]));
+  const pair = useResource(`${id} ${from} ${to}`, async (signal): Promise<readonly [Draft, Draft]> => Promise.all([readVersion(editor.org, id, from, signal), readVersion(editor.org, id, to, signal)]));
   const changes = useMemo(() => (pair.data ? changesBetween(...pair.data) : []), [pair.data]);
   const options = rows.map((row) => ({ value: String(row.v), title: `Version ${row.v}${row.current ? " (current)" : ""}` }));
   return (
     <section class="comparing" aria-label="Difference of two versions">
-      <h2>What is different</h2>
+      <h2>Differences</h2>
       <div class="two">
         <Pick label="From" value={String(from)} options={options} onChange={(v) => setQuery({ against: v })} />
         <Pick label="To" value={String(to)} options={options} onChange={(v) => setQuery({ version: v })} />

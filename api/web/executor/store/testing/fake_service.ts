@@ -1,8 +1,8 @@
 /**
- * The executor API as far as the store can see it: idempotent by op_id, last write per step wins, conditions hold at the
- * moment of the write, closed runs take nothing. And a network in front of it that can be made to fail in every way.
+ * A fake executor API with a fake network that can fail in every way: idempotent by op_id, last write per step wins,
+ * conditions are evaluated at the time of the write, closed runs reject writes.
  */
-import { standing } from "../../../core";
+import { evaluate } from "../../../core";
 import type { Answer, ExecutorIdentity, JsonValue, Photo, RunStatus, Template } from "../../../core/types";
 import { turn } from "./virtual_time";
 
@@ -10,8 +10,11 @@ export const RUN_ID = "r-00000000-0000-4000-8000-000000000001";
 export const TOKEN = "t".repeat(43);
 export const API = new URL("https://checklists.example/prefix/v1/");
 
-/** What happens to one exchange. `lost_reply`: applied, but nobody hears of it. `late`: so, but some exchanges later. */
-export type Fate = "ok" | "late" | "lost_request" | "lost_reply" | "hangs" | "busy" | "limited" | "broken" | "login_page";
+/**
+ * The result of one exchange. `lost_reply`: applied, but the response is lost. `late`: the same, but applied some
+ * exchanges later.
+ */
+export type Outcome = "ok" | "late" | "lost_request" | "lost_reply" | "hangs" | "busy" | "limited" | "broken" | "login_page";
 
 interface Call {
   readonly method: string;
@@ -21,7 +24,7 @@ interface Call {
 }
 
 type Json = { readonly [name: string]: unknown };
-/** Status and body of an answer. */
+/** Status and body of a response. */
 type Said = readonly [number, Json];
 const ROUTES: { readonly [type: string]: (stepId: string) => readonly [string, string] } = {
   answer: (stepId) => ["PUT", `/answers/${stepId}`],
@@ -36,24 +39,24 @@ export class FakeService {
   identity: ExecutorIdentity;
   signatureName: string | null = null;
   drawn = false;
-  /** Ids of the operations in the order in which they took effect. */
+  /** Ids of the operations in the order of their application. */
   readonly applied: string[] = [];
-  /** Every value that a step ever had, in order. */
+  /** All values of each step, in order. */
   readonly history: [string, JsonValue][] = [];
   readonly calls: Call[] = [];
-  fate: (call: Call) => Fate = () => "ok";
+  outcome: (call: Call) => Outcome = () => "ok";
   expiresAt: string | null = null;
-  /** What a service from before there were batches answers to one. */
+  /** Simulates a service without batch support. */
   noBatches: 404 | 405 | null = null;
-  /** So many operations of a batch are taken; for the others the service has no room at the moment. */
-  roomInBatch = Number.POSITIVE_INFINITY;
-  /** Of a run for members: who is signed in on the device, and who the members are. */
+  /** The number of operations of a batch that are accepted; the others get a temporary error. */
+  batchLimit = Number.POSITIVE_INFINITY;
+  /** For a run for members: the signed-in person, and the members. */
   signedIn: string | null = null;
   readonly members = new Set<string>();
-  /** By whom each operation took effect. */
+  /** The member of each operation. */
   readonly by = new Map<string, string>();
   private photos = 0;
-  private readonly travelling: { arrivesIn: number; readonly arrive: () => void }[] = [];
+  private readonly inFlight: { arrivesIn: number; readonly arrive: () => void }[] = [];
 
   constructor(
     readonly template: Template,
@@ -71,10 +74,10 @@ export class FakeService {
     const path = url.pathname.replace(`/prefix/v1/executor/runs/${RUN_ID}`, "");
     const call: Call = { method, path: path + url.search, opId, body: text ?? init?.body ?? null };
     this.calls.push(call);
-    this.letArrive();
-    const fate = this.fate(call);
+    this.deliverLate();
+    const outcome = this.outcome(call);
     await turn();
-    switch (fate) {
+    switch (outcome) {
       case "lost_request":
         throw new TypeError("Failed to fetch");
       case "hangs":
@@ -90,7 +93,7 @@ export class FakeService {
       case "login_page":
         return new Response("<html>Welcome to the hotel</html>", { status: 200 });
       case "late":
-        this.travelling.push({ arrivesIn: 1 + (this.calls.length % 5), arrive: () => void this.answer(call, init, url) });
+        this.inFlight.push({ arrivesIn: 1 + (this.calls.length % 5), arrive: () => void this.answer(call, init, url) });
         throw new TypeError("Failed to fetch");
       case "lost_reply":
         this.answer(call, init, url);
@@ -100,7 +103,7 @@ export class FakeService {
     }
   };
 
-  /** Another device, or the owner. */
+  /** A change by another device, or the owner. */
   write(stepId: string, value: JsonValue): void {
     this.answers.set(stepId, this.newAnswer(value, this.answers.get(stepId)?.photos ?? []));
     this.status = "in_progress";
@@ -110,18 +113,18 @@ export class FakeService {
     this.status = status;
   }
 
-  private letArrive(): void {
-    for (const request of this.travelling) {
+  private deliverLate(): void {
+    for (const request of this.inFlight) {
       request.arrivesIn -= 1;
       if (request.arrivesIn === 0) request.arrive();
     }
   }
 
   private answer(call: Call, init: RequestInit | undefined, url: URL): Response {
-    return this.reply(...this.said(call, init, url));
+    return this.reply(...this.respond(call, init, url));
   }
 
-  private said(call: Call, init: RequestInit | undefined, url: URL): Said {
+  private respond(call: Call, init: RequestInit | undefined, url: URL): Said {
     const authorization = new Headers(init?.headers).get("Authorization");
     if (url.pathname.endsWith("/preview")) return [200, this.preview()];
     if (url.pathname === "/prefix/dashboard/api/session") {
@@ -139,11 +142,11 @@ export class FakeService {
     const results = operations.map((operation, place): Json => {
       const [method, path] = ROUTES[String(operation["type"])]?.(String(operation["step_id"])) ?? ["", ""];
       const op_id = String(operation["op_id"]);
-      const room = place < this.roomInBatch;
+      const room = place < this.batchLimit;
       const [status, body] = room ? this.single({ method, path, opId: op_id, body: operation }, url) : this.refusal(503, "service_unavailable");
       return { op_id, status, ...(status === 200 ? { replayed: body["replayed"], answer: body["answer"] ?? null } : body) };
     });
-    this.roomInBatch = Number.POSITIVE_INFINITY;
+    this.batchLimit = Number.POSITIVE_INFINITY;
     return [200, { ...this.state(), results }];
   }
 
@@ -159,7 +162,7 @@ export class FakeService {
     return [200, this.change(stepId, false, call.opId)];
   }
 
-  /** In the service's order: session, membership, to whom it is assigned. Opening assigns. */
+  /** Checks in the service's order: session, membership, assignment. Opening assigns. */
   private refusedToMember(call: Call, init: RequestInit | undefined): Said | null {
     const who = init?.credentials === "same-origin" ? this.signedIn : null;
     const details = { organization: "Bright Kitchens", template_name: this.template.name, created_by_name: "Ada" };
@@ -177,7 +180,7 @@ export class FakeService {
     const body = (call.body ?? {}) as Record<string, JsonValue>;
     const asked = this.identity.mode === "external" && !this.identity.email;
     if (asked && !["PUT /identity", "POST /cancel"].includes(action)) return this.refusal(422, "validation_failed", "identity_required");
-    if (stepId !== null && ["PUT", "POST"].includes(call.method) && !this.standing().applicable.has(stepId)) {
+    if (stepId !== null && ["PUT", "POST"].includes(call.method) && !this.evaluate().applicable.has(stepId)) {
       return this.refusal(422, "answer_invalid", "not_applicable");
     }
     switch (action) {
@@ -217,7 +220,7 @@ export class FakeService {
         this.drawn = true;
         return null;
       case "POST /submit":
-        if (this.standing().missing.length > 0) return this.refusal(422, "required_steps_missing", "required");
+        if (this.evaluate().missing.length > 0) return this.refusal(422, "required_steps_missing", "required");
         this.signatureName = (body["signature"] as { name?: string } | null)?.name ?? null;
         this.status = "completed";
         return null;
@@ -229,8 +232,8 @@ export class FakeService {
     return null;
   }
 
-  private standing() {
-    return standing(this.template, this.answers, this.skipped);
+  private evaluate() {
+    return evaluate(this.template, this.answers, this.skipped);
   }
 
   private isExpired(): boolean {
@@ -249,7 +252,7 @@ export class FakeService {
   }
 
   private state() {
-    const { applicable, progress } = this.standing();
+    const { applicable, progress } = this.evaluate();
     return { run_id: RUN_ID, status: this.status, progress, applicable_steps: [...applicable], skipped_steps: [...this.skipped] };
   }
 
@@ -276,7 +279,7 @@ export class FakeService {
       executor_identity: this.identity,
       answers: Object.fromEntries(this.answers),
       signature: null,
-      missing_steps: this.standing().missing,
+      missing_steps: this.evaluate().missing,
     };
   }
 

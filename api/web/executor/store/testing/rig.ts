@@ -1,10 +1,10 @@
-/** One person's device, the service, and time between them: what most tests of the store are about. */
+/** A device, a fake service and virtual time, for the tests of the store. */
 import { IDBFactory } from "fake-indexeddb";
 
 import type { ExecutorIdentity, Template } from "../../../core/types";
 import { createStore } from "../store";
 import type { RunStore } from "../types";
-import { API, type Fate, FakeService, RUN_ID, TOKEN } from "./fake_service";
+import { API, type Outcome, FakeService, RUN_ID, TOKEN } from "./fake_service";
 import { step, template, when } from "./templates";
 import { settle, VirtualTime } from "./virtual_time";
 
@@ -25,7 +25,7 @@ export class Rig {
     this.service = new FakeService(checklist, () => new Date(this.time.ms), identity);
   }
 
-  /** Opens the link; with `token` null as from the history, without the fragment; `blocked`: where nothing may be kept. */
+  /** Opens the link; `token` null: without the fragment, as from the history; `blocked`: without site data. */
   async visit({ token = TOKEN as string | null, skewMs = 0, blocked = false } = {}): Promise<RunStore> {
     const [timers, db] = [this.time.device(skewMs), blocked ? BLOCKED : this.device];
     const store = createStore({ runId: RUN_ID, token, api: API, fetch: this.service.fetch, timers, db, locks: null, channel: null });
@@ -39,14 +39,14 @@ export class Rig {
   }
 }
 
-/** As browsers are whose owner allows no site data. */
+/** A browser with site data blocked. */
 const BLOCKED = {
   open: () => {
     throw new DOMException("The user denied permission to access the database.", "SecurityError");
   },
 } as unknown as IDBFactory;
 
-export const always = (fate: Fate) => () => fate;
+export const always = (outcome: Outcome) => () => outcome;
 export const shown = (store: RunStore, stepId: string) => store.answers.value.get(stepId);
 export const kinds = (store: RunStore) => store.notices.value.map((notice) => notice.kind);
 export const image = () => new Blob(["photo"], { type: "image/jpeg" });

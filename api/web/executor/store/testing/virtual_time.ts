@@ -1,4 +1,4 @@
-/** A clock that moves only when told to: an hour of back-off is a test of no time. */
+/** A manually advanced clock: an hour of backoff takes no time in a test. */
 import type { Timers } from "../timers";
 
 declare const setImmediate: (call: () => void) => void;
@@ -8,7 +8,7 @@ export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Lets IndexedDB (setImmediate in its stand-in) and promises finish what they can without time passing. */
+/** Lets IndexedDB (setImmediate in fake-indexeddb) and promises finish without advancing time. */
 export async function settle(): Promise<void> {
   for (let count = 0; count < 40; count += 1) await turn();
 }

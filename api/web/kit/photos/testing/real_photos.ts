@@ -1,4 +1,4 @@
-/** Small photos as real encoders (libjpeg, libpng, libwebp, libheif) wrote them. */
+/** Small photos written by real encoders (libjpeg, libpng, libwebp, libheif). */
 
 function bytes(...base64: string[]): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(atob(base64.join("")), (character) => character.charCodeAt(0));
@@ -17,7 +17,7 @@ export const JPEG_BIG_ENDIAN = bytes(
   "2uLj5OXm5+jp6vLz9PX29/j5+v/aAAwDAQACEQMRAD8ASiiimSFFFFABRRRQAUUUUAFFFFABRRRQAUUUUAFFFFABRRRQAUUUUAFFFFABRRRQB//Z",
 );
 
-/** The same in the other order of bytes. */
+/** The same in the other byte order. */
 export const JPEG_LITTLE_ENDIAN = bytes(
   "/9j/4AAQSkZJRgABAQAAAQABAAD/4QBoRXhpZgAASUkqAAgAAAACABIBAwABAAAABgAAAGmHBAABAAAAJgAAAAAAAAACAAOQAgAUAAAARAAAABGQAgAH",
   "AAAAWAAAAAAAAAAyMDI2OjA1OjA0IDAzOjAyOjAxACswMjowMAAA/9sAQwD/////////////////////////////////////////////////////////",

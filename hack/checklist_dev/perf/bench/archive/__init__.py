@@ -1,1 +1,1 @@
-"""What leaves the cluster: archiving, an archived month, exports, erasure, backup and restore."""
+"""Benchmarks outside the cluster: archiving, an archived month, exports, erasure, backup and restore."""

@@ -1,6 +1,6 @@
-"""How fast settled runs go from the cluster into the archive: written, read back, compared, and only then deleted.
+"""Measures how fast settled runs are archived: written, read back, compared, and then deleted.
 
-The baseline is the least that letting go of a run takes here: its deletion alone, by one bare client.
+The baseline is the deletion alone by one bare client.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from checklist_dev.perf.load.raw import RawCluster, RunFactory, fill
 
 ARCHIVE_SETTINGS: Final = {"CHECKLISTS_SWEEP_SECONDS": "0.5"}
 BASELINE_PART: Final = 5
-"""The baseline deletes one run for so many of ours."""
+"""The baseline deletes one run for this many of ours."""
 _AT_ONCE: Final = 24
 _WITHIN_S: Final = 900.0
 _AGO: Final = timedelta(days=40)
@@ -31,7 +31,7 @@ _MIB: Final = 2**20
 
 
 async def measure_archive(stage: Stage, sizes: Sizes) -> list[Figure]:
-    """Runs with a dozen answers each, all of them due at once."""
+    """Archive runs with a dozen answers each, all due at once."""
     rig, operator, cluster, runs = stage.rig, stage.operator, stage.cluster, sizes.moved_runs
     factory = RunFactory(await stage.example(executor_ref="bench"), rig.keys, webhook=False)
     await stage.stop()
@@ -51,7 +51,7 @@ async def measure_archive(stage: Stage, sizes: Sizes) -> list[Figure]:
         _, metrics = await asyncio.to_thread(operator.get, "/metrics")
         return (total(metrics, "checklists_runs_archived_total") or 0.0) >= runs
 
-    # The pause before its first sweep included.
+    # Includes the pause before its first sweep.
     seconds = await until(is_over, f"archived: {runs} runs", within_s=_WITHIN_S)
     left = len(await cluster.list_runs(field_selector="status.settled=true"))
     written = total(metrics, "checklists_archived_bytes_total") or 0.0
@@ -70,7 +70,7 @@ async def measure_archive(stage: Stage, sizes: Sizes) -> list[Figure]:
         Figure("archive: bytes of a run in it", written / runs, "B", None, f"in the cluster {size} B as JSON"),
         Figure("archive: operator's memory (RSS) after it", memory, "MiB"),
         Figure(
-            f"archive: etcd when {runs:,} runs have come and gone, in use, of what it was before",
+            f"archive: etcd in use after {runs:,} runs were created and deleted, relative to before",
             after.in_use / before.in_use,
             "x",
             Goal("<=", 1.1),
@@ -85,9 +85,9 @@ async def measure_archive(stage: Stage, sizes: Sizes) -> list[Figure]:
 async def settled_runs(
     cluster: RawCluster, factory: RunFactory, count: int, *, words: str = "as a person writes it"
 ) -> list[str]:
-    """Names of runs whose status says that they were completed forty days ago. `words` are in each answer.
+    """Create runs that were completed forty days ago; returns their names. `words` are in each answer.
 
-    They are created now: an older `createdAt` would void the seal, and the operator would admit and count them.
+    Their creation time is now: an older `createdAt` would void the seal, and the operator would admit and count them.
     """
     ended = format_timestamp(utc_now() - _AGO)
     answers = {

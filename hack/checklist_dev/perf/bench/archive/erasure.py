@@ -1,7 +1,7 @@
-"""What it takes to erase one person among many archived runs: the command as a process, its proof included.
+"""Measures the erasure of one person among many archived runs: the command as a process, including its proof.
 
-Every part is read twice with its digest, and those that hold the person are written anew. One person is in half of the
-parts; the worst case is a reference that is in all of them.
+Every part is read twice with its digest, and parts with runs of the person are rewritten. One person is in half of the
+parts; the worst case is a reference in all of them.
 """
 
 import asyncio
@@ -26,19 +26,19 @@ from checklist_dev.perf.load.client import Json
 from checklist_dev.perf.load.rig import Rig
 
 EMAIL: Final = "ada.lovelace@example.org"
-_EVERY: Final = 1000
-"""Of the runs is hers."""
+_INTERVAL: Final = 1000
+"""One of so many runs is the person's."""
 _REFERENCE: Final = "ref 7"
 _PHOTO_BYTES: Final = 300_000
 
 
 def is_hers(number: int, count: int) -> bool:
-    """Of `count` archived runs, whether the person answered the one of this number."""
-    return number % min(_EVERY, count // 3) == 3
+    """Whether run `number` of `count` archived runs was answered by the person."""
+    return number % min(_INTERVAL, count // 3) == 3
 
 
 async def measure_erasure(stage: Stage, session: aiohttp.ClientSession, ids: list[str], *, live: int) -> list[Figure]:
-    """Beside an API that lists all archived runs, `ids`, and `live` ones, one of which was dispatched to her."""
+    """Erase while an API lists all archived runs, `ids`, and `live` ones, one of which was dispatched to her."""
     rig, store = stage.rig, stage.archive()
     hers = [one for number, one in enumerate(ids) if is_hers(number, len(ids))]
     by_reference = {one for number, one in enumerate(ids) if number % 97 == 7}
@@ -61,35 +61,35 @@ async def measure_erasure(stage: Stage, session: aiohttp.ClientSession, ids: lis
             "s",
             Goal("<=", 60),
             f"{counts['runs']} runs, {counts['photo_objects']} objects of photos, {counts['parts']} of "
-            f"{receipt['proof']['looked_at']['archive_parts']} parts written anew; beside an API that lists all; "
+            f"{receipt['proof']['looked_at']['archive_parts']} parts rewritten; next to an API that lists all; "
             f"{receipt['processor_s']:.0f} s of processor time",
         ),
         Figure(
-            "... erasure of a reference that is in every part",
+            "... erasure of a reference in every part",
             worst_s,
             "s",
             Goal("<=", 60),
-            f"{others['runs']} runs, {others['parts']} parts written anew; {worst['processor_s']:.0f} s of processor",
+            f"{others['runs']} runs, {others['parts']} parts rewritten; {worst['processor_s']:.0f} s of processor time",
         ),
-        Figure("... erasure: until a running API listed them no more", noticed_s, "s", Goal("<=", 30)),
+        Figure("... erasure: until a running API stopped listing them", noticed_s, "s", Goal("<=", 30)),
         Figure(
             "erasure: runs unaccounted for",
             len(wanted ^ found) + len(photos),
             "",
             Goal("==", 0),
-            f"{len(wanted - found)} of others gone, {len(found - wanted) + len(photos)} left of who was erased",
+            f"{len(wanted - found)} of others missing, {len(found - wanted) + len(photos)} of the person left",
         ),
     ]
 
 
 def _processor_s() -> float:
-    """Of all processes that were started here and have ended."""
+    """Processor time of all ended child processes."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     return ended.ru_utime + ended.ru_stime
 
 
 def _put_photos(folder: Path, organization: str, runs: list[str]) -> None:
-    """A photo and its thumbnail of each of them; `organization`: the public id."""
+    """Write a photo and its thumbnail for each run; `organization`: public id."""
     for run_id in runs:
         key = photo_key(organization, run_id, photo_id(run_id, None, ""))
         (folder / key).parent.mkdir(parents=True)
@@ -98,12 +98,12 @@ def _put_photos(folder: Path, organization: str, runs: list[str]) -> None:
 
 
 async def _erase(rig: Rig, organization: str, *who: str) -> tuple[float, Json]:
-    """Seconds of the process, and the receipt."""
+    """The seconds of the process, and the receipt."""
     named = ("--organization", organization, "--namespace", NAMESPACE, *who, "--yes")
     before = _processor_s()
     seconds, printed = await run_command(rig, rig.cluster.kubeconfig, "erase", *named)
     receipt: Json = json.loads(printed)
     receipt["processor_s"] = _processor_s() - before
     if any(receipt["proof"]["left"].values()):
-        raise Failure(f"the receipt says that something is left: {receipt['proof']['left']}")
+        raise Failure(f"the receipt lists something left: {receipt['proof']['left']}")
     return seconds, receipt

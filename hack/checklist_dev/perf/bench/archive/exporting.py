@@ -1,4 +1,4 @@
-"""What exports of a month of runs cost: how fast they come, the API's memory, and who asks for something meanwhile."""
+"""Measures exports of a month of runs: their speed, the API's memory, and concurrent requests."""
 
 import asyncio
 import contextlib
@@ -24,7 +24,7 @@ _CHUNK: Final = 64 * 1024
 async def measure_exports(
     stage: Stage, session: aiohttp.ClientSession, example: Json, *, end: str, archived: int, live: int
 ) -> list[Figure]:
-    """Each form of the `archived` runs from before `end`, and one of those `live` ones that were completed since."""
+    """Export the `archived` runs from before `end` in each format, and the `live` ones completed since."""
     api, run_id = stage.api, example["metadata"]["name"]
     calm = [await seconds_of(session, f"/v1/runs/{run_id}") for _ in range(100)]
     before = api.rss_mib()
@@ -42,11 +42,11 @@ async def measure_exports(
     return [
         *figures,
         Figure(
-            f"memory (RSS) that exports of {archived:,} runs add to the API, one after the other",
+            f"memory (RSS) that exports of {archived:,} runs add to the API, one after another",
             done[most].highest - before,
             "MiB",
             Goal("<=", 64),
-            f"most: {most}; {before:.0f} MiB before; up to 32 MiB are the parts read last",
+            f"most: {most}; {before:.0f} MiB before; up to 32 MiB are cached parts",
         ),
         Figure(
             "... of these, between the first and the last quarter of one export",
@@ -56,7 +56,7 @@ async def measure_exports(
             steepest,
         ),
         Figure(
-            "GET of a run while an export is under way, p99",
+            "GET of a run during an export, p99",
             percentile(busy, 99) * 1000,
             "ms",
             None,
@@ -76,7 +76,7 @@ def _forms(template_id: str) -> Mapping[str, Mapping[str, str]]:
 
 @dataclass(slots=True)
 class _Exported:
-    """An export as it came: `memory` are the API's MiB while it did, `meanwhile` the times of a GET."""
+    """A received export. `memory`: the API's MiB, `meanwhile`: times of a GET, both during it."""
 
     runs: int
     size: int = 0
@@ -100,7 +100,7 @@ class _Exported:
 async def _export(
     session: aiohttp.ClientSession, api: Program, query: Mapping[str, str], run_id: str, runs: int
 ) -> _Exported:
-    """Raises Failure when it is not whole."""
+    """Raises Failure if the export is incomplete."""
     found, lines = _Exported(runs), 0
     started = time.perf_counter()
     async with _watched(session, api, run_id, found), session.get(f"/v1/exports?{urlencode(query)}") as response:

@@ -1,4 +1,4 @@
-"""What an archive of one month costs: the API that lists, reads and exports its runs, and who erases a person of it."""
+"""Measures an archived month: the API that lists, reads and exports its runs, and the erasure of a person."""
 
 import asyncio
 import json
@@ -33,7 +33,7 @@ _READ: Final = 200
 
 
 async def measure_archived_month(stage: Stage, sizes: Sizes) -> list[Figure]:
-    """An API without an archive, and then one beside the archived runs of one month."""
+    """Measure an API without an archive, then with the archived runs of one month."""
     api, archived = stage.api, sizes.archived_runs
     example = await stage.example()
     await stage.example(executor_ref=EMAIL)
@@ -69,18 +69,18 @@ async def measure_archived_month(stage: Stage, sizes: Sizes) -> list[Figure]:
             stage, session, example, end=end, archived=archived, live=sizes.exported_of_cluster
         )
         erasure = await measure_erasure(stage, session, ids, live=live)
-    beside = f"beside {archived:,} archived runs"
+    with_runs = f"with {archived:,} archived runs"
     return [
         Figure(
-            "list through to the archive, slowest of every filter and page",
+            "list across cluster and archive, slowest of every filter and page",
             seconds * 1000,
             "ms",
             Goal("<=", 1000),
             worst,
         ),
-        Figure(f"API {beside}: process start to all of them listed", listed_s, "s"),
+        Figure(f"API {with_runs}: process start to all of them listed", listed_s, "s"),
         Figure(
-            f"API {beside}: memory (RSS) that they add",
+            f"API {with_runs}: memory (RSS) that they add",
             added,
             "MiB",
             Goal("<=", 96),
@@ -93,7 +93,7 @@ async def measure_archived_month(stage: Stage, sizes: Sizes) -> list[Figure]:
 
 
 def _records(example: Json, revision: Json, count: int) -> Iterator[Record]:
-    """Runs of a month in order of time: four fifths completed, the others cancelled or expired; of many references."""
+    """Runs of a month by time: four fifths completed, the others cancelled or expired; with many references."""
     rng = random.Random(9)
     for number in range(count):
         created_at = FIRST_DAY + MONTH * (number / count)
@@ -113,7 +113,7 @@ def _records(example: Json, revision: Json, count: int) -> Iterator[Record]:
 
 
 def _completed(rng: random.Random, began: str, ended: str) -> Json:
-    """The status of a run that is completed with all its answers."""
+    """The status of a completed run with all its answers."""
     values = {step["id"]: json.dumps(value_for(rng, step["type"])) for step in STEPS}
     return {
         "phase": RunPhase.COMPLETED.value,
@@ -126,7 +126,7 @@ def _completed(rng: random.Random, began: str, ended: str) -> Json:
 
 
 async def _fill_archive(store: ArchiveStore, organization: str, records: Iterator[Record]) -> list[str]:
-    """Parts as the archiver makes them. The ids of their runs."""
+    """Write parts as the archiver does; returns the ids of their runs."""
     found: list[str] = []
     while some := list(islice(records, MAX_RUNS)):
         folder = Folder(organization, month_of(some[0].created_at))

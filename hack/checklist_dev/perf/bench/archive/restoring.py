@@ -1,4 +1,4 @@
-"""What a lost cluster costs: the backup of many live runs, and the restore of it into an empty one, by the command."""
+"""Measures disaster recovery: the backup of many live runs, and its restore into an empty cluster, by the command."""
 
 import asyncio
 import os
@@ -23,12 +23,12 @@ from checklist_dev.perf.load.client import Json
 from checklist_dev.perf.load.raw import RawCluster, RunFactory, fill
 from checklist_dev.perf.load.rig import Rig
 
-_MADE = re.compile(r"([\d,]+) made, ([\d,]+) were there")
+_CREATED = re.compile(r"([\d,]+) created, ([\d,]+) existed")
 _ENDS_WITHIN_S = 3600.0
 
 
 async def measure_restore(stage: Stage, sizes: Sizes) -> list[Figure]:
-    """Half of the runs have all their answers; all have a webhook, and none an event left to send."""
+    """Half of the runs have all their answers; all have a webhook without unsent events."""
     rig, cluster, live_runs = stage.rig, stage.cluster, sizes.restored_runs
     example = await stage.answered(STEPS, submit=False)
     await stage.stop()
@@ -46,12 +46,12 @@ async def measure_restore(stage: Stage, sizes: Sizes) -> list[Figure]:
     stored = sum(file.stat().st_size for file in (rig.folder / "backup").rglob("*") if file.is_file())
     with ControlPlane(rig.folder / "target", ephemeral=rig.cluster.ephemeral, memory_target=None) as target:
         await asyncio.to_thread(_prepare, target)
-        restore_s, told = await run_command(rig, target.kubeconfig, "restore", "--from", url)
+        restore_s, printed = await run_command(rig, target.kubeconfig, "restore", "--from", url)
         differ = await _differing(stage.connection, await KubeConnection.load(str(target.kubeconfig)))
         again_s, again = await run_command(rig, target.kubeconfig, "restore", "--from", url)
-    made, there = _counts(told)
+    made, there = _counts(printed)
     if there or _counts(again) != (0, 0):
-        raise Failure(f"a restore into an empty cluster told {told!r}, and once more {again!r}")
+        raise Failure(f"a restore into an empty cluster printed {printed!r}, and repeated {again!r}")
     half = f"half of them with {len(STEPS)} answers, {bytes_of_one:,} bytes each as JSON"
     return [
         Figure(
@@ -59,7 +59,7 @@ async def measure_restore(stage: Stage, sizes: Sizes) -> list[Figure]:
             restore_s,
             "s",
             Goal("<=", 300),
-            f"{half}; {made:,} objects, {made / restore_s:,.0f} a second; once more: {again_s:.1f} s",
+            f"{half}; {made:,} objects, {made / restore_s:,.0f} a second; repeated: {again_s:.1f} s",
         ),
         Figure("restore: runs that differ afterwards", differ, "", Goal("==", 0), "spec and status of each"),
         Figure(
@@ -73,7 +73,7 @@ async def measure_restore(stage: Stage, sizes: Sizes) -> list[Figure]:
 
 
 async def run_command(rig: Rig, kubeconfig: Path, *arguments: str) -> tuple[float, str]:
-    """Seconds of the process, and what it printed. Raises Failure when it ends with anything but 0."""
+    """Run the command; returns its seconds and output. Raises Failure if the exit status is not 0."""
     environment = {
         **{key: value for key, value in os.environ.items() if not key.startswith("CHECKLISTS_")},
         "KUBECONFIG": str(kubeconfig),
@@ -107,17 +107,17 @@ def _prepare(target: ControlPlane) -> None:
     target.run_kubectl("create", "namespace", NAMESPACE)
 
 
-def _counts(told: str) -> tuple[int, int]:
-    match = _MADE.search(told)
+def _counts(printed: str) -> tuple[int, int]:
+    match = _CREATED.search(printed)
     if match is None:
-        raise Failure(f"the restore did not say what it made: {told!r}")
+        raise Failure(f"the restore did not print its counts: {printed!r}")
     made, there = (int(text.replace(",", "")) for text in match.groups())
     return made, there
 
 
 async def _differing(source: KubeConnection, target: KubeConnection) -> int:
-    """Runs whose spec or status is not the same in both, and those that one of them lacks. A restore copies what the
-    seal of a run vouched for into its status, since the new object is created later than the seal allows."""
+    """The number of runs that differ in spec or status, or are missing on one side. A restore copies the sealed
+    admission of a run into its status, since the new object is created later than the seal allows."""
 
     def status_of(run: Json) -> Json:
         return {"resolved": {**run["spec"]["resolved"], "bound": True}, **(run.get("status") or {})}

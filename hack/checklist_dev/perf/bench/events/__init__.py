@@ -1,1 +1,1 @@
-"""Requests and events: how many a second, how soon, at twice the capacity."""
+"""Benchmarks of requests and events: rate, latency, overload."""

@@ -1,7 +1,7 @@
-"""What an answer with a webhook costs, by the size of its run: rate, processor time, writes of the run, and bytes.
+"""Measures the cost of an answer with a webhook by the size of its run: rate, processor time, writes and bytes.
 
-Baseline in the same rounds: one client that patches the same answers into runs without events, at the Kubernetes API
-itself. What is compared with it has the same client, as many requests under way, and the same machine.
+Baseline in the same rounds: one client that patches the same answers into runs without events, directly at the
+Kubernetes API, with the same concurrency on the same machine.
 """
 
 import json
@@ -26,21 +26,21 @@ from checklist_dev.perf.load.rig import Rig
 
 SIZES: Final = (5, 20, 40, 100)
 _QUEUE: Final = 100
-"""Answers of an offline queue."""
+"""Answers in an offline queue."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of one round."""
+    """The costs in one round."""
 
     rate: float
     """Answers acknowledged per second."""
     ms: Mapping[str, float]
-    """Processor time per answer and process, until the last event is recorded."""
+    """Processor time per answer and process, until the last event is recorded, in ms."""
     patches: float
-    """Writes of a run's status that succeeded, per answer."""
+    """Successful writes of a run's status, per answer."""
     refused: float
-    """And those that were refused for a conflict."""
+    """Writes refused for a conflict, per answer."""
 
     @property
     def ms_in_all(self) -> float:
@@ -48,7 +48,7 @@ class Cost:
 
 
 async def measure_answer_cost(stage: Stage, sizes: Sizes, *, before: Stage | None = None) -> list[Figure]:
-    """The sizes of runs take turns. `before`: an earlier release, measured in turn."""
+    """Measure the sizes of runs in turn. `before`: an earlier release, measured in turn."""
     client, cluster, answers, rounds = stage.client, stage.cluster, sizes.answers, sizes.answer_rounds
     templates = {size: await client.create_template(template_of(size)) for size in SIZES}
     older = None if before is None else await before.client.create_template(template_of(USUAL_STEPS))
@@ -97,7 +97,7 @@ async def measure_answer_cost(stage: Stage, sizes: Sizes, *, before: Stage | Non
         *(
             [
                 of_rounds(
-                    f"answers with a webhook over those of the release before, {USUAL_STEPS} steps",
+                    f"answers with a webhook relative to the previous release, {USUAL_STEPS} steps",
                     over_before,
                     "x",
                     goal=Goal(">=", 3),
@@ -110,7 +110,7 @@ async def measure_answer_cost(stage: Stage, sizes: Sizes, *, before: Stage | Non
 
 
 async def _round(stage: Stage, template_id: str, *, size: int, answers: int) -> tuple[Cost, list[Person]]:
-    """Every step of so many runs, step by step through all of them."""
+    """Answer every step of so many runs, ordered by step."""
     rig, cluster = stage.rig, stage.cluster
     people = await open_runs(stage.client, template_id, [stage.hook], -(-answers // size))
     planned, log = list(answers_to(people, size)), stage.log()
@@ -128,7 +128,7 @@ async def _round(stage: Stage, template_id: str, *, size: int, answers: int) -> 
 
 
 async def _raw_rate(stage: Stage, people: Sequence[Person], *, size: int) -> float:
-    """The same answers as merge patches of runs without webhook and records."""
+    """The rate of the same answers as merge patches of runs without webhook and records."""
     cluster = stage.cluster
     example = await cluster.get_run(people[0].run_id)
     made = await fill(cluster, RunFactory(example, stage.rig.keys, raw=True, webhook=False), len(people))
@@ -154,7 +154,7 @@ async def _raw_rate(stage: Stage, people: Sequence[Person], *, size: int) -> flo
 
 
 async def _finished(cluster: RawCluster, person: Person) -> str:
-    """The run once it is submitted and settled, as compact JSON."""
+    """The submitted and settled run, as compact JSON."""
     await person.submit(op_id=new_op())
 
     async def is_settled() -> bool:
@@ -165,7 +165,7 @@ async def _finished(cluster: RawCluster, person: Person) -> str:
 
 
 async def _offline_queues(stage: Stage, template_id: str) -> list[Figure]:
-    """What a phone sends that was offline: all its answers in one request."""
+    """Send all answers of an offline phone in one request."""
     seconds, patches, cluster = [], [], stage.cluster
     for person in await open_runs(stage.client, template_id, [stage.hook], 5):
         before, _ = await _patches(cluster)
@@ -187,7 +187,7 @@ async def _offline_queues(stage: Stage, template_id: str) -> list[Figure]:
 
 
 async def _patches(cluster: RawCluster) -> tuple[float, float]:
-    """Writes of the status of runs since the start of the API server: those that succeeded, those that conflicted."""
+    """Writes of run statuses since the start of the API server: successful and conflicting ones."""
     page = await cluster.metrics()
 
     def count(*codes: str) -> float:
@@ -198,7 +198,7 @@ async def _patches(cluster: RawCluster) -> tuple[float, float]:
 
 
 def _processor_s(rig: Rig) -> dict[str, float]:
-    """Seconds of processor time of each process so far."""
+    """Processor time of each process so far, in seconds."""
     return {name: processor_s(pid) for name, pid in rig.pids().items()}
 
 

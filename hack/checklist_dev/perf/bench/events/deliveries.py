@@ -1,4 +1,4 @@
-"""Deliveries end to end: executors answer as fast as they can; every event arrives once, signed, and is recorded."""
+"""Measures deliveries end to end: executors answer at full speed; every event arrives once, signed, and is recorded."""
 
 import asyncio
 import time
@@ -27,7 +27,7 @@ KEEPS_UP = Goal(">=", 0.95)
 
 @dataclass(slots=True)
 class Accounts:
-    """Every event by its id: what the cluster says must have come, and what came."""
+    """Events by id: those expected by the cluster's state, and those received."""
 
     expected: set[str]
     received: Counter[str]
@@ -38,8 +38,8 @@ class Accounts:
         strange = self.received.keys() - self.expected
         twice = sum(times - 1 for times in self.received.values())
         wrong = len(missing) + len(strange) + twice + self.bad_signatures
-        told = f"{len(self.expected)} events: {len(missing)} missing, {len(strange)} unknown, {twice} twice"
-        return Figure(name, wrong, "", Goal("==", 0), f"{told}, {self.bad_signatures} with a bad signature")
+        counts = f"{len(self.expected)} events: {len(missing)} missing, {len(strange)} unknown, {twice} twice"
+        return Figure(name, wrong, "", Goal("==", 0), f"{counts}, {self.bad_signatures} with a bad signature")
 
 
 async def measure_deliveries(stage: Stage, sizes: Sizes) -> list[Figure]:
@@ -50,7 +50,7 @@ async def measure_deliveries(stage: Stage, sizes: Sizes) -> list[Figure]:
 
 
 async def _while_answering(stage: Stage, people: Sequence[Person]) -> list[Figure]:
-    """All steps of all runs, `_AT_ONCE` answers under way, while the operator delivers."""
+    """All steps of all runs, `_AT_ONCE` concurrent answers, while the operator delivers."""
     planned, cluster, log = list(answers_to(people)), stage.cluster, stage.log()
     raw = await rate_of(_raw_patches(cluster, [person.run_id for person in people]), concurrency=_AT_ONCE)
     started = time.time()
@@ -65,7 +65,7 @@ async def _while_answering(stage: Stage, people: Sequence[Person]) -> list[Figur
             delivered / rate,
             "",
             KEEPS_UP,
-            f"answers as fast as they are taken: {rate:,.0f}/s",
+            f"answers at full speed: {rate:,.0f}/s",
         ),
         Figure(
             "deliveries while executors answer",
@@ -79,7 +79,7 @@ async def _while_answering(stage: Stage, people: Sequence[Person]) -> list[Figur
 
 
 async def _from_a_backlog(stage: Stage, people: Sequence[Person]) -> list[Figure]:
-    """The operator is away while executors answer; then it comes back to full outboxes."""
+    """The operator is stopped while executors answer, and then starts with full outboxes."""
     log, operator = stage.log(), stage.operator
     await stage.stop(operator)
     planned = list(answers_to(people))
@@ -106,7 +106,7 @@ async def _from_a_backlog(stage: Stage, people: Sequence[Person]) -> list[Figure
 
 
 async def _account(cluster: RawCluster, people: Sequence[Person], arrived: Sequence[Transmission]) -> Accounts:
-    """Waits until every outbox is empty, so that every delivery is recorded."""
+    """Wait until every outbox is empty, so that every delivery is recorded."""
     expected = {
         derived_id("evt", run["metadata"]["uid"], str(number + 1))
         for run in await recorded(cluster, {person.run_id for person in people})
@@ -123,7 +123,7 @@ def _raw_patches(cluster: RawCluster, names: Sequence[str]) -> Iterator[Call]:
 
 
 async def _bare_posts(arrived: Sequence[Transmission], url: str) -> float:
-    """The same bytes to the same receiver, unsigned, from one aiohttp client."""
+    """POST the same bytes to the same receiver, unsigned, from one aiohttp client."""
     async with aiohttp.ClientSession(trust_env=False) as session:
 
         async def post(body: bytes) -> None:

@@ -1,10 +1,10 @@
-"""From the commit of an event to its first byte at the receiver, at a steady rate of events.
+"""Measures from the commit of an event to its first byte at the receiver, at a steady rate of events.
 
-Measured from the envelope's `ts`: the moment at which the change was decided, just before it was written. So the figure
-holds the commit itself and can only be too large; measured from the executor's answer it would be smaller, and even
-negative where the event is faster than the answer.
+The start is the envelope's `ts`, when the change was decided, just before it was written. The figure thus includes the
+commit and can only be too large; from the executor's answer on it would be smaller, and negative if the event is faster
+than the answer.
 
-The baseline is the least that anything on this API must do: patch a status, hear of it by a watch, send a bare POST.
+The baseline is the minimum with this API: patch a status, receive it by a watch, send a bare POST.
 """
 
 import asyncio
@@ -36,11 +36,11 @@ class Latencies:
     raw: list[float] = field(default_factory=list)
     ours: list[float] = field(default_factory=list)
     after_answer: list[float] = field(default_factory=list)
-    """First byte after the executor had the answer; negative when it was before."""
+    """First byte after the executor's answer; negative if it was before."""
 
 
 class RawPipeline:
-    """Patch, watch, POST: by one process, without any of the service's work."""
+    """Patch, watch, POST: in one process, without any of the service's work."""
 
     def __init__(self, cluster: RawCluster, kube: KubeClient, url: str) -> None:
         self._cluster = cluster
@@ -67,7 +67,7 @@ class RawPipeline:
         await self._session.close()
 
     def calls(self, count: int, mark: str) -> Iterator[Call]:
-        """One patch after the other, over all runs in turn."""
+        """Patches over all runs in turn."""
         for number in range(count):
             yield self._patch(self._names[number % len(self._names)], f"s-{mark}-{number}")
 
@@ -96,7 +96,7 @@ class RawPipeline:
 
 
 async def measure_latency(stage: Stage, sizes: Sizes) -> list[Figure]:
-    """Alternating windows. Raises Failure when an event does not arrive at all."""
+    """Measure in alternating windows. Raises Failure if an event does not arrive."""
     client, per_second = stage.client, sizes.events_per_s
     count = int(sizes.latency_round_s * per_second)
     template_id = await client.create_template(template_of(USUAL_STEPS))

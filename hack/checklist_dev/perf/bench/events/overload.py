@@ -1,6 +1,6 @@
-"""Twice the capacity in an open loop: what is taken stays fast, the rest is refused soon, and nothing else is late.
+"""Twice the capacity in an open loop: accepted requests stay fast, others are refused early, and other work is on time.
 
-Then the same beside a neighbour that uses one and a half cores, which starves kube-apiserver: slowness, no outage.
+Then the same next to a process that uses one and a half cores, which starves kube-apiserver: slow, but no outage.
 """
 
 import asyncio
@@ -32,14 +32,14 @@ _WITHIN_S: Final = 120.0
 
 
 async def _plan(stage: Stage, template_id: str, answers: int) -> tuple[list[Person], Iterator[Planned]]:
-    """Runs, and so many answers, step by step through all of them: more runs than there are requests under way, since
-    changes of one run wait for each other."""
+    """Runs and `answers` answers, ordered by step. There are more runs than concurrent requests, since changes of one
+    run are serialized."""
     people = await open_runs(stage.client, template_id, [stage.hook], max(2 * _AT_ONCE, -(-answers // USUAL_STEPS)))
     return people, islice(answers_to(people), answers)
 
 
 async def measure_overload(stage: Stage, sizes: Sizes) -> list[Figure]:
-    """Some answers find the capacity; then twice of it is offered."""
+    """Find the capacity with some answers, then offer twice as many."""
     template_id = await stage.client.create_template(template_of(USUAL_STEPS))
     for answers in (sizes.answers // 4, sizes.answers):  # the first ones warm up
         _, planned = await _plan(stage, template_id, answers)
@@ -47,7 +47,7 @@ async def measure_overload(stage: Stage, sizes: Sizes) -> list[Figure]:
     found = Figure(f"capacity: answers with a webhook, {USUAL_STEPS} steps, {_AT_ONCE} at once", capacity, "/s")
     twice = await _window(stage, template_id, "twice the capacity", capacity, sizes.overload_s)
     with busy_neighbours(NEIGHBOUR_CORES, stage.rig.folder / "logs"):
-        where = f"the same beside {NEIGHBOUR_CORES} busy cores"
+        where = f"the same with {NEIGHBOUR_CORES} busy cores"
         starved = await _window(stage, template_id, where, capacity, sizes.overload_s)
     return [found, *twice, *starved]
 
@@ -80,11 +80,11 @@ async def _window(stage: Stage, template_id: str, where: str, capacity: float, f
     spread = f"of {len(replies)}; Retry-After {min(waits)} to {max(waits)} s" if waits else f"of {len(replies)}"
     example = f"{len(replies)} requests" + (f", one is {wrong[0].status} {wrong[0].body}" if wrong else "")
     return [
-        Figure(f"{where}: answers that are taken, p99", percentile(taken, 99), "s", Goal("<=", 3), rates),
+        Figure(f"{where}: accepted answers, p99", percentile(taken, 99), "s", Goal("<=", 3), rates),
         Figure(f"{where}: the same, p50", statistics.median(taken), "s"),
-        Figure(f"{where}: taken, over the capacity", len(taken) / lasted_s / capacity, "x"),
+        Figure(f"{where}: accepted, relative to the capacity", len(taken) / lasted_s / capacity, "x"),
         *_of_refusals(where, [reply.seconds for reply in refused], spread),
-        Figure(f"{where}: called an outage, or not answered", len(wrong), "", Goal("==", 0), example),
+        Figure(f"{where}: reported as an outage, or not answered", len(wrong), "", Goal("==", 0), example),
         Figure(f"{where}: acknowledged answers that are missing", missing, "", Goal("==", 0)),
         Figure(f"{where}: a revoked key is refused after", revoked_s, "s", Goal("<=", 1)),
         Figure(f"{where}: run.expired comes after expires_at by", late_s, "s", Goal("<=", 3)),
@@ -93,14 +93,14 @@ async def _window(stage: Stage, template_id: str, where: str, capacity: float, f
 
 
 def _of_refusals(where: str, seconds: list[float], spread: str) -> list[Figure]:
-    """None where nothing was refused."""
+    """Empty if nothing was refused."""
     if not seconds:
         return []
     return [Figure(f"{where}: refused, p99", percentile(seconds, 99), "s", Goal("<=", 1), spread)]
 
 
 def _is_early(reply: Reply) -> bool:
-    """Whether it was refused for the load, with everything that a caller needs to come back."""
+    """Whether it was refused for overload, with the details for a retry."""
     details = reply.body.get("details") or [{}]
     overloaded = reply.status == 429 or (reply.status == 503 and details[0].get("code") == "overloaded")
     return overloaded and reply.headers.get("Retry-After", "").isdecimal()
@@ -114,7 +114,7 @@ async def _missing(cluster: RawCluster, people: list[Person], acknowledged: set[
 
 
 async def _revocation_s(stage: Stage, after_s: float) -> float:
-    """From the patch of another organization's key, as `kubectl` makes it, until the API refuses the key."""
+    """Seconds from the patch that revokes another organization's key until the API refuses the key."""
     key = (await asyncio.to_thread(stage.rig.new_account)).api_key
     ask = partial(stage.client.once, "GET", "/v1/templates?per_page=1", None, {"Authorization": f"Bearer {key}"})
 
@@ -129,7 +129,7 @@ async def _revocation_s(stage: Stage, after_s: float) -> float:
 
 
 async def _lateness_of_expiry_s(stage: Stage, template_id: str, expires_after_s: float) -> float:
-    """From `expires_at` to the first byte of `run.expired`."""
+    """Seconds from `expires_at` to the first byte of `run.expired`."""
     webhook, log = {**stage.webhook, "events": ["run.expired"]}, stage.log()
     wanted = {"template_id": template_id, "expires_in_hours": expires_after_s / 3600, "webhook": webhook}
     run = (await stage.client.dispatch(wanted)).body

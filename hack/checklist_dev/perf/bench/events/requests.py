@@ -1,4 +1,4 @@
-"""POST and GET of runs through the service, against the same object at the Kubernetes API."""
+"""Measures POST and GET of runs through the service, relative to the same object at the Kubernetes API."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ _TRIES: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """One aiohttp client at the service, as bare as the one of the baseline."""
+    """A bare aiohttp client of the service, like the one of the baseline."""
 
     session: aiohttp.ClientSession
 
@@ -37,7 +37,7 @@ class Caller:
         await self._insist("GET", f"/v1/runs/{run_id}", 200)
 
     async def _insist(self, method: str, path: str, wanted: int, **options: Any) -> bytes:
-        """The body of the answer. A request that the service refuses for its load is sent again, as it asks."""
+        """The body of the response. Requests refused for overload are repeated after Retry-After."""
         for _ in range(_TRIES):
             async with self.session.request(method, path, **options) as response:
                 body = await response.read()
@@ -51,7 +51,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """Rates per second of each round, the baseline's and ours."""
+    """Rates per second of each round."""
 
     raw: list[float]
     ours: list[float]
@@ -61,7 +61,7 @@ class Rounds:
 
 
 async def take_turns(raw: Callable[[], Iterator[Call]], ours: Callable[[], Iterator[Call]], *, rounds: int) -> Rounds:
-    """Both in every round, in changing order, so that what drifts (a disk, a neighbour) meets both alike."""
+    """Both in every round, in alternating order, so that drifts (a disk, a neighbour) affect both alike."""
     result = Rounds([], [])
     for number in range(-1, rounds):
         pair = [(raw, result.raw), (ours, result.ours)]

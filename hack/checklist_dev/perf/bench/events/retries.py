@@ -1,7 +1,7 @@
-"""Many retries that fall due in a short time: how late they are, and that none is early, missing or doubled.
+"""Measures many retries that are due in a short time: their lateness, and that none is early, missing or doubled.
 
-The baseline is the least that a retry must do on this API, by one process and at the same pace: a status patch that
-claims it, a bare POST, a status patch that records it.
+The baseline is the minimum for a retry with this API, by one process at the same pace: a status patch that claims it, a
+bare POST, a status patch that records it.
 """
 
 import asyncio
@@ -27,14 +27,14 @@ from checklist_dev.perf.load.received import Transmission, collect
 from checklist_dev.perf.load.receiver import FLUSH_EVERY_S
 
 BASELINE_PART = 6
-"""The baseline makes one retry for so many of ours."""
+"""The baseline makes one retry for this many of ours."""
 STARTS_WITHIN_S = 10.0
 HOSTS = 20
-"""Addresses that are hosts of their own to the operator."""
+"""Addresses that the operator treats as different hosts."""
 
 
 async def measure_retries(stage: Stage, sizes: Sizes) -> list[Figure]:
-    """Second attempts of many runs in turn, evenly spread over the time."""
+    """Second attempts of many runs in turn, evenly distributed over the time."""
     cluster, operator, count, within_s = stage.cluster, stage.operator, sizes.retries, sizes.retries_within_s
     hosts = [f"127.0.3.{number}" for number in range(1, HOSTS + 1)]
     port = stage.rig.start_receiver("endpoints", hosts=["127.0.0.1", *hosts])
@@ -74,14 +74,14 @@ def _unaccounted(deliveries: Sequence[Waiting], arrived: Sequence[Transmission])
     expected = {(each.name, 2) for each in deliveries}
     missing, strange = len(expected - received.keys()), len(received.keys() - expected)
     twice = sum(times - 1 for times in received.values())
-    told = f"{len(expected)} retries: {missing} missing, {strange} unknown, {twice} twice"
-    return Figure("retries unaccounted for", missing + strange + twice, "", Goal("==", 0), told)
+    counts = f"{len(expected)} retries: {missing} missing, {strange} unknown, {twice} twice"
+    return Figure("retries unaccounted for", missing + strange + twice, "", Goal("==", 0), counts)
 
 
 async def _bare_retries(
     cluster: RawCluster, runs: Sequence[dict[str, Any]], *, count: int, per_second: float
 ) -> list[float]:
-    """Milliseconds from the moment at which each was due to the start of its POST."""
+    """Milliseconds from the due time of each retry to the start of its POST."""
     deliveries = list(waiting_deliveries(runs, count))
     await create(cluster, deliveries)
     late: list[float] = []

@@ -1,1 +1,1 @@
-"""What one more object costs, and what the programs need at rest."""
+"""Benchmarks of growth: the cost of one more object, and the needs of idle programs."""

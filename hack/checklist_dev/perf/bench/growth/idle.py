@@ -1,6 +1,6 @@
-"""What API and operator cost while idle (memory, start, processor), and kube-apiserver after many answers.
+"""Measures idle API and operator (memory, start, processor), and kube-apiserver after many answers.
 
-Idle memory is the proportional share (PSS) of all processes of each program: pages that both map count once.
+Idle memory is the proportional set size (PSS) of all processes of a program: shared pages count once.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ START_S: Final = 5.0
 
 
 async def measure_memory(stage: Stage, sizes: Sizes) -> list[Figure]:
-    """Idle some seconds after a start, and what the control plane has kept after thousands of answers."""
+    """Measure idle programs after a start, and the control plane's memory after thousands of answers."""
     await stage.stop()
     idle = await _idle((stage.api, stage.operator), for_s=sizes.idle_s)
     template_id = await stage.client.create_template(template_of(USUAL_STEPS))
@@ -37,7 +37,7 @@ async def measure_memory(stage: Stage, sizes: Sizes) -> list[Figure]:
 
 
 async def _idle(programs: Sequence[Program], *, for_s: float) -> list[Figure]:
-    """An API and an operator with one organization. Raises Failure."""
+    """Measure an API and an operator with one organization. Raises Failure."""
     starts, worked = [], []
     for program in programs:
         await asyncio.to_thread(program.start)

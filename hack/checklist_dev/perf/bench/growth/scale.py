@@ -1,5 +1,5 @@
-"""What it costs to start beside many live runs and many deliveries that wait: time, memory, and writes, of which there
-must be none."""
+"""Measures a start with many live runs and many waiting deliveries: time, memory, and writes, of which there must be
+none."""
 
 import asyncio
 import time
@@ -31,7 +31,7 @@ _SEEN: Final = "checklists_watch_events_total"
 
 
 def writes(metrics: str) -> Counter[str]:
-    """`{"PATCH runs/status": 3, ...}` of the project's own kinds, from the API server's own count."""
+    """Writes of the project's kinds as counted by the API server: `{"PATCH runs/status": 3, ...}`."""
     counted: Counter[str] = Counter()
     for sample in samples(metrics, REQUESTS):
         labels = sample.labels
@@ -42,13 +42,13 @@ def writes(metrics: str) -> Counter[str]:
 
 
 async def measure_start(stage: Stage, sizes: Sizes) -> list[Figure]:
-    """Fills the cluster, starting operator and API with the runs, and the operator once more with deliveries."""
+    """Fill the cluster; start operator and API with the runs, and the operator again with deliveries."""
     api, operator, cluster = stage.api, stage.operator, stage.cluster
     run = await stage.example(webhook={**stage.webhook, "url": URL})
     without = {program.name: Start(0.0, program.rss_mib()) for program in (operator, api)}
     await asyncio.sleep(1.0)  # the quota's confirmation is written a little later
     await stage.stop()
-    # Live runs as the API makes them: half of them expire some day, none of them while this is measured.
+    # Live runs as created by the API: half of them expire, but not during the measurement.
     later = {"expiresAt": format_timestamp(utc_now() + NOT_WHILE_MEASURED)}
     factory = RunFactory(run, stage.rig.keys)
     await fill(cluster, factory, sizes.live_runs, spec=lambda number: later if number % 2 else {})
@@ -63,14 +63,14 @@ async def measure_start(stage: Stage, sizes: Sizes) -> list[Figure]:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """How long a start took until all was known, and the memory (RSS, MiB) after it."""
+    """Seconds of a start until all objects are known, and the memory (RSS, MiB) after it."""
 
     seconds: float
     rss: float
 
 
 def _costs(sizes: Sizes, empty: Start, with_runs: Start, with_deliveries: Start) -> list[Figure]:
-    """What one more object costs the operator."""
+    """The operator's cost of one more object."""
     steps = (
         ("live run", sizes.live_runs, empty, with_runs),
         ("delivery that waits", sizes.waiting_deliveries, with_runs, with_deliveries),
@@ -86,12 +86,12 @@ def _costs(sizes: Sizes, empty: Start, with_runs: Start, with_deliveries: Start)
 
 
 async def _start(program: Program, what: str, cluster: RawCluster, before_that: Start) -> tuple[list[Figure], Start]:
-    """Start, wait until ready, look, stop."""
+    """Start, wait until ready, measure, stop."""
     before = await Witness.see(cluster)
     program.start()
     ready_s = await asyncio.to_thread(partial(program.wait_ready, timeout_s=READY_WITHIN_S))
     seen_s = await _all_seen(program, before.counts) if what == "operator" else 0.0
-    await asyncio.sleep(min(5.0, 1.0 + seen_s))  # whoever writes at a start has begun by then
+    await asyncio.sleep(min(5.0, 1.0 + seen_s))  # writes at a start would have begun by then
     start = Start(max(ready_s, seen_s), program.rss_mib())
     after = await Witness.see(cluster)
     await asyncio.to_thread(program.child.stop)
@@ -99,7 +99,7 @@ async def _start(program: Program, what: str, cluster: RawCluster, before_that: 
     changed = sum(after.versions.get(name) != version for name, version in before.versions.items())
     writes = ", ".join(f"{verb} x{count}" for verb, count in written.items()) or "no write of any kind"
     objects = " and ".join(f"{count:,} {WORDS[kind]}" for kind, count in before.counts.items() if count)
-    title = f"{what} beside {objects}"
+    title = f"{what} with {objects}"
     wrote = max(written.total(), changed)
     goals = (Goal("<=", 90), Goal("<=", 600)) if what == "operator" else (None, None)
     figures = [
@@ -117,7 +117,7 @@ async def _start(program: Program, what: str, cluster: RawCluster, before_that: 
 
 
 async def _all_seen(operator: Program, counts: Mapping[str, int]) -> float:
-    """Seconds from the start until the operator's watch has brought every object. Raises Failure when it does not."""
+    """Seconds from the start until the operator's watch has every object. Raises Failure."""
 
     async def are_seen() -> bool:
         _, text = await asyncio.to_thread(operator.get, "/metrics")
@@ -130,7 +130,7 @@ async def _all_seen(operator: Program, counts: Mapping[str, int]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """Two independent ways to see writes: the API server's own count, and the version of every live object."""
+    """Two independent records of writes: the API server's counters, and the version of every live object."""
 
     writes: Counter[str]
     versions: Mapping[str, str]

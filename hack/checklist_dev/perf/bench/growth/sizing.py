@@ -1,9 +1,9 @@
-"""What one more run costs: bytes in etcd, memory of API and operator. For the table of docs/sizing.md.
+"""Measures the cost of one more run: bytes in etcd, memory of API and operator. For the table of docs/sizing.md.
 
-The runs are copies of two that people answered over REST, with webhooks that arrived: one that is under way, one that
-is completed and settled. etcd is compacted and defragmented before it is asked for its size; each program is started
-anew beside what is there, so its memory is what it needs, and not what it once needed. A quarter as many are there
-already when the first look is taken: what the first runs cost once, buffers and heaps, is no cost of one more.
+The runs are copies of two that were answered over REST, with delivered webhooks: one in progress, one completed and
+settled. etcd is compacted and defragmented before its size is read; each program is restarted with the existing
+objects, so that its memory is the current need and not a past one. The first reading is taken with a quarter of the
+runs, to exclude one-time costs such as buffers and heaps.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ _MIB: Final = 2**20
 
 
 async def measure_sizes(stage: Stage, sizes: Sizes) -> list[Figure]:
-    """So many of each kind. Raises Failure."""
+    """Measure with `sized_runs` of each kind. Raises Failure."""
     cluster, runs = stage.cluster, sizes.sized_runs
     under_way = await stage.answered(STEPS[: len(STEPS) // 2], submit=False, expires_in_hours=72)
     settled = await stage.answered(STEPS, submit=True, expires_in_hours=72)
@@ -42,19 +42,19 @@ async def measure_sizes(stage: Stage, sizes: Sizes) -> list[Figure]:
         await fill(cluster, factory, runs, status=like)
         after = await _sizes(stage)
         body = len(json.dumps(example, ensure_ascii=False, separators=(",", ":")).encode())
-        told = f"{runs:,} runs; {len(example['status']['answers'])} answers, {body:,} B as JSON"
+        basis = f"{runs:,} runs; {len(example['status']['answers'])} answers, {body:,} B as JSON"
         each = {name: (after[name] - before[name]) / runs for name in after}
-        figures.append(Figure(f"etcd: one more {what} run", each["etcd"], "B", None, told))
+        figures.append(Figure(f"etcd: one more {what} run", each["etcd"], "B", None, basis))
         figures += [
-            Figure(f"sizing: memory of the {name} for one more {what} run", each[name] / 1024, "KiB", None, told)
+            Figure(f"sizing: memory of the {name} for one more {what} run", each[name] / 1024, "KiB", None, basis)
             for name in ("API", "operator")
         ]
-    beside = f"{2 * (runs + runs // 4):,} runs"
+    all_runs = f"{2 * (runs + runs // 4):,} runs"
     return [
         *figures,
         *(
-            Figure(f"{name}: memory beside {what} (RSS)", found[name] / _MIB, "MiB")
-            for what, found in (("no run", empty), (beside, after))
+            Figure(f"{name}: memory with {what} (RSS)", found[name] / _MIB, "MiB")
+            for what, found in (("no run", empty), (all_runs, after))
             for name in ("API", "operator")
         ),
     ]
@@ -62,13 +62,13 @@ async def measure_sizes(stage: Stage, sizes: Sizes) -> list[Figure]:
 
 def _status_like(example: Json, _: int) -> Json:
     status: Json = copy.deepcopy(example["status"])
-    for event_id in recorded_events(status):  # the API lists events by their ids
+    for event_id in recorded_events(status):  # unique, since the API indexes events by id
         status["records"] = status["records"].replace(event_id, new_id("evt"))
     return status
 
 
 async def _sizes(stage: Stage) -> Mapping[str, float]:
-    """Bytes, of each program at rest after a start of its own."""
+    """Sizes in bytes; of each program at rest after a start of its own."""
     sizes = {"etcd": float((await asyncio.to_thread(tidied, stage.rig.cluster.etcd_url)).in_use)}
     for name, program in (("API", stage.api), ("operator", stage.operator)):
         program.start()

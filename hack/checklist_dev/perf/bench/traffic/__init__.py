@@ -1,1 +1,1 @@
-"""What one kind of traffic costs everybody else: photos, viewers, large templates, the executor app."""
+"""Benchmarks of the effects of one kind of traffic on others: photos, viewers, large templates, the executor app."""

@@ -1,4 +1,4 @@
-"""The dashboard: what viewers who follow changes cost everybody else, and how long lists take beside many runs."""
+"""Measures the dashboard: the effect of viewers with live updates on other requests, and lists of many runs."""
 
 import asyncio
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ async def measure_dashboard(stage: Stage, sizes: Sizes) -> list[Figure]:
 
 
 async def _viewers(stage: Stage, sizes: Sizes, people: Sequence[Person]) -> list[Figure]:
-    """Other routes are called at a steady pace, in turn with and without viewers that are told of what that changes."""
+    """Call other routes at a steady pace, alternating with and without viewers that receive the changes."""
     api, rounds, viewers, others = stage.api, sizes.viewer_rounds, sizes.viewers, await OtherRoutes.of(stage)
     address = urlsplit(api.url)
     heads = [head_of(people[number % len(people)]) for number in range(viewers)]
@@ -56,10 +56,10 @@ async def _viewers(stage: Stage, sizes: Sizes, people: Sequence[Person]) -> list
     async def watched() -> Seconds:
         nonlocal changes
         async with Viewers(str(address.hostname), int(address.port or 80), heads) as watching:
-            await asyncio.sleep(1.0)  # that they come is not what is measured
+            await asyncio.sleep(1.0)  # excludes their connecting
             found = await window(with_viewers=True)
         if watching.counts.get("ended") or not watching.counts.get("changes"):
-            raise Failure(f"the viewers were not told of what happened: {watching.counts}")
+            raise Failure(f"the viewers did not receive the changes: {watching.counts}")
         changes += watching.counts["changes"]
         return found
 
@@ -71,7 +71,7 @@ async def _viewers(stage: Stage, sizes: Sizes, people: Sequence[Person]) -> list
             for route, seconds in found.items():
                 into.setdefault(route, []).extend(seconds)
             await asyncio.sleep(0.5)
-    told = changes / (viewers * rounds * (round_s + 1.0))
+    received = changes / (viewers * rounds * (round_s + 1.0))
     return [
         Figure(
             f"p99 of other requests with {viewers} viewers over p99 without",
@@ -81,19 +81,19 @@ async def _viewers(stage: Stage, sizes: Sizes, people: Sequence[Person]) -> list
             f"without: {p99([calm]) * 1000:.1f} ms; {REQUESTS_PER_S:.0f} requests a second",
         ),
         Figure(
-            f"processor time of the API that {viewers} viewers take",
+            f"processor time of the API for {viewers} viewers",
             100 * (used[True] - used[False]) / (rounds * round_s),
             "%",
             None,
             f"of one processor; without: {100 * used[False] / (rounds * round_s):.0f} %",
         ),
-        Figure(f"changes that each of {viewers} viewers was told", told, "/s", None, "the newest of each object"),
+        Figure(f"changes received by each of {viewers} viewers", received, "/s", None, "the newest of each object"),
     ]
 
 
 async def _lists(stage: Stage, live_runs: int, person: Person) -> list[Figure]:
-    """Every filter of the list of runs beside `live_runs`, as its page asks for it: live runs of many references, half
-    of which expire some day, some a second after they were made."""
+    """Every filter of the list of runs, as requested by its page, with `live_runs` runs of many references, half of
+    which expire, some within a second."""
 
     def spec(number: int) -> Json:
         within = timedelta(seconds=1) if number % 20 == 0 else timedelta(days=2)
@@ -112,5 +112,5 @@ async def _lists(stage: Stage, live_runs: int, person: Person) -> list[Figure]:
         await until(are_listed, f"listed: {live_runs} runs")
         template_id = str(example["spec"]["resolved"]["templateId"])
         worst, seconds = await slowest_list(session, base, template_id, utc_now() - timedelta(seconds=5))
-    title = f"list of runs beside {live_runs:,} live ones, slowest filter and page, p95"
+    title = f"list of runs with {live_runs:,} live ones, slowest filter and page, p95"
     return [Figure(title, seconds * 1000, "ms", Goal("<=", WITHIN_MS), worst)]

@@ -1,4 +1,4 @@
-"""What one organization's large templates cost the others: while they are there, and while they are read."""
+"""Measures the effect of one organization's large templates on others: stored, and while they are read."""
 
 import asyncio
 import itertools
@@ -46,8 +46,8 @@ _WITHIN_S: Final = 300.0
 
 
 async def measure_large_templates(stage: Stage, sizes: Sizes) -> list[Figure]:
-    """Routes of one organization are called at a steady pace: before the templates of another one are there, then in
-    turn beside them and while they are read."""
+    """Call routes of one organization at a steady pace: before another one has large templates, then alternating with
+    them stored, and while they are read."""
     api, templates, rounds = stage.api, sizes.large_templates, sizes.viewer_rounds
     others = await OtherRoutes.of(stage)
     account = await asyncio.to_thread(stage.rig.new_account)
@@ -60,39 +60,39 @@ async def measure_large_templates(stage: Stage, sizes: Sizes) -> list[Figure]:
         without = [await window() for _ in range(rounds)]
         ids = await _fill(stage, owner, templates)
         await window()
-        beside, read, reads = list[Seconds](), list[Seconds](), list[float]()
+        stored, read, reads = list[Seconds](), list[Seconds](), list[float]()
         for number in range(rounds):
             for reading in (number % 2 == 0, number % 2 == 1):
                 if not reading:
-                    beside.append(await window())
+                    stored.append(await window())
                     continue
                 task = asyncio.create_task(_read(session, ids, reads))
                 read.append(await window())
                 task.cancel()
                 with suppress(asyncio.CancelledError):
                     await task
-    told = f"without: {p99(without) * 1000:.1f} ms, median of {rounds}; {REQUESTS_PER_S:.0f} requests per second"
-    told_read = (
-        f"beside: {p99(beside) * 1000:.1f} ms; a read takes {percentile(reads, 50) * 1000:.0f} ms, "
+    calm = f"without: {p99(without) * 1000:.1f} ms, median of {rounds}; {REQUESTS_PER_S:.0f} requests per second"
+    unread = (
+        f"stored only: {p99(stored) * 1000:.1f} ms; a read takes {percentile(reads, 50) * 1000:.0f} ms, "
         f"median of {len(reads)}"
     )
     return [
         Figure(
-            f"p99 of another organization beside {templates} large templates over p99 without them",
-            p99(beside) / p99(without),
+            f"p99 of another organization with {templates} large templates over p99 without them",
+            p99(stored) / p99(without),
             "",
             Goal("<=", 2),
-            told,
+            calm,
         ),
         of_rounds(
-            f"... while {_READS_PER_S:.0f} of them a second are read over p99 beside them",
-            [p99([busy]) / p99([calm]) for busy, calm in zip(read, beside, strict=True)],
+            f"... while {_READS_PER_S:.0f} of them a second are read over p99 without reads",
+            [p99([busy]) / p99([idle]) for busy, idle in zip(read, stored, strict=True)],
             "",
             goal=Goal("<=", 2),
-            baseline=told_read,
+            baseline=unread,
         ),
         Figure(
-            f"memory (RSS) of the API beside {templates} large templates",
+            f"memory (RSS) of the API with {templates} large templates",
             api.rss_mib(),
             "MiB",
             Goal("<=", LIMIT_MIB),
@@ -102,8 +102,8 @@ async def measure_large_templates(stage: Stage, sizes: Sizes) -> list[Figure]:
 
 
 async def _fill(stage: Stage, owner: ServiceClient, templates: int) -> list[str]:
-    """Their ids, when the API lists all of them. The one that is copied was judged by the operator before, so that
-    the copies are: what it would write to each costs the API server half a second. Raises Failure."""
+    """Fill the cluster until the API lists all templates; returns their ids. The original is copied after the operator
+    has written its status, since each such write costs the API server half a second. Raises Failure."""
     first = await owner.create_template(LARGE)
 
     async def judged() -> bool:
@@ -120,8 +120,8 @@ async def _fill(stage: Stage, owner: ServiceClient, templates: int) -> list[str]
 
 
 async def _read(session: aiohttp.ClientSession, ids: list[str], seconds: list[float]) -> None:
-    """One after the other at a steady pace, with lists of them in between, until cancelled. What comes is not parsed:
-    who reads sits elsewhere in truth."""
+    """Read templates in turn at a steady pace, with lists in between, until cancelled. Responses are not parsed, since
+    real clients run elsewhere."""
     waiting = itertools.cycle(ids)
     numbers = itertools.count(1)
     async for _ in due_times(_READS_PER_S):

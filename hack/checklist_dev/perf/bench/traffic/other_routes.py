@@ -1,4 +1,4 @@
-"""What everybody else does with the service, at a steady pace: dispatch, look, answer."""
+"""Other traffic at a steady pace: dispatches, reads and answers."""
 
 import asyncio
 import itertools
@@ -18,11 +18,11 @@ from checklist_dev.perf.load.pace import due_times
 _PEOPLE: Final = 64
 REQUESTS_PER_S: Final = 50.0
 Seconds = dict[str, list[float]]
-"""By route."""
+"""Seconds by route."""
 
 
 class OtherRoutes:
-    """Runs of the usual size; some of them are answered, one after the other."""
+    """Runs of the usual size; some are answered."""
 
     @classmethod
     async def of(cls, stage: Stage) -> Self:
@@ -42,13 +42,13 @@ class OtherRoutes:
         }
 
     async def call_for(self, seconds: float) -> Seconds:
-        """`call_until` so many seconds are over."""
+        """Call the routes for so many seconds."""
         return await self.call_until(asyncio.ensure_future(asyncio.sleep(seconds)))
 
     async def call_until(self, until: asyncio.Future[Any]) -> Seconds:
-        """Seconds of each call, from the moment at which it was due, sent in an open loop until `until` is done.
+        """Call the routes in an open loop until `until` is done; returns the seconds of each call from its due time.
 
-        Raises Failure when one is refused.
+        Raises Failure if a call is refused.
         """
         loop = asyncio.get_running_loop()
         seconds: Seconds = {route: [] for route in self._routes}
@@ -72,5 +72,5 @@ class OtherRoutes:
 
 
 def p99(rounds: Sequence[Seconds]) -> float:
-    """The median of the rounds' p99, all routes together: one round that met a busy neighbour says nothing."""
+    """The median of the rounds' p99 over all routes, so that one disturbed round does not count."""
     return median(percentile(list(chain(*one.values())), 99) for one in rounds)

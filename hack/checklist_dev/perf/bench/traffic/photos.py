@@ -1,4 +1,4 @@
-"""What 100 uploads of 4 MB from eight clients do to everybody else, and to the API's memory."""
+"""Measures the effect of 100 uploads of 4 MB from eight clients on other requests and the API's memory."""
 
 import asyncio
 import io
@@ -26,7 +26,7 @@ from checklist_dev.perf.load.rig import Program
 CLIENTS: Final = 8
 PHOTO_BYTES: Final = 4_000_000
 MOST_MEMORY_MIB: Final = 64.0
-"""What uploads may add to the API's own memory: far less than the 32 MB that are under way at a time."""
+"""Limit of the memory that uploads add to the API: far less than the 32 MB in transfer."""
 STEP_ID: Final = "s-photos"
 TEMPLATE: Final[dict[str, Any]] = {
     "name": "Photo round",
@@ -41,7 +41,7 @@ TEMPLATE: Final[dict[str, Any]] = {
 
 
 def make_photo(seed: int, *, at_least: int = PHOTO_BYTES, size: tuple[int, int] = (4000, 3000)) -> bytes:
-    """A JPEG as a telephone makes it: 12 megapixels with grain, of about `at_least` bytes."""
+    """A JPEG like a phone's: 12 megapixels with grain, about `at_least` bytes."""
     rng = random.Random(seed)
     grain = Image.frombytes("RGB", (1000, 750), rng.randbytes(1000 * 750 * 3))
     photo = grain.resize(size, Image.Resampling.BICUBIC)
@@ -55,7 +55,7 @@ def make_photo(seed: int, *, at_least: int = PHOTO_BYTES, size: tuple[int, int] 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where one photo goes, and the credential for it."""
+    """The URL and credential of one photo."""
 
     url: str
     headers: Mapping[str, str]
@@ -67,8 +67,8 @@ class Place:
 
 
 def upload_all(places: Sequence[Place], pictures: Sequence[bytes]) -> list[float]:
-    """Seconds of each upload, `CLIENTS` of them under way. For a process of its own: who sends 4 MB is not on time for
-    anything else. Raises Failure when one is refused."""
+    """Seconds of each upload, with `CLIENTS` concurrent ones. Run it in another process, since it delays other work.
+    Raises Failure if one is refused."""
     return asyncio.run(_upload_all(places, pictures))
 
 
@@ -86,28 +86,28 @@ async def _upload_all(places: Sequence[Place], pictures: Sequence[bytes]) -> lis
 
 
 async def _upload(session: aiohttp.ClientSession, place: Place, photo: bytes) -> float:
-    """A 429 or 503 is waited out as it says."""
+    """Upload one photo, repeating a 429 or 503 after Retry-After."""
     op_id, started = new_op(), time.perf_counter()
     while True:
         async with session.post(place.url, params={"op_id": op_id}, data=photo, headers=place.headers) as response:
-            told = await response.text()
+            text = await response.text()
         if response.status not in {429, 503}:
             break
         await asyncio.sleep(float(response.headers.get("Retry-After", "1")))
     if response.status != 201:
-        raise Failure(f"an upload was refused with {response.status}: {told[:300]}")
+        raise Failure(f"an upload was refused with {response.status}: {text[:300]}")
     return time.perf_counter() - started
 
 
 async def measure_uploads(stage: Stage, sizes: Sizes) -> list[Figure]:
-    """Other routes are called at a steady pace, with and without uploads."""
+    """Call other routes at a steady pace, with and without uploads."""
     client, api, photos, others = stage.client, stage.api, sizes.photos, await OtherRoutes.of(stage)
     people = await open_runs(client, await client.create_template(TEMPLATE), [], photos // 20 + 1)
     pictures = await asyncio.to_thread(lambda: [make_photo(seed) for seed in range(4)])
     places = [Place.of(api.url, person) for person in people for _ in range(20)][: photos + 1]
     loop = asyncio.get_running_loop()
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"), initializer=give_way) as pool:
-        # The first one starts the service's worker, and the process here.
+        # The first upload starts the service's worker, and the process here.
         await loop.run_in_executor(pool, upload_all, places[:1], pictures)
         before = await others.call_for(sizes.quiet_s)
         rss_before = api.rss_mib()
@@ -136,13 +136,13 @@ async def measure_uploads(stage: Stage, sizes: Sizes) -> list[Figure]:
             Goal("<=", MOST_MEMORY_MIB),
             f"before: {rss_before:.0f} MiB; {CLIENTS} uploads of {size:.1f} MB at a time",
         ),
-        Figure("photos taken in", photos / seconds, "/s", None, f"{photos} photos of 12 megapixels"),
+        Figure("photos accepted", photos / seconds, "/s", None, f"{photos} photos of 12 megapixels"),
         Figure("upload to acknowledgement, p50", percentile(waits, 50), "s"),
     ]
 
 
 async def _peak_of(api: Program) -> float:
-    """The highest memory seen until cancelled."""
+    """The highest memory until cancelled."""
     highest = 0.0
     try:
         while True:

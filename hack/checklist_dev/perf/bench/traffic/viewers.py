@@ -1,7 +1,7 @@
-"""Pages of the dashboard that follow changes, as a process of its own: it reads what its streams bring, and counts.
+"""Dashboard pages with live updates, as a separate process that reads their event streams and counts.
 
-Standard input: one JSON line `{"host", "port", "requests": [the heads of the streams, each as it is sent]}`. It answers
-`open` once every stream has begun; when its input ends, it answers `{"changes", "bytes", "ended"}` and ends.
+Standard input: one JSON line `{"host", "port", "requests": [heads of the streams]}`. It prints `open` when every stream
+has begun; at the end of its input it prints `{"changes", "bytes", "ended"}` and exits.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ class Counts:
 
 
 class Viewers:
-    """`async with Viewers(host, port, heads) as viewers:` they are all there; `counts` is set when they have gone."""
+    """`async with Viewers(host, port, heads) as viewers:` connects all; `counts` is set after the block."""
 
     def __init__(self, host: str, port: int, heads: list[str]) -> None:
         self.counts: dict[str, int] = {}
@@ -46,9 +46,9 @@ class Viewers:
             raise Failure("the viewers have no pipes")
         stdin.write(self._wanted)
         await stdin.drain()
-        told = await asyncio.wait_for(stdout.readline(), 120)
-        if told.strip() != b"open":
-            raise Failure(f"the viewers were not let in: {told.decode()[:300]}")
+        answer = await asyncio.wait_for(stdout.readline(), 120)
+        if answer.strip() != b"open":
+            raise Failure(f"the viewers could not connect: {answer.decode()[:300]}")
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -60,7 +60,7 @@ class Viewers:
 
 
 def head_of(person: Person) -> str:
-    """The request of a stream."""
+    """The request for an event stream."""
     path = f"/dashboard/api/{person.organization_id}/events"
     return (
         f"GET {path} HTTP/1.1\r\nHost: bench\r\nAccept: text/event-stream\r\nCookie: {person.headers['Cookie']}\r\n\r\n"
@@ -95,7 +95,7 @@ async def _main() -> None:
     print("open", flush=True)
     await asyncio.to_thread(sys.stdin.read)
     print(json.dumps({"changes": counts.changes, "bytes": counts.bytes, "ended": counts.ended}), flush=True)
-    os._exit(0)  # the streams end as those of a browser that is closed
+    os._exit(0)  # the streams end like those of a closed browser
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The executor app as a telephone takes it: bytes of the first load, time to the first control, time to "kept"."""
+"""Measures the executor app on a phone: bytes of the first load, time to the first control, time to "kept"."""
 
 import asyncio
 import statistics
@@ -18,7 +18,7 @@ from checklist_dev.perf.load.client import ServiceClient
 
 SLOWDOWN: Final = 4
 _CONTROL: Final = "article.step input"
-# When the first control could be used: it is there, and the page has drawn it.
+# The time when the first control is usable: present and drawn.
 _WATCH_FOR_CONTROL: Final = f"""() => {{
     const look = () => {{
         if (window.firstControlAt === undefined && document.querySelector({_CONTROL!r}) !== null) {{
@@ -31,7 +31,7 @@ _FIRST_CONTROL: Final = """() => new Promise(resolve => {
     const look = () => window.firstControlAt === undefined ? setTimeout(look, 20) : resolve(window.firstControlAt);
     look();
 })"""
-# Milliseconds from a tap on the first choice of a card to its line that says "kept", drawn.
+# Milliseconds from a tap on the first choice of a card until "kept" is drawn in it.
 _TAP: Final = """number => new Promise((resolve, reject) => {
     const card = [...document.querySelectorAll("article.step")].filter(
         (one) => one.querySelector("input[type=radio]") !== null)[number];
@@ -53,7 +53,7 @@ _TAP: Final = """number => new Promise((resolve, reject) => {
 
 
 async def measure_web(stage: Stage, sizes: Sizes) -> list[Figure]:
-    """Raises Failure when there is no browser, or when the app does not start."""
+    """Raises Failure if there is no browser, or the app does not start."""
     client, rounds = stage.client, sizes.loads
     async with chromium() as browser:
         template_id = await client.create_template(EVERY_CONTROL)
@@ -91,7 +91,7 @@ async def _link(client: ServiceClient, template_id: str) -> str:
 
 
 async def _first_load(browser: Browser, link: str) -> tuple[float, float]:
-    """(kilobytes on the wire, all answers together; milliseconds to the first control) of a telephone's first visit."""
+    """A phone's first visit: kilobytes on the wire in all responses, milliseconds to the first control."""
     device = await Device.of(browser)
     try:
         session = await device.context.new_cdp_session(device.page)
@@ -132,14 +132,14 @@ async def _drawn_at(page: Page) -> float:
 
 
 async def _taps(browser: Browser, link: str, taps: int) -> list[float]:
-    """Milliseconds of each tap, all over the checklist, after one that warms up."""
+    """Milliseconds of each tap, spread over the checklist, after a warm-up tap."""
     device = await Device.of(browser)
     try:
         await device.page.goto(link)
         await device.page.locator(_CONTROL).first.wait_for(timeout=30_000)
         await device.page.wait_for_load_state("networkidle")
         numbers = [number * 240 // (taps + 1) for number in range(taps + 1)]
-        cards = device.page.locator("article.step:has(input[type=radio])")  # those further down come a little later
+        cards = device.page.locator("article.step:has(input[type=radio])")  # lower ones are rendered later
         await cards.nth(numbers[-1]).wait_for(state="attached", timeout=30_000)
         waits = [float(await device.page.evaluate(_TAP, number)) for number in numbers]
         return waits[1:]

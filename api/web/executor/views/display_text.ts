@@ -1,8 +1,8 @@
-import type { DisplayWords } from "../../core";
+import type { DisplayText } from "../../core";
 import { t, translator } from "../../kit/language";
 
-/** How answers read in the person's language. */
-export function words(): DisplayWords {
+/** Formatting of answers in the person's language. */
+export function words(): DisplayText {
   const { number, list, date, time, moment } = translator.value;
   return {
     yes: t("app.yes"),

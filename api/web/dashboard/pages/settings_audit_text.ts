@@ -1,19 +1,19 @@
-/** What the audit's actions are called. One that is not known yet is shown as it is. */
+/** Titles of the audit actions. An unknown action is shown as it is. */
 const WORDS: Readonly<Record<string, string>> = {
-  "api_key.created": "Made an API key",
+  "api_key.created": "Created an API key",
   "api_key.revoked": "Revoked an API key",
   "member.invited": "Invited a member",
   "member.role_changed": "Changed a role",
   "member.renamed": "Renamed a member",
   "member.reset": "Reset a sign-in",
   "member.removed": "Removed a member",
-  "member.link_made": "Made a link for a member",
-  "template.created": "Made a template",
+  "member.link_made": "Created a link for a member",
+  "template.created": "Created a template",
   "template.updated": "Changed a template",
   "template.restored": "Restored a version",
   "template.deleted": "Deleted a template",
   "delivery.replayed": "Replayed a delivery",
-  "replay.created": "Began a replay",
+  "replay.created": "Started a replay",
   "replay.stopped": "Stopped a replay",
   "run.cancelled": "Cancelled a run",
   "session.started": "Signed in",
@@ -37,5 +37,5 @@ const GROUPS = [
   { value: "account", title: "Accounts: all" },
 ];
 
-/** For the filter: a whole group, or one action. */
+/** For the filter: a group, or one action. */
 export const ACTIONS: readonly { value: string; title: string }[] = [...GROUPS, ...Object.entries(WORDS).map(([value, title]) => ({ value, title }))];

@@ -1,14 +1,14 @@
-/** Pictures of photos that are here, and how far each upload is: what this tab knows and the database need not. */
+/** Pictures and upload progress of photos in this tab, which are not stored in the database. */
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
-import type { PhotoDesk } from "./projection";
+import type { LocalPhotos } from "./projection";
 import type { Records } from "./records";
 
-export class PhotoTable {
+export class PhotoCache {
   private readonly pictures = signal<ReadonlyMap<string, string>>(new Map());
   private readonly uploads = signal<ReadonlyMap<string, number>>(new Map());
   private readonly origins = signal<ReadonlyMap<string, string>>(new Map());
 
-  readonly desk: ReadonlySignal<PhotoDesk> = computed(() => {
+  readonly desk: ReadonlySignal<LocalPhotos> = computed(() => {
     const [pictures, uploads, origins] = [this.pictures.value, this.uploads.value, this.origins.value];
     return {
       picture: (opId) => pictures.get(opId) ?? "",
@@ -22,7 +22,7 @@ export class PhotoTable {
     this.pictures.value = new Map(this.pictures.peek()).set(opId, URL.createObjectURL(content));
   }
 
-  /** Shows what waits as a blob since an earlier visit, or since another tab took it in. */
+  /** Loads pictures of pending blobs from an earlier visit or another tab. */
   async load({ queue, refused }: Records, read: (opId: string) => Promise<Blob | null>, ended: AbortSignal): Promise<void> {
     for (const { kind, opId } of [...queue, ...refused.map((entry) => entry.operation)]) {
       if (kind !== "photo" || this.pictures.peek().has(opId)) continue;
@@ -34,7 +34,7 @@ export class PhotoTable {
   uploading(opId: string, share: number | null): void {
     const uploads = new Map(this.uploads.peek());
     if (share === null) uploads.delete(opId);
-    // In steps of a hundredth: more is not seen, and each one draws the step anew.
+    // Rounded to hundredths: each change renders the step again.
     else uploads.set(opId, Math.floor(share * 100) / 100);
     if (uploads.get(opId) !== this.uploads.peek().get(opId)) this.uploads.value = uploads;
   }

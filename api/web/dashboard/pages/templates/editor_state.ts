@@ -1,6 +1,6 @@
 /**
- * One template while somebody works on it: the draft and its history, what the service said of it, and how it is saved.
- * Everything that is typed goes through `change`; nothing of it is lost by a refusal, a conflict or a reload.
+ * State of the template editor: the draft with its undo history, the service's problems, and saving. All edits go
+ * through `change`; a rejection, a conflict or a reload does not lose any.
  */
 import { batch, computed, effect, signal } from "@preact/signals";
 
@@ -12,7 +12,7 @@ import {
   isSameTemplate,
   merge,
   readJson,
-  stillOpen,
+  remainingProblems,
   stepMap,
   withReadableIds,
   type Anchored,
@@ -23,7 +23,7 @@ import { ApiError } from "../../client";
 import { keep, type KeptDraft } from "./kept_draft";
 import { createTemplate, readTemplate, restoreVersion, saveTemplate, storedOf, type ManagedBy, type Stored } from "./templates_api";
 
-/** Changes of the same field within this time are undone together. */
+/** Changes of the same field within this time are one undo step. */
 const ONE_CHANGE_MS = 1_500;
 const HISTORY = 200;
 const KEEP_AFTER_MS = 300;
@@ -31,7 +31,7 @@ const KEEP_AFTER_MS = 300;
 export interface Start {
   readonly org: string;
   readonly key: string;
-  /** null: it is not stored yet. */
+  /** null: not stored yet. */
   readonly stored: Stored | null;
   readonly draft: Draft;
   readonly kept: KeptDraft | null;
@@ -46,44 +46,44 @@ export interface Conflict {
 
 export type SaveOutcome = { readonly kind: "saved"; readonly stored: Stored; readonly isNew: boolean } | { readonly kind: "refused" | "conflict" };
 
-export class Workshop {
+export class EditorState {
   readonly draft = signal<Draft>({ name: "", sections: [] });
-  /** The JSON view's text, where it is not a template that can be shown. */
+  /** The JSON view's text, if it cannot be shown as a template. */
   readonly text = signal<string | null>(null);
   readonly stored = signal<Stored | null>(null);
   readonly problems = signal<readonly Anchored[]>([]);
-  /** Why saving failed, as a whole. */
+  /** Why saving failed. */
   readonly error = signal<ApiError | null>(null);
   readonly saving = signal(false);
   readonly conflict = signal<Conflict | null>(null);
-  /** Whether the conflict is being looked at; otherwise it is only told of. */
+  /** Whether the conflict dialog is open; otherwise a message is shown. */
   readonly comparing = signal(false);
-  /** Somebody has deleted it while it is open here. */
+  /** Another person has deleted the template. */
   readonly gone = signal(false);
   readonly managedBy = signal<ManagedBy | null>(null);
-  /** The step that is open. */
+  /** The expanded step. */
   readonly open = signal<string | null>(null);
-  /** What is read out next. */
-  readonly voice = signal("");
-  /** Whether the browser has room for the draft. */
+  /** The next announcement for screen readers. */
+  readonly announcement = signal("");
+  /** Whether the browser can store the draft. */
   readonly keeps = signal(true);
   readonly steps = computed(() => stepMap(this.draft.value));
   readonly broken = computed(() => brokenConditions(this.draft.value));
   readonly dirty = computed(() => this.text.value !== null || !isSameTemplate(this.draft.value, this.base.value ?? NOTHING));
   readonly canUndo = computed(() => this.past.value.length > 0);
   readonly canRedo = computed(() => this.future.value.length > 0);
-  readonly readOnly = computed(() => this.mayNot || this.managedBy.value !== null);
+  readonly readOnly = computed(() => this.forbidden || this.managedBy.value !== null);
 
-  /** What the draft is compared with, and merged on; null while it is not stored. */
+  /** The base of comparison and merge; null while not stored. */
   private readonly base = signal<Draft | null>(null);
   private readonly past = signal<readonly Draft[]>([]);
   private readonly future = signal<readonly Draft[]>([]);
   private last = { key: "", at: 0 };
-  private readonly mayNot: boolean;
-  private once = { body: "", key: "" };
+  private readonly forbidden: boolean;
+  private request = { body: "", key: "" };
 
   constructor(private readonly start: Start) {
-    this.mayNot = start.readOnly;
+    this.forbidden = start.readOnly;
     const { stored, kept } = start;
     this.stored.value = stored;
     this.managedBy.value = stored?.managedBy ?? null;
@@ -91,7 +91,7 @@ export class Workshop {
     this.draft.value = kept?.draft ?? start.draft;
     this.text.value = kept?.text ?? null;
     if (stored !== null && kept !== null && kept.v !== null && kept.base !== null && kept.v !== stored.v) {
-      // The work began with an earlier version: it is continued from there, and the difference is shown.
+      // The edit began with an earlier version: it is continued from there, as a conflict.
       this.base.value = kept.base;
       this.stored.value = { ...stored, v: kept.v, draft: kept.base };
       this.conflict.value = conflictWith(stored);
@@ -107,7 +107,7 @@ export class Workshop {
     return this.stored.peek()?.id ?? null;
   }
 
-  /** `key` names the field that is typed in: what is typed there in one go is undone in one go. */
+  /** `key` names the field: consecutive changes of one field are one undo step. */
   change(next: Draft, key = ""): void {
     const before = this.draft.peek();
     if (next === before || this.readOnly.peek()) return;
@@ -117,39 +117,39 @@ export class Workshop {
     batch(() => {
       if (!same) this.past.value = [...this.past.peek(), before].slice(-HISTORY);
       this.future.value = [];
-      this.become(next);
+      this.setDraft(next);
     });
   }
 
   undo(): void {
-    this.travel(this.past, this.future, "Undone.");
+    this.shift(this.past, this.future, "Undone.");
   }
 
   redo(): void {
-    this.travel(this.future, this.past, "Done again.");
+    this.shift(this.future, this.past, "Redone.");
   }
 
-  private travel(from: typeof this.past, to: typeof this.past, told: string): void {
+  private shift(from: typeof this.past, to: typeof this.past, text: string): void {
     const next = from.peek().at(-1);
     if (next === undefined) return;
     this.last = { key: "", at: 0 };
     batch(() => {
       from.value = from.peek().slice(0, -1);
       to.value = [...to.peek(), this.draft.peek()];
-      this.become(next);
-      this.say(told);
+      this.setDraft(next);
+      this.announce(text);
     });
   }
 
-  private become(next: Draft): void {
+  private setDraft(next: Draft): void {
     if (this.error.peek()?.code === BROKEN) this.error.value = null;
-    this.problems.value = stillOpen(this.problems.peek(), this.draft.peek(), next);
+    this.problems.value = remainingProblems(this.problems.peek(), this.draft.peek(), next);
     this.draft.value = next;
     this.text.value = null;
     if (this.open.peek() !== null && !this.steps.value.has(this.open.peek() ?? "")) this.open.value = null;
   }
 
-  /** What stands in the JSON view. Where it is a template, it becomes the draft; where not, it is kept as it is. */
+  /** Sets the JSON view's text. A valid template becomes the draft; anything else is kept as text. */
   write(text: string): void {
     if (this.readOnly.peek()) return;
     const read = readJson(text);
@@ -159,17 +159,17 @@ export class Workshop {
     else this.change(next, "json");
   }
 
-  /** Back to the last state that was a template. */
-  giveUpText(): void {
-    this.become(this.draft.peek());
+  /** Returns to the last state that was a template. */
+  discardText(): void {
+    this.setDraft(this.draft.peek());
   }
 
-  say(text: string): void {
-    this.voice.value = text === this.voice.peek() ? `${text}\u00a0` : text;
+  announce(text: string): void {
+    this.announcement.value = text === this.announcement.peek() ? `${text}\u00a0` : text;
   }
 
-  /** Keeps what is not saved for a reload; the function ends that, and forgets it. */
-  keepWhileOpen(): () => void {
+  /** Stores unsaved edits for a reload; the returned function stops that and removes them. */
+  persist(): () => void {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const write = () => {
       clearTimeout(timer);
@@ -193,13 +193,13 @@ export class Workshop {
 
   async save(): Promise<SaveOutcome> {
     if (this.saving.peek()) return { kind: "refused" };
-    const body = this.toBeSaved();
+    const body = this.payload();
     if (body === null) return { kind: "refused" };
     this.saving.value = true;
     this.error.value = null;
     try {
       const before = this.stored.peek();
-      const stored = before === null ? await createTemplate(this.org, body, this.onceFor(body)) : await saveTemplate(this.org, before.id, body, before.v);
+      const stored = before === null ? await createTemplate(this.org, body, this.keyFor(body)) : await saveTemplate(this.org, before.id, body, before.v);
       this.saved(stored, body);
       return { kind: "saved", stored, isNew: before === null };
     } catch (error) {
@@ -210,8 +210,8 @@ export class Workshop {
     }
   }
 
-  /** null: it cannot be sent, and the page says why. */
-  private toBeSaved(): Draft | null {
+  /** null: the draft cannot be sent, and the page shows why. */
+  private payload(): Draft | null {
     const text = this.text.peek();
     if (text !== null) {
       const read = readJson(text);
@@ -231,32 +231,32 @@ export class Workshop {
     return named;
   }
 
-  private onceFor(body: Draft): string {
+  private keyFor(body: Draft): string {
     const text = JSON.stringify(body);
-    if (this.once.body !== text) this.once = { body: text, key: crypto.randomUUID() };
-    return this.once.key;
+    if (this.request.body !== text) this.request = { body: text, key: crypto.randomUUID() };
+    return this.request.key;
   }
 
   private saved(stored: Stored, sent: Draft): void {
     batch(() => {
       this.stored.value = stored;
       this.base.value = stored.draft;
-      this.settle();
+      this.endConflict();
       this.problems.value = [];
-      // What was typed while the answer was under way stays, and is not saved yet.
-      if (this.draft.peek() === sent || this.text.peek() !== null) this.become(stored.draft);
+      // Edits made during the request stay unsaved.
+      if (this.draft.peek() === sent || this.text.peek() !== null) this.setDraft(stored.draft);
     });
   }
 
   private async refused(error: ApiError, body: Draft): Promise<SaveOutcome> {
-    if (error.code === "version_conflict") return this.lookWhatTheyDid(error);
+    if (error.code === "version_conflict") return this.loadConflict(error);
     if (error.code === "template_managed") this.managedBy.value = managerIn(error);
     this.problems.value = error.problems.map((problem) => anchored(problem, asDraft(body) ?? NOTHING));
     this.error.value = error;
     return { kind: "refused" };
   }
 
-  private async lookWhatTheyDid(refusal: ApiError): Promise<SaveOutcome> {
+  private async loadConflict(refusal: ApiError): Promise<SaveOutcome> {
     const id = this.id;
     try {
       if (id === null) throw refusal;
@@ -271,7 +271,7 @@ export class Workshop {
     }
   }
 
-  /** What each side changed, and where both did. */
+  /** What each side changed, and the conflicts. */
   merged(choices: ReadonlyMap<string, Side>) {
     const { theirs } = this.conflict.value ?? { theirs: NOTHING };
     return merge(this.base.value ?? NOTHING, this.draft.value, theirs, choices);
@@ -281,14 +281,14 @@ export class Workshop {
     return this.base.value ?? NOTHING;
   }
 
-  /** Goes on with both: theirs with one's own changes on top; not saved yet. */
-  continueOnTop(choices: ReadonlyMap<string, Side>): void {
+  /** Continues with the merged changes; not saved yet. */
+  applyMerged(choices: ReadonlyMap<string, Side>): void {
     this.takeTheirs(this.merged(choices).draft);
-    this.say("Your changes are on top of the newer version now. They are not saved yet.");
+    this.announce("Your changes are merged into the newer version. They are not saved yet.");
   }
 
-  /** From now on, saving replaces what they did. */
-  standOnTheirs(): void {
+  /** Makes the next save replace the other version. */
+  overwrite(): void {
     this.takeTheirs(this.draft.peek());
   }
 
@@ -306,26 +306,26 @@ export class Workshop {
         this.stored.value = { ...stored, v: conflict.v, draft: conflict.theirs, updatedAt: conflict.updatedAt };
         this.base.value = conflict.theirs;
       }
-      this.settle();
+      this.endConflict();
       this.error.value = null;
       this.change(next);
       this.text.value = null;
     });
   }
 
-  private settle(): void {
+  private endConflict(): void {
     this.conflict.value = null;
     this.comparing.value = false;
   }
 
   /**
-   * After somebody has changed it, perhaps: where nothing is typed, the newer version is shown, and returned; where something
-   * is, the conflict is told of before anybody tries to save.
+   * Called after a possible change by another person: without unsaved edits, the newer version is shown and returned;
+   * otherwise the conflict is shown before saving.
    */
-  async lookAgain(): Promise<number | null> {
-    const found = await this.readAgain();
+  async refresh(): Promise<number | null> {
+    const found = await this.reload();
     const own = this.stored.peek();
-    // What one saves oneself comes with its own answer.
+    // The response to the person's own save shows its result.
     if (found === null || own === null || this.saving.peek() || found.v < own.v) return null;
     if (this.dirty.peek()) {
       if (found.v > own.v && !this.comparing.peek()) this.conflict.value = conflictWith(found);
@@ -333,45 +333,45 @@ export class Workshop {
     }
     this.managedBy.value = found.managedBy;
     if (found.v === own.v) return null;
-    this.replaced(found);
+    this.reset(found);
     return found.v;
   }
 
-  private async readAgain(): Promise<Stored | null> {
+  private async reload(): Promise<Stored | null> {
     try {
       return this.id === null ? null : await readTemplate(this.org, this.id);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      // Whatever else is wrong, saving will say it.
+      // Other errors are shown when saving.
       if (error.status === 404) this.gone.value = true;
       return null;
     }
   }
 
-  /** Makes an earlier version the current one. Throws ApiError. */
+  /** Restores an earlier version. Throws ApiError. */
   async restore(v: number): Promise<Stored> {
     const own = this.stored.peek();
     if (own === null) throw new Error("what is not stored has no versions");
     this.saving.value = true;
     try {
       const stored = await restoreVersion(this.org, own.id, v, own.v);
-      this.replaced(stored);
+      this.reset(stored);
       return stored;
     } finally {
       this.saving.value = false;
     }
   }
 
-  private replaced(stored: Stored): void {
+  private reset(stored: Stored): void {
     batch(() => {
-      this.settle();
+      this.endConflict();
       this.stored.value = stored;
       this.base.value = stored.draft;
       this.problems.value = [];
       this.error.value = null;
       this.past.value = [];
       this.future.value = [];
-      this.become(stored.draft);
+      this.setDraft(stored.draft);
     });
   }
 }

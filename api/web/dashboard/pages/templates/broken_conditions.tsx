@@ -1,23 +1,23 @@
-/** Conditions that a move, a deletion or another type has broken: what is the matter, and ways to mend it. */
+/** Conditions broken by a move, a deletion or a change of type, with ways to fix them. */
 import { moveBehind, stepName, withStep, withoutSource, type Broken } from "../../../core/authoring";
 import { Icon } from "../../../kit/controls/icon";
 import { counted } from "../../parts/progress";
 import { focusSoon, rowId } from "./focus";
-import type { Workshop } from "./workshop";
+import type { EditorState } from "./editor_state";
 
 const SHOWN = 5;
 
-export function Mending({ workshop }: { workshop: Workshop }) {
-  const broken = workshop.broken.value;
+export function BrokenConditions({ editor }: { editor: EditorState }) {
+  const broken = editor.broken.value;
   if (broken.length === 0) return null;
   return (
-    <section class="message is-warn mending" aria-label="Conditions to mend">
+    <section class="message is-warn broken-conditions" aria-label="Broken conditions">
       <Icon name="alert" />
       <div class="message-text" role="status">
-        <p class="message-title">{broken.length === 1 ? "A condition has to be mended" : `${broken.length} conditions have to be mended`}</p>
-        <ul class="mending-list">
+        <p class="message-title">{broken.length === 1 ? "Fix 1 broken condition" : `Fix ${broken.length} broken conditions`}</p>
+        <ul class="broken-conditions-list">
           {broken.slice(0, SHOWN).map((one) => (
-            <Fault key={`${one.step.id}.${one.sourceId}`} workshop={workshop} broken={one} />
+            <Fault key={`${one.step.id}.${one.sourceId}`} editor={editor} broken={one} />
           ))}
         </ul>
         {broken.length > SHOWN && <p class="small">And {counted(broken.length - SHOWN, "more", "more")}.</p>}
@@ -26,31 +26,31 @@ export function Mending({ workshop }: { workshop: Workshop }) {
   );
 }
 
-function Fault({ workshop, broken }: { workshop: Workshop; broken: Broken }) {
+function Fault({ editor, broken }: { editor: EditorState; broken: Broken }) {
   const { step, sourceId, source, why } = broken;
   const drop = () => {
     const left = step.condition ? withoutSource(step.condition.when, sourceId) : null;
-    workshop.change(withStep(workshop.draft.peek(), step.id, { condition: left === null ? undefined : { ...step.condition, when: left } }));
-    workshop.say(`The condition of ${stepName(step)} on ${source ? stepName(source) : sourceId} is removed.`);
+    editor.change(withStep(editor.draft.peek(), step.id, { condition: left === null ? undefined : { ...step.condition, when: left } }));
+    editor.announce(`The condition of ${stepName(step)} on ${source ? stepName(source) : sourceId} is removed.`);
     focusSoon(rowId(step.id));
   };
   const move = () => {
-    workshop.change(moveBehind(workshop.draft.peek(), step.id, sourceId));
-    workshop.say(`${stepName(step)} stands behind ${source ? stepName(source) : sourceId} now.`);
+    editor.change(moveBehind(editor.draft.peek(), step.id, sourceId));
+    editor.announce(`${stepName(step)} stands behind ${source ? stepName(source) : sourceId} now.`);
     focusSoon(rowId(step.id));
   };
   const show = () => {
-    workshop.open.value = step.id;
+    editor.open.value = step.id;
     focusSoon(rowId(step.id));
   };
   return (
     <li>
       <p>{explain(broken)}</p>
-      {!workshop.readOnly.value && (
+      {!editor.readOnly.value && (
         <div class="actions">
           {why === "later" && (
             <button type="button" class="button" onClick={move}>
-              Move it behind
+              Move it after
             </button>
           )}
           <button type="button" class="button" onClick={drop}>
