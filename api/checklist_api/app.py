@@ -49,14 +49,16 @@ def create_app(services: Services) -> web.Application:
     async def start(_: web.Application) -> None:
         await services.start()
 
-    async def end_streams(_: web.Application) -> None:
-        # They would go on for as long as somebody looks: requests under way are waited for after this.
+    async def end_waiting(_: web.Application) -> None:
+        # Streams would go on for as long as somebody looks, and waits for a minute: requests under way are waited for
+        # after this.
         services.live.close()
+        services.run_waits.close()
 
     async def close(_: web.Application) -> None:
         await services.close()
 
     app.on_startup.append(start)
-    app.on_shutdown.append(end_streams)
+    app.on_shutdown.append(end_waiting)
     app.on_cleanup.append(close)
     return app

@@ -9,8 +9,9 @@ nobody would answer.
 """
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Final
 
 from aiohttp import HttpVersion11, hdrs, web
@@ -72,6 +73,22 @@ class ApiRunner(web.AppRunner):
         )
 
 
+@contextlib.contextmanager
+def on_connection_lost(request: web.Request, lost: Callable[[], None]) -> Iterator[None]:
+    """While the block runs, `lost` is called when the caller's connection is lost.
+
+    Raises ConnectionResetError where that has happened already.
+    """
+    connection = request.protocol
+    if request.transport is None or request.transport.is_closing() or not isinstance(connection, _Connection):
+        raise ConnectionResetError("the caller has gone")
+    connection.on_lost = lost
+    try:
+        yield
+    finally:
+        connection.on_lost = None
+
+
 def _with_own_refusal(handler: Handler) -> Handler:
     """aiohttp looks at Expect before any middleware, and would refuse in plain text, with its own version; or fail,
     where the text has letters that it cannot repeat."""
@@ -99,16 +116,23 @@ class _Server(web.Server):
 
 
 class _Connection(web.RequestHandler):
-    __slots__ = ("heard_at",)
+    __slots__ = ("heard_at", "on_lost")
 
     def __init__(self, manager: _Server, *, loop: asyncio.AbstractEventLoop, **options: Any) -> None:
         super().__init__(manager, loop=loop, **options)
         self.heard_at = loop.time()
         """When the last bytes came, by the loop's clock."""
+        self.on_lost: Callable[[], None] | None = None
+        """Called when the connection is lost: aiohttp tells a handler only when it writes."""
 
     def data_received(self, data: bytes) -> None:
         self.heard_at = self._loop.time()
         super().data_received(data)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        super().connection_lost(exc)
+        if self.on_lost is not None:
+            self.on_lost()
 
     def handle_error(
         self,
