@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from importlib.metadata import version
 
 from .commands import (
+    answers,
     archive,
     backup,
     bootstrap,
+    dispatch,
     doctor,
     erase,
     export,
@@ -20,11 +22,15 @@ from .commands import (
     restore,
     sign_in_link,
     verify,
+    wait,
 )
 from .console.command import Command, CommandFailed, ExitStatus
 
 COMMANDS: tuple[Command, ...] = (
     generate.COMMAND,
+    dispatch.COMMAND,
+    wait.COMMAND,
+    answers.COMMAND,
     export.COMMAND,
     listen.COMMAND,
     verify.COMMAND,
@@ -62,7 +68,7 @@ def parser_of(commands: Sequence[Command]) -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit status: 0 yes or done, 1 no, 2 could not (wrong usage, too), 130 interrupted."""
+    """Exit status: 0 yes or done, 1 no, 2 could not (wrong usage, too), 3 to 5 of a run, 130 interrupted."""
     chosen = parser_of(COMMANDS).parse_args(arguments)
     command: Command = chosen.command
     try:

@@ -7,11 +7,15 @@ from enum import IntEnum
 
 
 class ExitStatus(IntEnum):
-    """What the shell is told. `NO` is an answer (not genuine, something left to do), `UNUSABLE` is none."""
+    """What the shell is told. `NO` is an answer (not genuine, something left to do), `UNUSABLE` is none; `CANCELLED`,
+    `EXPIRED` and `TIMEOUT` are of a run that was waited for."""
 
     YES = 0
     NO = 1
     UNUSABLE = 2
+    CANCELLED = 3
+    EXPIRED = 4
+    TIMEOUT = 5
     INTERRUPTED = 130
 
 
