@@ -50,7 +50,7 @@ def create_app(services: Services) -> web.Application:
         await services.start()
 
     async def end_waiting(_: web.Application) -> None:
-        # Streams would go on for as long as somebody looks, and waits for a minute: requests under way are waited for
+        # Streams would go on for as long as a page is open, and waits for a minute: requests under way are waited for
         # after this.
         services.live.close()
         services.run_waits.close()

@@ -257,8 +257,8 @@ def test_an_interruption_leaves_the_run_or_cancels_it(
     assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == handlers
     paths = [asked.path for asked in service.asked]
     assert paths == ["/v1/runs", f"/v1/runs/{RUN}", *([f"/v1/runs/{RUN}/cancel"] if cancels else [])]
-    told = capsys.readouterr().err.splitlines()[-1]
-    assert told == (f"{RUN} is cancelled" if cancels else f"{RUN} goes on; wait again: checklist-dispatch wait {RUN}")
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == (f"{RUN} is cancelled" if cancels else f"{RUN} goes on; wait again: checklist-dispatch wait {RUN}")
 
 
 ANSWERS: dict[str, Any] = {

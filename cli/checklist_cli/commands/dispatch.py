@@ -73,7 +73,7 @@ COMMAND = Command(
     name="dispatch",
     summary="dispatch a run, print its link, and wait for its end if asked to",
     description="""\
-Dispatch a run of a template with an API key, and print its id and its link. Whoever has the link can answer the run.
+Dispatch a run of a template with an API key, and print its id and its link. Anyone with the link can answer the run.
 
   checklist-dispatch dispatch t-... --ref "order 4711" --expires 4h
   checklist-dispatch dispatch t-... --wait --timeout 1h -o json

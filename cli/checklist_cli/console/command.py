@@ -7,8 +7,7 @@ from enum import IntEnum
 
 
 class ExitStatus(IntEnum):
-    """What the shell is told. `NO` is an answer (not genuine, something left to do), `UNUSABLE` is none; `CANCELLED`,
-    `EXPIRED` and `TIMEOUT` are of a run that was waited for."""
+    """For the shell. `NO` is an answer (not genuine, something left to do), `UNUSABLE` is none; others are of runs."""
 
     YES = 0
     NO = 1

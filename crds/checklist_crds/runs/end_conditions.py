@@ -1,4 +1,4 @@
-"""The conditions that tell how a run ended: Completed, true or false, and Ended, which is true for every end.
+"""The conditions that show how a run ended: Completed, true or false, and Ended, which is true for every end.
 
 `kubectl wait --for=condition=Completed` never returns for a run that was cancelled or has expired, because the
 condition stays False; `--for=condition=Ended` returns for all three. Both are written in the patch that ends the run.
@@ -27,10 +27,10 @@ def with_end(
 ) -> list[StatusCondition]:
     """The conditions of a run that ends in `phase`, which is final, at `now`."""
     completed = phase is RunPhase.COMPLETED
-    told = with_condition(
+    conditions = with_condition(
         conditions, COMPLETED, completed, f"Run{phase.value}", _TEXTS[phase], now=now, generation=generation
     )
-    return with_condition(told, ENDED, True, phase.value, _TEXTS[phase], now=now, generation=generation)
+    return with_condition(conditions, ENDED, True, phase.value, _TEXTS[phase], now=now, generation=generation)
 
 
 def lacks_ended(body: Mapping[str, Any]) -> bool:

@@ -188,7 +188,7 @@ async def test_a_key_that_is_revoked_meanwhile_reads_nothing(api: Api) -> None:
     assert error_of(response) == (401, "unauthorized")
 
 
-async def test_what_happens_to_another_run_or_to_the_run_without_an_end_wakes_nobody(
+async def test_what_happens_to_another_run_or_to_the_run_without_an_end_wakes_no_waiter(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_id, other = await api.account.new_run(), await api.account.new_run()

@@ -21,7 +21,7 @@ def life() -> Life:
     return Life(checklist(step("a")), expires_at=NOW + timedelta(hours=1))
 
 
-def told(status: RunStatus) -> list[tuple[str, str, str]]:
+def shown(status: RunStatus) -> list[tuple[str, str, str]]:
     return [(one.type, one.status.value, one.reason) for one in status.conditions]
 
 
@@ -30,7 +30,7 @@ def body_of(status: RunStatus) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(("command", "at", "phase"), ENDS)
-def test_every_end_is_told_by_ended_in_the_same_write_as_the_phase(
+def test_every_end_is_shown_by_ended_in_the_same_write_as_the_phase(
     command: Command, at: object, phase: RunPhase
 ) -> None:
     one = life()
@@ -39,7 +39,7 @@ def test_every_end_is_told_by_ended_in_the_same_write_as_the_phase(
     assert patch["phase"] == phase.value
     assert {each["type"] for each in patch["conditions"]} == {"Completed", ENDED}
     completed = "True" if phase is RunPhase.COMPLETED else "False"
-    assert told(one.status) == [("Completed", completed, f"Run{phase.value}"), (ENDED, "True", phase.value)]
+    assert shown(one.status) == [("Completed", completed, f"Run{phase.value}"), (ENDED, "True", phase.value)]
     ended = one.status.conditions[1]
     assert (ended.last_transition_time, ended.observed_generation, bool(ended.message)) == (at, 4, True)
     assert not lacks_ended(body_of(one.status))
