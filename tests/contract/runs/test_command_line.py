@@ -50,6 +50,11 @@ async def program(api: Api, *arguments: str) -> AsyncIterator[Program]:
     )
     try:
         yield Program(process)
+    except BaseException:
+        if process.returncode is None:
+            process.kill()
+        print(*(text.decode() for text in await process.communicate()))  # shown with the failure
+        raise
     finally:
         if process.returncode is None:
             process.kill()
@@ -61,8 +66,9 @@ async def result(api: Api, *arguments: str) -> tuple[int, str, str]:
         return await running.end()
 
 
-async def until_waiting(api: Api, run_id: str) -> None:
+async def until_waiting(api: Api, run_id: str, running: Program) -> None:
     async def waits() -> bool:
+        assert running.process.returncode is None, "the program has ended"
         return run_id in api.services.run_waits._waiters
 
     await eventually(waits)
@@ -75,7 +81,7 @@ async def test_a_step_of_a_pipeline_dispatches_waits_and_reads_the_answers(api: 
         dispatched: dict[str, Any] = json.loads(await running.line())
         run_id = dispatched["run_id"]
         assert dispatched["link"].startswith(f"https://checklists.example/r/{run_id}#")
-        await until_waiting(api, run_id)
+        await until_waiting(api, run_id, running)
         await api.does(run_id, ANSWER, WHY, Submit())
         status, out, err = await running.end()
     assert (status, json.loads(out)["status"], json.loads(out)["executor_ref"]) == (0, "completed", "order 7")
@@ -98,7 +104,7 @@ async def test_wait_ends_with_the_status_of_the_end(
     run_id = await api.account.new_run(**members)
     async with program(api, "wait", run_id, "--timeout", "1h") as running:
         if commands:
-            await until_waiting(api, run_id)
+            await until_waiting(api, run_id, running)
             await api.does(run_id, *commands)
         assert (await running.end())[0] == status
 
@@ -122,7 +128,7 @@ async def test_an_interrupted_wait_leaves_the_run_or_cancels_it(
 ) -> None:
     run_id = await api.account.new_run()
     async with program(api, "wait", run_id, *options) as running:
-        await until_waiting(api, run_id)
+        await until_waiting(api, run_id, running)
         running.process.send_signal(number)
         status, _, err = await running.end()
     assert status == 130
