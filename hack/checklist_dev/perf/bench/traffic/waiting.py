@@ -62,7 +62,7 @@ async def measure_waiting(stage: Stage, sizes: Sizes) -> list[Figure]:
             100 * (used_with - used_without) / answered * len(runs) / seconds,
             "%",
             Goal("<=", MOST_PERCENT),
-            f"of one processor, if each asks every {seconds} s; measured {used_with:.2f} s with {answered:.0f} waits that "
+            f"of one processor, if each asks every {seconds} s; {used_with:.2f} s with {answered:.0f} waits that "
             f"ended, {used_without:.2f} s without, each in {seconds} s",
         ),
         Figure(
