@@ -51,6 +51,7 @@ from checklist_operator.controllers.photo_collector import PhotoCollector
 from checklist_operator.controllers.retention import Retention
 from checklist_operator.controllers.revisions import RevisionCollector
 from checklist_operator.controllers.run_admission import RunAdmission
+from checklist_operator.controllers.run_ends import RunEnds
 from checklist_operator.controllers.run_expiry import RunExpiry
 from checklist_operator.controllers.run_links import RunLinks
 from checklist_operator.controllers.run_outbox import RunOutbox
@@ -192,6 +193,7 @@ class Term:
             on_read=lambda body: pauses.observe_run(None, body),
             on_bug=self._count_bug,
         )
+        self.run_ends = RunEnds(client, namespaces=settings.watch_namespaces, on_bug=self._count_bug)
         archive = ArchiveStore.open(settings.archive_store, settings.s3_keys)
         self.archiver = Archiver(
             client,
@@ -311,6 +313,7 @@ class Term:
         self._spawn("timers", self._timers.run())
         self._every("resync", settings.resync_every_s, self._resync)
         self._every("retention", settings.sweep_every_s, self.retention.sweep)
+        self._every("ends of runs", settings.sweep_every_s, self.run_ends.sweep)
         self._every("replays", settings.sweep_every_s, self.replays.sweep)
         self._every("revisions", settings.sweep_every_s, self.revisions.sweep)
         self._every("sessions", settings.sweep_every_s, self.sessions.sweep)
@@ -397,6 +400,7 @@ class Term:
             self.seal_keeper.observe(type_, body)
             self._pauses.observe_run(type_, body)
             self.run_pauses.observe(type_, body)
+            self.run_ends.observe(type_, body)
             self.expiry.observe(type_, body)
             self.admission.observe(type_, body)
             self.links.observe(type_, body)
@@ -460,6 +464,7 @@ class Term:
             self.links.queue,
             self.expiry.queue,
             self.run_pauses.queue,
+            self.run_ends.queue,
             self.organizations.queue,
             self.members.queue,
             self.photos.queue,

@@ -1,14 +1,16 @@
 """`checklist-dispatch link`: prints the link alone, says why a run has none, and repeats no key."""
 
 import json
+from functools import partialmethod
 from pathlib import Path
 from typing import Final
 
 import pytest
 from tests.cli.conftest import RUN, Answer, Asked, Capture, Service
 
-from checklist_cli.client import read_json
+from checklist_cli.client import runs as client_runs
 from checklist_cli.client.api_key import KEY_VARIABLE
+from checklist_cli.client.runs import Runs
 from checklist_cli.program import main
 
 KEY: Final = "cds_live_of_the_test"
@@ -21,7 +23,7 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     monkeypatch.setenv(KEY_VARIABLE, KEY)
     monkeypatch.delenv("CHECKLISTS_BASE_URL", raising=False)
     pauses: list[float] = []
-    monkeypatch.setattr(read_json.read_json, "__kwdefaults__", {"pause": pauses.append})
+    monkeypatch.setattr(Runs, "__init__", partialmethod(Runs.__init__, pause=pauses.append))
     return pauses
 
 
@@ -93,7 +95,7 @@ def test_a_busy_service_is_asked_again_and_a_silent_one_five_times(
     service.server_close()
     assert link(service) == 2
     assert "does not answer" in capsys.readouterr().err
-    assert len(slept) == 2 + 2 * (read_json.ATTEMPTS - 1)
+    assert len(slept) == 2 + 2 * (client_runs.ATTEMPTS - 1)
 
 
 @pytest.mark.parametrize("content", [b"<html>", b"[]", b'{"link": 1}'])

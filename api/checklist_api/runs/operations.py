@@ -29,8 +29,10 @@ from ..http.operations import (
     query,
     tagged,
 )
+from ..http.pagination import out_of_range
 from ..http.request_body import missing_fields
 from . import examples, models
+from .waiting import LONGEST_WAIT_S
 
 _RUNS: Final = "Runs"
 RUN_FILTERS: Final = (
@@ -93,7 +95,17 @@ RUN_OPERATIONS: Final = tagged(
         "getRun",
         "Read a run",
         Reply(200, "The run with all its answers.", models.Run, {"completed": examples.RUN}),
-        errors=(RunNotFound(),),
+        "With `wait` the answer comes as soon as the run has ended, whatever its end, else after so many seconds with "
+        "the run as it is then: look at `status`, and ask again. A run that is deleted meanwhile is 404.",
+        parameters=(
+            query(
+                "wait",
+                {"type": "integer", "minimum": 1, "maximum": LONGEST_WAIT_S},
+                "How many seconds to wait for the end of the run. Absent: not at all.",
+                30,
+            ),
+        ),
+        errors=(out_of_range("wait", LONGEST_WAIT_S), RunNotFound()),
     ),
     Operation(
         "post /v1/runs/{run_id}/cancel",

@@ -1,6 +1,7 @@
 """Routes of runs (specification, "Runs"; contract section 5)."""
 
 from collections.abc import Callable
+from functools import partial
 
 from aiohttp import web
 from attrs import define
@@ -16,7 +17,7 @@ from checklist_crds.times import Clock, format_optional
 from ..archive.reading import ArchivedRuns
 from ..audit.trail import AuditTrail
 from ..auth.gate import Caller, Gate
-from ..http.pagination import one_of, parameter, requested_moment, requested_page
+from ..http.pagination import integer_up_to, one_of, parameter, requested_moment, requested_page
 from ..http.request_body import read_json_object, read_optional_json_object
 from ..http.responses import json_response
 from ..idempotency import REPLAYED, Idempotency, requested_key
@@ -26,6 +27,7 @@ from . import models
 from .access import RunAccess
 from .dispatch import Dispatcher
 from .models import Dispatched, DispatchRequest, ExecutorLink, RunPreview
+from .waiting import LONGEST_WAIT_S, RunWaits
 
 RunLink = Callable[[str, str], str]
 """Returns the executor's link from the organization's public id and the run id."""
@@ -35,6 +37,7 @@ RunLink = Callable[[str, str], str]
 class RunRoutes:
     _dispatcher: Dispatcher
     _runs: RunAccess
+    _waits: RunWaits
     _index: RunIndex
     _archived: ArchivedRuns
     _organizations: OrganizationDirectory
@@ -49,7 +52,7 @@ class RunRoutes:
     def add_to(self, router: web.UrlDispatcher, gate: Gate) -> None:
         router.add_post("/v1/runs", gate.owner(self.dispatch))
         router.add_get("/v1/runs", gate.owner(self.list))
-        router.add_get("/v1/runs/{run_id}", gate.owner(self.get))
+        router.add_get("/v1/runs/{run_id}", gate.owner(partial(self.get_or_wait, gate)))
         router.add_get("/v1/runs/{run_id}/link", gate.owner(self.link))
         router.add_get("/v1/runs/{run_id}/preview", gate.public(self.preview))
         router.add_post("/v1/runs/{run_id}/cancel", gate.owner(self.cancel))
@@ -90,6 +93,15 @@ class RunRoutes:
 
     async def get(self, request: web.Request, caller: Caller) -> web.Response:
         run = await self._runs.of_organization(request.match_info["run_id"], caller.organization)
+        return json_response(self.shown(run, caller))
+
+    async def get_or_wait(self, gate: Gate, request: web.Request, caller: Caller) -> web.Response:
+        """As `get`; with `?wait=N` not before the run has ended, or N seconds have passed."""
+        seconds = integer_up_to(LONGEST_WAIT_S, request, "wait")
+        if seconds is None:
+            return await self.get(request, caller)
+        run_id, confirm = request.match_info["run_id"], partial(gate.confirm, caller)
+        run = await self._waits.until_ended(request, run_id, caller.organization, seconds, confirm)
         return json_response(self.shown(run, caller))
 
     def shown(self, run: Run, _: Caller) -> models.Run:
