@@ -144,7 +144,7 @@ class Settings(SharedSettings):
     )
     sweep_link_secrets: Switch = setting(
         False,
-        "1 deletes Secrets with the link of a run that is gone or over, at start and at each sweep; needs the right to "
+        "1 deletes Secrets with the link of a deleted or finished run, at start and at each sweep; needs permission to "
         "list Secrets. For clusters without a garbage collector",
     )
     resync_every_s: Number = setting(
@@ -184,7 +184,7 @@ class Settings(SharedSettings):
         )
 
     def run_link(self, organization: str, run_id: str) -> str:
-        """The link of a run. `organization`: the public id of the one that the run belongs to."""
+        """Return the link for the executor. `organization`: public id of the run's organization."""
         return executor_link(self.base_url, self.server_key, organization, run_id)
 
     @classmethod

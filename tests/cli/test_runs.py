@@ -303,9 +303,9 @@ def test_what_makes_no_sense_is_refused_before_anything_is_asked(
     service: Service, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for arguments, why in (
-        (["dispatch", TEMPLATE, "--timeout", "1h"], "go with --wait"),
-        (["dispatch", TEMPLATE, "--cancel-on-interrupt"], "go with --wait"),
-        (["dispatch", TEMPLATE, "--events", "*"], "go with --webhook"),
+        (["dispatch", TEMPLATE, "--timeout", "1h"], "need --wait"),
+        (["dispatch", TEMPLATE, "--cancel-on-interrupt"], "need --wait"),
+        (["dispatch", TEMPLATE, "--events", "*"], "need --webhook"),
         (["dispatch", TEMPLATE, "--webhook", "https://hooks.example.com/"], "no secret"),
     ):
         assert main(arguments) == 2

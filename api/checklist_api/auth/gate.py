@@ -88,10 +88,10 @@ class Gate:
         self._keys.note_use(key, self._clock())
         return Caller(organization, key)
 
-    async def confirm(self, caller: Caller) -> Organization:
-        """The organization of a caller with a key who was let in a while ago, as it is now. Counts nothing.
+    async def reauthorize(self, caller: Caller) -> Organization:
+        """Check the API key of an authenticated caller again; returns its current organization. Not rate limited.
 
-        Raises Unauthorized when the key was revoked meanwhile, KubeError, and ServiceUnavailable as `authenticate`.
+        Raises Unauthorized if the key was revoked, KubeError, and ServiceUnavailable like `authenticate`.
         """
         key = await self._keys.find(caller.actor.sha256) if isinstance(caller.actor, ApiKey) else None
         organization = await self._organizations.get(caller.organization.name) if key is not None else None

@@ -120,7 +120,7 @@ def frame_headers(request: web.Request, response: web.StreamResponse) -> None:
 
 
 def add_waited(request: web.Request, seconds: float) -> None:
-    """So long the request waited because its caller wants it to: no part of the time to answer in metrics."""
+    """Exclude time that the request waited on the client's request from the metric of response times."""
     request[_WAITED_S] = request.get(_WAITED_S, 0.0) + seconds
 
 

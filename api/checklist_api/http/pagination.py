@@ -73,7 +73,7 @@ def one_of(request: web.Request, name: str, allowed: Sequence[str]) -> str | Non
 
 
 def integer_up_to(most: int, request: web.Request, name: str) -> int | None:
-    """A query parameter that is an integer from 1 to `most`, or None without it. Raises InvalidParameter."""
+    """Parse a query parameter as an integer from 1 to `most`; None if absent. Raises InvalidParameter."""
     text = parameter(request, name)
     if text is None:
         return None
@@ -99,7 +99,7 @@ def invalid_parameter(name: str, message: str) -> InvalidParameter:
 
 
 def out_of_range(name: str, most: int) -> InvalidParameter:
-    """The refusal of `integer_up_to`."""
+    """The error of `integer_up_to`."""
     return invalid_parameter(name, f"must be an integer from 1 to {most}")
 
 

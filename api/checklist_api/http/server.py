@@ -72,15 +72,15 @@ class ApiRunner(web.AppRunner):
 
 
 @contextlib.contextmanager
-def on_connection_lost(request: web.Request, lost: Callable[[], None]) -> Iterator[None]:
-    """While the block runs, `lost` is called when the caller's connection is lost.
+def on_connection_lost(request: web.Request, handler: Callable[[], None]) -> Iterator[None]:
+    """Call `handler` if the client's connection is lost inside the block.
 
-    Raises ConnectionResetError where that has happened already.
+    Raises ConnectionResetError if it is lost already.
     """
     connection = request.protocol
     if request.transport is None or request.transport.is_closing() or not isinstance(connection, _Connection):
-        raise ConnectionResetError("the caller has gone")
-    connection.on_lost = lost
+        raise ConnectionResetError("the client disconnected")
+    connection.on_lost = handler
     try:
         yield
     finally:
@@ -120,7 +120,7 @@ class _Connection(web.RequestHandler):
         self.received_at = loop.time()
         """Loop time of the last bytes received."""
         self.on_lost: Callable[[], None] | None = None
-        """Called when the connection is lost, which aiohttp shows a handler only when it writes."""
+        """Called when the connection is lost; aiohttp notifies a handler only when it writes."""
 
     def data_received(self, data: bytes) -> None:
         self.received_at = self._loop.time()

@@ -103,8 +103,8 @@ class RunIndex:
         return dict(self._db.execute(query, (run_id,)).fetchall())
 
     def open_until(self, run_id: str, organization: str, namespaces: Sequence[str], *, now: datetime) -> float | None:
-        """When an open run of the organization expires, in milliseconds since 1970 (inf: never). None where the index
-        has no such run, or one that is over."""
+        """Return the expiry of an open run of the organization in milliseconds since 1970 (inf: never); None if the
+        index has no such run, or a finished one."""
         query = "SELECT namespace, phase, expires_at FROM runs WHERE run_id = ? AND organization = ?"
         for namespace, phase, expires_at in self._db.execute(query, (run_id, organization)):
             until = float("inf") if expires_at is None else float(expires_at)

@@ -92,7 +92,7 @@ class Dispatched(Shape):
 class ExecutorLink(Shape):
     """The link of an open run."""
 
-    link: str = Field(description="The address to send to the executor. Its holder can answer.")
+    link: str = Field(description="The URL to send to the executor. Anyone with it can answer the run.")
     expires_at: Moment | None = Field(description="Expiry of the link; null without one.")
 
 

@@ -95,13 +95,13 @@ RUN_OPERATIONS: Final = tagged(
         "getRun",
         "Read a run",
         Reply(200, "The run with all its answers.", models.Run, {"completed": examples.RUN}),
-        "With `wait` the answer comes as soon as the run has ended, whatever its end, else after so many seconds with "
-        "the run as it is then: look at `status`, and ask again. A run that is deleted meanwhile is 404.",
+        "With `wait`, responds when the run is completed, cancelled or expired, or after that many seconds with the "
+        "current run: check `status` and repeat the request. If the run is deleted meanwhile, the response is 404.",
         parameters=(
             query(
                 "wait",
                 {"type": "integer", "minimum": 1, "maximum": LONGEST_WAIT_S},
-                "How many seconds to wait for the end of the run. Absent: not at all.",
+                "Maximum seconds to wait for the end of the run. Absent: do not wait.",
                 30,
             ),
         ),
@@ -121,11 +121,11 @@ RUN_OPERATIONS: Final = tagged(
         "getRunLink",
         "Read a run's link",
         Reply(200, "The link to send to the executor.", models.ExecutorLink, {"open": examples.EXECUTOR_LINK}),
-        "The same link as the dispatch answered with; also for runs made with kubectl, once they are admitted. Its "
-        "holder can answer the run.",
+        "Returns the link of the dispatch; also for runs made with kubectl, once they are admitted. Anyone with the "
+        "link can answer the run.",
         errors=(
             RunNotFound(),
-            RunClosed("The run is completed or cancelled; its link answers nothing any more."),
+            RunClosed("The run is completed or cancelled; its link can no longer be used."),
             RunNotAdmitted("The run is not admitted (QuotaExceeded): The plan's 100 runs of this month are used up."),
             RunExpired(),
         ),

@@ -96,12 +96,12 @@ class RunRoutes:
         return json_response(self.shown(run, caller))
 
     async def get_or_wait(self, gate: Gate, request: web.Request, caller: Caller) -> web.Response:
-        """As `get`; with `?wait=N` not before the run has ended, or N seconds have passed."""
+        """Read a run; with `?wait=N` answer when it has ended or after N seconds."""
         seconds = integer_up_to(LONGEST_WAIT_S, request, "wait")
         if seconds is None:
             return await self.get(request, caller)
-        run_id, confirm = request.match_info["run_id"], partial(gate.confirm, caller)
-        run = await self._waits.until_ended(request, run_id, caller.organization, seconds, confirm)
+        run_id, reauthorize = request.match_info["run_id"], partial(gate.reauthorize, caller)
+        run = await self._waits.until_ended(request, run_id, caller.organization, seconds, reauthorize)
         return json_response(self.shown(run, caller))
 
     def shown(self, run: Run, _: Caller) -> models.Run:
@@ -109,7 +109,7 @@ class RunRoutes:
         return models.Run.of(run, self._clock(), self._photo_url)
 
     async def link(self, request: web.Request, caller: Caller) -> web.Response:
-        """Without an audit entry, as where the answer to a dispatch and the dashboard give the same link."""
+        """Read the link. Not audited, like the response to a dispatch and the dashboard, which contain it too."""
         run_id = request.match_info["run_id"]
         try:
             run = await self._runs.of_organization(run_id, caller.organization)
@@ -120,7 +120,7 @@ class RunRoutes:
             case RunPhase.EXPIRED:
                 raise RunExpired()
             case RunPhase.COMPLETED | RunPhase.CANCELLED:
-                raise RunClosed("The run is completed or cancelled; its link answers nothing any more.")
+                raise RunClosed("The run is completed or cancelled; its link can no longer be used.")
         answer = ExecutorLink(
             link=self._run_link(caller.organization.id, run.name), expires_at=format_optional(run.expires_at)
         )

@@ -1,8 +1,8 @@
-"""Answers a read of a run when the run has ended, else after the time that the caller gives (contract section 11).
+"""Long polling for the end of a run: `GET /v1/runs/{run_id}?wait=N` (contract section 11).
 
-The index of runs, which a watch feeds on every replica, wakes those who wait; nothing is asked of the Kubernetes API
-meanwhile. A wait costs what a plain read costs: one read of the run, at its end. It ends early when the caller goes
-away and when the process shuts down. A key that was revoked meanwhile gets no answer but 401.
+The run index, which a watch updates on every replica, wakes waiting requests; meanwhile nothing is sent to the
+Kubernetes API. A waiting request costs as much as a plain one: one read of the run, at its end. It ends early when the
+client disconnects and when the process shuts down. A key that was revoked meanwhile gets 401.
 """
 
 import asyncio
@@ -29,25 +29,24 @@ from .access import RunAccess
 LONGEST_WAIT_S: Final = 60
 WAITS_OF_AN_ORGANIZATION: Final = 2_000
 WAITS_OF_A_PROCESS: Final = 4_000
-_AGAIN_S: Final = 5
-_READS_AT_ONCE: Final = 4
-"""Of those whose wait ends: a thousand may end together, and other requests go on meanwhile."""
-_MARGIN_S: Final = 0.005
-"""After the instant of expiry, so that one more look is enough."""
+_RETRY_AFTER_S: Final = 5
+_CONCURRENT_READS: Final = 4
+"""Limit for waits that end: a thousand can end at once, and must not delay other requests."""
+_EXPIRY_MARGIN_S: Final = 0.005
+"""Wake this long after expiry, so that one check is enough."""
 
-Confirm = Callable[[], Awaitable[Organization]]
-"""The caller's organization as it is now. Raises Unauthorized when the caller may no longer read."""
+Reauthorize = Callable[[], Awaitable[Organization]]
+"""Returns the caller's organization as it is now. Raises Unauthorized if the key was revoked."""
 
 
 class _Waiter:
-    """One request that waits. A wake-up is kept until the next wait."""
+    """One waiting request. A wake-up before `wait` is kept until then."""
 
-    __slots__ = ("_is_woken", "_wake_up", "is_gone", "organization")
+    __slots__ = ("_is_woken", "_wake_up", "is_disconnected", "organization")
 
     def __init__(self, organization: str) -> None:
         self.organization = organization
-        self.is_gone = False
-        """Whether its connection is lost."""
+        self.is_disconnected = False
         self._is_woken = False
         self._wake_up: asyncio.Future[None] | None = None
 
@@ -55,8 +54,8 @@ class _Waiter:
         self._is_woken = True
         self._end()
 
-    def lose(self) -> None:
-        self.is_gone = True
+    def disconnect(self) -> None:
+        self.is_disconnected = True
         self.wake()
 
     async def wait(self, seconds: float) -> None:
@@ -77,7 +76,7 @@ class _Waiter:
 
 
 class RunWaits:
-    """All waits of the process."""
+    """All waiting requests of the process."""
 
     def __init__(self, runs: RunAccess, index: RunIndex, metrics: Metrics, clock: Clock) -> None:
         self._runs = runs
@@ -87,7 +86,7 @@ class RunWaits:
         """By run id."""
         self._counts: Counter[str] = Counter()
         """By organization."""
-        self._reads = asyncio.Semaphore(_READS_AT_ONCE)
+        self._reads = asyncio.Semaphore(_CONCURRENT_READS)
         self._closing = False
         index.add_listener(self._on_change)
         metrics.run_waits.set_function(self.__len__)
@@ -96,40 +95,40 @@ class RunWaits:
         return self._counts.total()
 
     def close(self) -> None:
-        """Every wait ends with the run as it is, and none begins."""
+        """End all waits, also later ones, with the run as it is."""
         self._closing = True
         for waiters in self._waiters.values():
             for waiter in waiters:
                 waiter.wake()
 
     async def until_ended(
-        self, request: web.Request, run_id: str, organization: Organization, seconds: float, confirm: Confirm
+        self, request: web.Request, run_id: str, organization: Organization, seconds: float, reauthorize: Reauthorize
     ) -> Run:
-        """The run of `organization` as soon as it has ended, or as it is after `seconds`.
+        """Return the run of `organization` when it has ended, or as it is after `seconds`.
 
-        Raises RunNotFound, also when the run is deleted meanwhile; RateLimited and ServiceUnavailable when too many
-        wait; ConnectionError when the caller has gone; and what `confirm` and RunAccess raise.
+        Raises RunNotFound, also if the run is deleted meanwhile; RateLimited and ServiceUnavailable if too many
+        requests wait; ConnectionError if the client disconnects; and the errors of `reauthorize` and RunAccess.
         """
         now = asyncio.get_running_loop().time
         deadline = now() + seconds
-        with self._waiting(run_id, organization.name) as waiter, on_connection_lost(request, waiter.lose):
-            # Registered first: whatever happens to the run from now on wakes the waiter.
+        with self._waiting(run_id, organization.name) as waiter, on_connection_lost(request, waiter.disconnect):
+            # Registered before the first check, so that no change of the run is missed.
             ends_at = self._open_until(run_id, organization)
             if ends_at is None:
-                # It has ended, is nowhere, or another replica made it a moment ago.
+                # It has ended, does not exist, or was just created by another replica.
                 run = await self._runs.of_organization(run_id, organization)
                 if self._is_over(run, deadline):
                     return run
                 ends_at = _expiry(run)
-                del run  # a thousand of them would be tens of megabytes
+                del run  # frees memory: a thousand runs take tens of megabytes
             while True:
                 began = now()
-                expires_in_s = (ends_at - milliseconds(self._clock())) / 1000 + _MARGIN_S
-                await waiter.wait(max(0.0, min(deadline - began, max(expires_in_s, _MARGIN_S))))
+                expires_in_s = (ends_at - milliseconds(self._clock())) / 1000 + _EXPIRY_MARGIN_S
+                await waiter.wait(max(0.0, min(deadline - began, max(expires_in_s, _EXPIRY_MARGIN_S))))
                 add_waited(request, now() - began)
-                if waiter.is_gone:
-                    raise ConnectionResetError("the caller has gone")
-                organization = await confirm()
+                if waiter.is_disconnected:
+                    raise ConnectionResetError("the client disconnected")
+                organization = await reauthorize()
                 async with self._reads:
                     run = await self._runs.of_organization(run_id, organization)
                 if self._is_over(run, deadline):
@@ -137,7 +136,7 @@ class RunWaits:
                 ends_at = _expiry(run)
 
     def _is_over(self, run: Run, deadline: float) -> bool:
-        """Whether the wait is: the run has ended, or the time is up."""
+        """Whether the run has ended or the time is up."""
         time_is_up = self._closing or asyncio.get_running_loop().time() >= deadline
         return time_is_up or run.phase_at(self._clock()).is_final
 
@@ -150,9 +149,9 @@ class RunWaits:
     def _waiting(self, run_id: str, organization: str) -> Iterator[_Waiter]:
         """Raises RateLimited, ServiceUnavailable."""
         if len(self) >= WAITS_OF_A_PROCESS:
-            raise ServiceUnavailable("Too many requests wait for runs at the moment.", retry_after_s=_AGAIN_S)
+            raise ServiceUnavailable("Too many requests are waiting for runs.", retry_after_s=_RETRY_AFTER_S)
         if self._counts[organization] >= WAITS_OF_AN_ORGANIZATION:
-            raise RateLimited(_AGAIN_S)
+            raise RateLimited(_RETRY_AFTER_S)
         waiter = _Waiter(organization)
         self._waiters.setdefault(run_id, set()).add(waiter)
         self._counts[organization] += 1
@@ -180,5 +179,5 @@ class RunWaits:
 
 
 def _expiry(run: Run) -> float:
-    """When the run expires, in milliseconds since 1970."""
+    """Expiry of the run in milliseconds since 1970; infinite without one."""
     return float("inf") if run.expires_at is None else milliseconds(run.expires_at)

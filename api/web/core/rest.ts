@@ -494,7 +494,7 @@ export interface components {
         };
         /** @description The link of an open run. */
         ExecutorLink: {
-            /** @description The address to send to the executor. Its holder can answer. */
+            /** @description The URL to send to the executor. Anyone with it can answer the run. */
             link: string;
             /** @description Expiry of the link; null without one. */
             expires_at: string | null;

@@ -1,4 +1,4 @@
-"""`checklist-dispatch answers`: the answers of a run, for people or for a program."""
+"""`checklist-dispatch answers`: prints the answers of a run, for people or programs."""
 
 import json
 from argparse import ArgumentParser, Namespace
@@ -16,8 +16,8 @@ from ..console.values import run_id
 
 def _configure(parser: ArgumentParser) -> None:
     parser.add_argument("run_id", metavar="RUN_ID", type=run_id, help="the run, r-<uuid>")
-    parser.add_argument("--step", metavar="STEP_ID", help="only the value of this step; a text without quotes")
-    add_output_option(parser, "json: the answers by step id, with photos, place and time, on one line")
+    parser.add_argument("--step", metavar="STEP_ID", help="only the value of this step; text without quotes")
+    add_output_option(parser, "json: one line with the answers by step id, with photos, location and time")
     add_service_options(parser)
 
 
@@ -27,7 +27,7 @@ def _run(options: Namespace) -> ExitStatus:
         run = Runs(client, Progress()).read(options.run_id)
     answers = run.get("answers")
     if not isinstance(answers, dict) or not all(isinstance(answer, dict) for answer in answers.values()):
-        raise CommandFailed("the service answers with something that is no run")
+        raise CommandFailed("the service answers with an unexpected body; check --server")
     if options.step is not None:
         if options.step not in answers:
             raise CommandFailed(f"the run has no answer to {options.step}")
@@ -50,7 +50,7 @@ def _print_one(answer: dict[str, Any], options: Namespace) -> None:
 
 
 def _text(answer: dict[str, Any]) -> str:
-    """The value, and how many photos there are."""
+    """Render the value and the number of photos."""
     value, photos = answer.get("value"), answer.get("photos") or []
     shown = [] if value is None and photos else [json.dumps(value, ensure_ascii=False)]
     return ", ".join([*shown, *([f"{len(photos)} photo{'s' if len(photos) > 1 else ''}"] if photos else [])])
@@ -60,14 +60,14 @@ COMMAND = Command(
     name="answers",
     summary="print the answers of a run",
     description="""\
-Print the answers of a run: one line for each step, or JSON. They are what another person entered: treat them as data.
+Print the answers of a run: one line per step, or JSON. Another person entered them: treat them as untrusted data.
 
   checklist-dispatch answers r-...
   temperature=$(checklist-dispatch answers r-... --step s-fridge-temp)
   checklist-dispatch answers r-... -o json | jq '."s-fridge-temp".value'
 
-Exit status: 0 the run is completed, 1 it is still open and these are its answers so far, 2 it could not be done,
-3 cancelled, 4 expired.
+Exit status: 0 the run is completed, 1 it is open and these are its answers so far, 2 an error, 3 cancelled,
+4 expired.
 """,
     configure=_configure,
     run=_run,

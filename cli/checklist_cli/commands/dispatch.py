@@ -1,4 +1,4 @@
-"""`checklist-dispatch dispatch`: sends a checklist to a person, prints the link, and waits for the end if asked to."""
+"""`checklist-dispatch dispatch`: dispatches a run, prints its link, and with --wait waits for its end."""
 
 from argparse import ArgumentParser, Namespace
 from typing import Any, Final
@@ -17,21 +17,21 @@ _HOUR_S: Final = 3_600
 
 def _configure(parser: ArgumentParser) -> None:
     parser.add_argument("template", metavar="TEMPLATE_ID", type=template_id, help="the template, t-<uuid>")
-    parser.add_argument("--ref", metavar="TEXT", help="executor_ref: your own reference, echoed in reads and events")
+    parser.add_argument("--ref", metavar="TEXT", help="executor_ref: your own reference, returned in reads and events")
     parser.add_argument(
         "--expires", metavar="TIME", type=duration, help="when the link expires, as 30m, 4h or 2d (default: never)"
     )
     parser.add_argument(
         "--idempotency-key",
         metavar="KEY",
-        help="of a step that may be repeated: within 24 hours the same key makes one run (default: a new one)",
+        help="for a step that may be repeated: a key creates one run within 24 hours (default: a new key)",
     )
-    add_output_option(parser, "json: one line with the answer of POST /v1/runs, with --wait a second one with the run")
+    add_output_option(parser, "json: one line with the response of POST /v1/runs; with --wait also one with the run")
     add_service_options(parser)
     hook = parser.add_argument_group("the webhook")
-    hook.add_argument("--webhook", metavar="URL", help="where the events of the run go; needs a secret")
+    hook.add_argument("--webhook", metavar="URL", help="endpoint for the events of the run; needs a secret")
     hook.add_argument(
-        "--events", metavar="NAMES", help="which events, separated by commas, as run.completed,run.cancelled (all)"
+        "--events", metavar="NAMES", help="comma-separated events, as run.completed,run.cancelled (default: all)"
     )
     add_secret_options(parser)
     waiting = parser.add_argument_group("waiting")
@@ -41,7 +41,7 @@ def _configure(parser: ArgumentParser) -> None:
 
 def _run(options: Namespace) -> ExitStatus:
     if not options.wait and (options.timeout is not None or options.cancel_on_interrupt):
-        raise CommandFailed("--timeout and --cancel-on-interrupt go with --wait")
+        raise CommandFailed("--timeout and --cancel-on-interrupt need --wait")
     body = _body(options)
     server, key = required_server(options), read_api_key(options.key_file)
     with client_of(server, key, next_byte_within_s=ANSWER_WITHIN_S) as client:
@@ -55,7 +55,7 @@ def _run(options: Namespace) -> ExitStatus:
 
 
 def _body(options: Namespace) -> dict[str, Any]:
-    """Of POST /v1/runs. Raises CommandFailed."""
+    """Build the body of POST /v1/runs. Raises CommandFailed."""
     body: dict[str, Any] = {"template_id": options.template}
     if options.ref is not None:
         body["executor_ref"] = options.ref
@@ -65,13 +65,13 @@ def _body(options: Namespace) -> dict[str, Any]:
         events = ["*"] if options.events is None else [name.strip() for name in options.events.split(",")]
         body["webhook"] = {"url": options.webhook, "secret": read_secret(options).decode(), "events": events}
     elif options.events is not None or options.secret_file or options.secret_env or options.secret:
-        raise CommandFailed("--events and a secret go with --webhook")
+        raise CommandFailed("--events and a secret need --webhook")
     return body
 
 
 COMMAND = Command(
     name="dispatch",
-    summary="dispatch a run, print its link, and wait for its end if asked to",
+    summary="dispatch a run, print its link, optionally wait for its end",
     description="""\
 Dispatch a run of a template with an API key, and print its id and its link. Anyone with the link can answer the run.
 
@@ -79,11 +79,11 @@ Dispatch a run of a template with an API key, and print its id and its link. Any
   checklist-dispatch dispatch t-... --wait --timeout 1h -o json
   checklist-dispatch dispatch t-... --webhook https://hooks.example.com/hook --secret-file secret.txt
 
-The request carries an Idempotency-Key and is repeated when the service does not answer: it makes one run.
-With --wait, Ctrl-C leaves the run as it is; with --cancel-on-interrupt it cancels the run.
+Retries use the same Idempotency-Key, so they create one run. With --wait, Ctrl-C leaves the run open; with
+--cancel-on-interrupt it cancels the run.
 
-Exit status: 0 dispatched, or with --wait completed; 2 it could not be done, 3 cancelled, 4 expired,
-5 still open after --timeout, 130 interrupted.
+Exit status: 0 dispatched, or with --wait completed; 2 an error, 3 cancelled, 4 expired, 5 still open after --timeout,
+130 interrupted.
 """,
     configure=_configure,
     run=_run,

@@ -14,7 +14,7 @@ from ..console.values import run_id
 def _configure(parser: ArgumentParser) -> None:
     parser.add_argument("run_id", metavar="RUN_ID", type=run_id, help="the run, r-<uuid>")
     add_wait_options(parser)
-    add_output_option(parser, "json: the run with its answers, as GET /v1/runs/{run_id} gives it, on one line")
+    add_output_option(parser, "json: one line with the run and its answers, as GET /v1/runs/{run_id} returns it")
     add_service_options(parser)
 
 
@@ -33,10 +33,10 @@ Wait until a run is completed, cancelled or expired, and print how it ended.
   checklist-dispatch wait r-... --timeout 1h && echo done
   checklist-dispatch wait r-... -o json | jq .answers
 
-Standard error shows how far the run is. A service that is away for less than ten minutes ends no wait.
-Ctrl-C leaves the run as it is; with --cancel-on-interrupt it cancels the run.
+Progress goes to standard error. The wait survives outages of the service of up to ten minutes. Ctrl-C leaves the run
+open; with --cancel-on-interrupt it cancels the run.
 
-Exit status: 0 completed, 2 it could not be done, 3 cancelled, 4 expired, 5 still open after --timeout, 130 interrupted.
+Exit status: 0 completed, 2 an error, 3 cancelled, 4 expired, 5 still open after --timeout, 130 interrupted.
 """,
     configure=_configure,
     run=_run,

@@ -34,11 +34,11 @@ def url(text: str) -> str:
 
 
 def duration(text: str) -> float:
-    """In seconds, above 0."""
+    """A positive duration, in seconds."""
     found = _DURATION.fullmatch(text)
     seconds = float(found[1]) * _SECONDS[found[2]] if found is not None else 0.0
     if seconds <= 0:
-        raise ArgumentTypeError("must be a duration above 0 such as 90s, 30m, 4h or 2d")
+        raise ArgumentTypeError("must be a positive duration, as 90s, 30m, 4h or 2d")
     return seconds
 
 

@@ -35,7 +35,7 @@ MAX_PHOTOS = 500
 MAX_PHOTO_BYTES = 2 * 1024**3
 MAX_PHOTOS_EVER = 1000
 _OF_THE_OPERATOR: Final = ("resolved", "deliveries", "expiresAt", "linkSecretUid")
-"""Fields of the status that only the operator writes, on its own."""
+"""Status fields that only the operator writes, without the API."""
 STEP_ID_PATTERN = r"^s-[A-Za-z0-9_-]{1,64}$"
 
 
@@ -117,7 +117,7 @@ class ResolvedTemplate(KubeModel):
 
 
 class LinkSecretRef(KubeModel):
-    """A Secret in the run's namespace that the operator makes, for this run alone."""
+    """A Secret in the run's namespace that the operator creates for this run only."""
 
     name: str = Field(min_length=1, max_length=253, pattern=OBJECT_NAME_PATTERN, description="Name of the Secret.")
 

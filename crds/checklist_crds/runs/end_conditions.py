@@ -1,8 +1,8 @@
-"""The conditions that show how a run ended: Completed, true or false, and Ended, which is true for every end.
+"""The conditions of a finished run: Completed, True or False, and Ended, always True.
 
-`kubectl wait --for=condition=Completed` never returns for a run that was cancelled or has expired, because the
-condition stays False; `--for=condition=Ended` returns for all three. Both are written in the patch that ends the run.
-A run that a release without Ended has ended lacks the condition until the operator adds it.
+`kubectl wait --for=condition=Completed` never returns for a cancelled or expired run, because the condition stays
+False; `--for=condition=Ended` returns for every end. Both are written in the patch that ends the run. Runs that ended
+under a release without Ended lack it until the operator adds it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ _FINAL: Final = frozenset(phase.value for phase in _TEXTS)
 def with_end(
     conditions: Sequence[StatusCondition], phase: RunPhase, *, now: datetime, generation: int
 ) -> list[StatusCondition]:
-    """The conditions of a run that ends in `phase`, which is final, at `now`."""
+    """Returns the conditions of a run that ends at `now` in the final `phase`."""
     completed = phase is RunPhase.COMPLETED
     conditions = with_condition(
         conditions, COMPLETED, completed, f"Run{phase.value}", _TEXTS[phase], now=now, generation=generation
@@ -34,7 +34,7 @@ def with_end(
 
 
 def lacks_ended(body: Mapping[str, Any]) -> bool:
-    """Whether the run of this object has ended and has no condition Ended."""
+    """Whether the run object is in a final phase without the condition Ended."""
     status = body.get("status") or {}
     if status.get("phase") not in _FINAL:
         return False
@@ -42,7 +42,7 @@ def lacks_ended(body: Mapping[str, Any]) -> bool:
 
 
 def with_missing_ended(run: Run) -> RunStatus:
-    """The status with Ended as of the moment when the run ended; unchanged if it is open or has the condition."""
+    """Returns the status with Ended, dated at the end of the run; unchanged if it is open or has the condition."""
     status = run.status
     if not status.phase.is_final or any(condition.type == ENDED for condition in status.conditions):
         return status

@@ -1,8 +1,8 @@
-"""The Secret that holds the link of a run which asks for one (`spec.linkSecretRef`): its content, and what is due.
+"""The Secret with the link of a run that has `spec.linkSecretRef`: content, desired state, and status of the run.
 
-The Secret exists while the run is admitted and open. It is immutable and has a type of its own, so that a program that
-may write Secrets but not read them can find out whether one is this run's: the API server refuses an update that would
-change the type or the content.
+The Secret exists while the run is admitted and open. It is immutable and has its own type, so that a client that can
+write but not read Secrets can check whether it belongs to this run: the API server refuses an update that changes type
+or content.
 """
 
 from base64 import b64encode
@@ -22,7 +22,7 @@ LINK_KEY: Final = "link"
 
 
 class LinkWork(Enum):
-    """What is due for the Secret of a run."""
+    """The required action on the Secret of a run."""
 
     NOTHING = auto()
     ENSURE = auto()
@@ -30,8 +30,8 @@ class LinkWork(Enum):
 
 
 def link_work(run: Run, now: datetime) -> LinkWork:
-    """An admitted and open run has its Secret; one that has ended has none. Before admission there is no link: only
-    then is it certain whose run it is."""
+    """Returns the required action: an admitted and open run has its Secret, a finished run has none. There is no link
+    before admission, which establishes the organization."""
     if run.spec.link_secret_ref is None or run.resolved is None:
         return LinkWork.NOTHING
     if not run.phase_at(now).is_final:
@@ -40,7 +40,7 @@ def link_work(run: Run, now: datetime) -> LinkWork:
 
 
 def link_secret(run: Run, link: str, *, uid: str | None = None) -> dict[str, Any]:
-    """The Secret of an admitted run that has a linkSecretRef. With `uid`, an update of that very object."""
+    """Returns the Secret of an admitted run with linkSecretRef. With `uid`, an update of only that object."""
     if run.spec.link_secret_ref is None:
         raise ValueError(f"run {run.name} has no linkSecretRef")
     metadata: dict[str, Any] = {
@@ -64,20 +64,20 @@ def link_secret(run: Run, link: str, *, uid: str | None = None) -> dict[str, Any
 
 
 def with_link_secret(run: Run, uid: str, *, now: datetime) -> RunStatus:
-    """The status of an open run whose Secret is there. Nothing in it tells the link."""
-    return _with_condition(run, uid, True, "SecretCreated", f"The Secret {_name(run)!r} holds the link.", now=now)
+    """Returns the status of an open run whose Secret exists. It does not contain the link."""
+    return _with_condition(run, uid, True, "SecretCreated", f"The Secret {_name(run)!r} contains the link.", now=now)
 
 
-def without_link_secret(run: Run, reason: str, message: str, *, now: datetime) -> RunStatus:
-    """The status of a run that cannot have its Secret, for now. What is recorded of an earlier one stays, so that it
-    is deleted at the end."""
+def with_refused_link_secret(run: Run, reason: str, message: str, *, now: datetime) -> RunStatus:
+    """Returns the status of a run whose Secret cannot be written for now. The uid of an earlier Secret stays, so that
+    it is deleted at the end."""
     return _with_condition(run, run.status.link_secret_uid, False, reason, message, now=now)
 
 
-def with_link_over(run: Run, refusal: tuple[str, str] | None = None, *, now: datetime) -> RunStatus:
-    """The status of a run that has ended, after its Secret was deleted; `settled` when nothing else is left.
+def with_deleted_link_secret(run: Run, refusal: tuple[str, str] | None = None, *, now: datetime) -> RunStatus:
+    """Returns the status of a finished run after its Secret was deleted; `settled` if nothing else is left.
 
-    `refusal`: reason and message, where the Secret could not be deleted. It keeps nothing from being settled.
+    `refusal`: reason and message if the Secret could not be deleted; the run is settled nevertheless.
     """
     reason, message = refusal or ("RunEnded", f"The run has ended, and the Secret {_name(run)!r} was deleted.")
     after = _with_condition(run, None, False, reason, message, now=now)
@@ -85,7 +85,7 @@ def with_link_over(run: Run, refusal: tuple[str, str] | None = None, *, now: dat
 
 
 def owner_of(secret: Mapping[str, Any]) -> str | None:
-    """metadata.name of the run that owns a Secret with a link."""
+    """Returns metadata.name of the run that owns the Secret."""
     for owner in secret["metadata"].get("ownerReferences") or ():
         if owner.get("kind") == RUN.kind and owner.get("apiVersion") == API_VERSION:
             return str(owner["name"])
@@ -93,8 +93,8 @@ def owner_of(secret: Mapping[str, Any]) -> str | None:
 
 
 def is_left_over(secret: Mapping[str, Any], run: Run | None, now: datetime) -> bool:
-    """Whether no open run asks for this Secret. `run`: the one of its owner's name, if there is one; its uid may be
-    another, because a backup restored it, and then it becomes the owner."""
+    """Whether no open run needs this Secret. `run`: the run with the name of the owner, if any; a restored run has
+    another uid and becomes the owner."""
     if run is None or run.spec.link_secret_ref is None or link_work(run, now) is not LinkWork.ENSURE:
         return True
     return run.spec.link_secret_ref.name != str(secret["metadata"]["name"])

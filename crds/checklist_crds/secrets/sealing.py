@@ -198,9 +198,9 @@ def executor_token(server_keys: ServerKeys, organization: str, run_id: str) -> s
 
 
 def executor_link(base_url: str, server_keys: ServerKeys, organization: str, run_id: str) -> str:
-    """What is sent to the executor: who has it can answer the run (contract section 6).
+    """Returns the link for the executor, which allows answering the run (contract section 6).
 
-    `organization`: the public id of the one that the run belongs to. No other function makes a link.
+    `organization`: public id of the run's organization. All links are made by this function.
     """
     return f"{base_url}/r/{run_id}#{executor_token(server_keys, organization, run_id)}"
 

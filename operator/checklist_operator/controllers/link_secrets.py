@@ -1,9 +1,9 @@
-"""Writes and deletes Secrets with links, without the right to read any Secret.
+"""Writes and deletes Secrets with links, without permission to read any Secret.
 
-Who may create and read Secrets in a namespace can have a token of each of its ServiceAccounts made there, and read it.
-So the operator has the verbs create, update and delete only (docs/security.md). Whether a Secret is the one of a run,
-it finds out by updates: by uid where the run's status has it; else the API server refuses to change what is in an
-immutable Secret, and accepts an update that changes nothing.
+A client that can create and read Secrets in a namespace can obtain a token of each of its ServiceAccounts. So the
+operator has only the verbs create, update and delete (docs/security.md). By an update it checks whether a Secret
+belongs to a run: by uid if the run's status has it; otherwise by the content, because the API server refuses to change
+an immutable Secret and accepts an update without changes.
 """
 
 import contextlib
@@ -21,11 +21,11 @@ from checklist_operator.runtime.json_logging import about
 
 logger = logging.getLogger(__name__)
 
-_ANOTHER_CONTENT: Final = "-"
+_OTHER_CONTENT: Final = "-"
 
 
 class LinkRefused(Exception):
-    """The run cannot have its Secret, for now: one CamelCase word, and a sentence without the link."""
+    """The Secret cannot be written for now. `reason` in CamelCase and `message` never contain the link."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
@@ -38,7 +38,7 @@ class LinkSecrets:
         self._client = client
 
     async def ensure(self, run: Run, link: str) -> str:
-        """The uid of the Secret that holds `link` and is owned by `run`; it is created if there is none.
+        """Create or keep the Secret that contains `link` and is owned by `run`; returns its uid.
 
         Raises LinkRefused and KubeError.
         """
@@ -52,27 +52,27 @@ class LinkSecrets:
         except KubeForbidden:
             raise LinkRefused(
                 "SecretsForbidden",
-                "The operator may not write Secrets in this namespace (chart: linkSecrets.enabled), or the namespace "
-                "takes no more of them.",
+                "The operator has no permission to write Secrets in this namespace (chart value linkSecrets.enabled), "
+                "or a ResourceQuota is exhausted.",
             ) from None
-        except KubeInvalid:  # its text could repeat what was sent
-            raise LinkRefused("SecretInvalid", "The API server refuses the Secret: is its name a valid one?") from None
+        except KubeInvalid:  # its message could contain the link
+            raise LinkRefused("SecretInvalid", "The API server rejected the Secret. Check its name.") from None
         return str(made["metadata"]["uid"])
 
     async def remove(self, namespace: str, name: str, uid: str) -> None:
-        """Deletes this very Secret, if it is there. Raises LinkRefused and KubeError."""
+        """Delete the Secret with this uid, if it exists. Raises LinkRefused and KubeError."""
         try:
             await self._client.delete(SECRET, name, namespace, uid=uid)
-        except (KubeNotFound, KubeConflict):  # gone, or another Secret of this name
+        except (KubeNotFound, KubeConflict):  # deleted, or replaced by another Secret
             return
         except KubeForbidden:
             raise LinkRefused(
                 "SecretsForbidden",
-                f"The operator may not delete the Secret {name!r} any more. It goes with the run.",
+                f"The operator has no permission to delete the Secret {name!r}. It is deleted with the run.",
             ) from None
 
     async def _keep(self, run: Run, link: str, uid: str) -> bool:
-        """Whether the Secret with this uid is there and holds the link; now with this run as its owner."""
+        """Update the Secret with this uid; returns whether it exists with the link and this run as its owner."""
         wanted = link_secret(run, link, uid=uid)
         try:
             await self._client.replace(SECRET, wanted)
@@ -84,44 +84,44 @@ class LinkSecrets:
         return True
 
     async def _adopt(self, run: Run, link: str) -> str:
-        """The uid of a Secret that was created without a record of it, by an operator that ended in between."""
+        """Return the uid of a Secret that was created, but not recorded, before the operator crashed."""
         wanted = link_secret(run, link)
         not_owned = LinkRefused(
             "SecretNotOwned",
-            f"There is a Secret {wanted['metadata']['name']!r} that was not made for this run. Delete it, or give the "
-            "run another name for its Secret.",
+            f"The Secret {wanted['metadata']['name']!r} exists and does not belong to this run. Delete it, or create "
+            "the run with another name in linkSecretRef.",
         )
         try:
-            await self._client.replace(SECRET, link_secret(run, _ANOTHER_CONTENT), dry_run=True)
+            await self._client.replace(SECRET, link_secret(run, _OTHER_CONTENT), dry_run=True)
         except KubeInvalid:
             pass
-        else:  # of this type, but not immutable: made by hand
+        else:  # has the type, but is not immutable: created by a user
             raise not_owned
         try:
             found = await self._client.replace(SECRET, wanted)
         except KubeInvalid:
             raise not_owned from None
-        except KubeNotFound:  # deleted a moment ago
-            raise KubeConflict(f"the Secret {wanted['metadata']['name']!r} was deleted meanwhile") from None
+        except KubeNotFound:  # deleted concurrently
+            raise KubeConflict(f"the Secret {wanted['metadata']['name']!r} was deleted concurrently") from None
         return str(found["metadata"]["uid"])
 
 
 class LinkSecretSweep:
-    """Deletes Secrets whose run was deleted, or ended, while no operator ran.
+    """Deletes Secrets whose run ended or was deleted while no operator was running.
 
-    A garbage collector does the first by owner reference, so this is for clusters without one: it needs the right to
-    list Secrets. Only metadata is requested.
+    For clusters without a garbage collector, which deletes the Secrets of deleted runs. It needs permission to list
+    Secrets, and requests only their metadata.
     """
 
     def __init__(self, client: KubeClient, *, clock: Clock, namespaces: Sequence[str]) -> None:
-        """`namespaces`: where to look; none is everywhere."""
+        """`namespaces`: empty for all."""
         self._client = client
         self._secrets = LinkSecrets(client)
         self._clock = clock
         self._namespaces = tuple(namespaces)
 
     async def sweep(self) -> int:
-        """How many were deleted. Raises KubeError; then the next sweep does it."""
+        """Delete them; returns how many. Raises KubeError; the next sweep starts again."""
         deleted = 0
         for namespace in self._namespaces or (None,):
             pages = self._client.pages(SECRET, namespace, field_selector=f"type={LINK_SECRET_TYPE}", metadata_only=True)
@@ -129,7 +129,7 @@ class LinkSecretSweep:
                 for body in bodies:
                     metadata = body["metadata"]
                     owner = owner_of(body)
-                    if owner is None:  # made by hand
+                    if owner is None:  # created by a user
                         continue
                     if is_left_over(body, await self._run(owner, metadata["namespace"]), self._clock()):
                         with contextlib.suppress(LinkRefused):

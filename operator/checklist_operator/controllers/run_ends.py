@@ -1,7 +1,7 @@
-"""The condition Ended of runs that a release without it has ended: the operator adds it, so `kubectl wait` returns.
+"""Adds the condition Ended to runs that ended under a release without it, so that `kubectl wait` returns.
 
-Runs with events left to send come by the watch. Settled runs do not: `sweep` lists them until one whole pass finds none
-without the condition, usually once after an upgrade, and writes slowly, because there may be a hundred thousand.
+The watch shows runs with events left to send, but not settled runs: `sweep` lists these until a whole pass finds none
+without the condition, usually once after an upgrade. It limits its write rate, since there can be 100,000 such runs.
 """
 
 import asyncio
@@ -23,12 +23,12 @@ from checklist_operator.runtime.work_queue import WorkQueue
 
 logger = logging.getLogger(__name__)
 
-_APART_S: Final = 0.02
-"""Between two writes of a sweep: at most 50 a second."""
+_WRITE_INTERVAL_S: Final = 0.02
+"""Minimum interval between writes of a sweep: at most 50 per second."""
 
 
 class RunEnds:
-    """Shown every unsettled run; `sweep` finds the settled ones."""
+    """`observe` takes watch events of unsettled runs; `sweep` lists the settled ones."""
 
     def __init__(
         self,
@@ -36,11 +36,11 @@ class RunEnds:
         *,
         namespaces: tuple[str, ...],
         on_bug: Callable[[str], None],
-        apart_s: float = _APART_S,
+        write_interval_s: float = _WRITE_INTERVAL_S,
     ) -> None:
         self._client = client
         self._namespaces = namespaces
-        self._apart_s = apart_s
+        self._write_interval_s = write_interval_s
         self._complete = False
         self.queue: WorkQueue[Key] = WorkQueue("run_ends", self._reconcile, workers=2, on_bug=on_bug)
 
@@ -51,7 +51,7 @@ class RunEnds:
             self.queue.add(key_of(body))
 
     async def sweep(self) -> int:
-        """How many settled runs got the condition. Raises KubeError; then the next sweep begins again."""
+        """Add the condition to settled runs; returns how many. Raises KubeError; the next sweep starts again."""
         if self._complete:
             return 0
         written = 0
@@ -59,10 +59,10 @@ class RunEnds:
             async for page in pages(self._client, RUN, self._namespaces, field_selector="status.settled=true"):
                 for body in filter(lacks_ended, page):
                     written += await self._add(key_of(body), known=body)
-                    await asyncio.sleep(self._apart_s)
+                    await asyncio.sleep(self._write_interval_s)
             self._complete = written == 0
         except KubeGone:
-            # The cluster keeps what a list continues from for some minutes. The next sweep finds what is left.
+            # The continue token of the list expired after some minutes. The next sweep finds the rest.
             pass
         if written:
             logger.info("runs.ended_condition_added", extra=about(runs=written))
@@ -73,13 +73,13 @@ class RunEnds:
         return None
 
     async def _add(self, key: Key, *, known: JsonObject | None = None) -> bool:
-        """Whether the run is readable and still there. Raises KubeError."""
+        """Returns False for a deleted or unreadable run. Raises KubeError."""
         try:
             await change_run_status(self._client, *key, with_missing_ended, known=known)
         except KubeNotFound:
             return False
         except ValidationError as error:
-            # No part of the operator writes such a run.
+            # The operator never writes unreadable runs.
             logger.warning("run.unreadable", extra=about(run_id=key[1], reason=error.errors()[0]["msg"]))
             return False
         return True

@@ -1,7 +1,7 @@
-"""Gives an open run that asks for one (`spec.linkSecretRef`) a Secret with its link, and the condition LinkReady.
+"""Creates the Secret with the link of open runs that have `spec.linkSecretRef`, and sets the condition LinkReady.
 
-The Secret goes when the run ends or is deleted. Until it is gone the run is not settled, so the watch shows it, and a
-new leader finds it again. Nothing that is written about a run tells the link: who may read runs need not hold it.
+The Secret is deleted when the run ends or is deleted. Until then the run is not settled, so the watch shows it also to
+a new leader. Status, Events and logs never contain the link: read access to runs must not give access to links.
 """
 
 import logging
@@ -22,9 +22,9 @@ from checklist_crds.runs.link_secret import (
     LINK_READY,
     LinkWork,
     link_work,
-    with_link_over,
+    with_deleted_link_secret,
     with_link_secret,
-    without_link_secret,
+    with_refused_link_secret,
 )
 from checklist_crds.times import Clock
 from checklist_operator.attempts.run_status import StatusChange, change_run_status
@@ -36,13 +36,13 @@ from checklist_operator.runtime.work_queue import Backoff, WorkQueue
 
 logger = logging.getLogger(__name__)
 
-_AGAIN: Final = Backoff(first=5.0, longest=300.0)
+_RETRY: Final = Backoff(first=5.0, longest=300.0)
 _FINAL: Final = frozenset(phase.value for phase in RunPhase if phase.is_final)
 
 
 @dataclass(frozen=True, slots=True)
-class _Left:
-    """A run that the watch shows no more, and its Secret."""
+class _Orphan:
+    """The Secret of a deleted run."""
 
     run_uid: str
     secret: str
@@ -51,7 +51,8 @@ class _Left:
 
 @define(kw_only=True, eq=False, repr=False, slots=False)
 class RunLinks:
-    """Shown every unsettled run. `run_link`: makes the link of an organization's public id and a run's id."""
+    """`observe` takes watch events of unsettled runs. `run_link` returns the link from the organization's public id and
+    the run id."""
 
     _client: KubeClient
     _tenancy: Tenancy
@@ -60,7 +61,7 @@ class RunLinks:
     _run_link: Callable[[str, str], str]
     _on_bug: Callable[[str], None]
     _secrets: LinkSecrets = field(default=Factory(lambda self: LinkSecrets(self._client), takes_self=True), init=False)
-    _left: dict[Key, _Left] = field(factory=dict, init=False)
+    _orphans: dict[Key, _Orphan] = field(factory=dict, init=False)
     _refusals: dict[Key, int] = field(factory=dict, init=False)
     queue: WorkQueue[Key] = field(
         default=Factory(
@@ -78,24 +79,24 @@ class RunLinks:
             self._refusals.pop(key, None)
             self.queue.forget(key)
             if status.get("linkSecretUid"):
-                self._left[key] = _Left(body["metadata"]["uid"], reference["name"], status["linkSecretUid"])
+                self._orphans[key] = _Orphan(body["metadata"]["uid"], reference["name"], status["linkSecretUid"])
                 self.queue.add(key)
-        elif type_ is None or _is_due(body["spec"], status):  # of a list, each: a Secret may have been deleted
+        elif type_ is None or _is_due(body["spec"], status):  # on a resync, always: the Secret may have been deleted
             self.queue.add(key)
 
     async def _reconcile(self, key: Key) -> float | None:
         body = await self._read(key)
-        left = self._left.get(key)
-        if left is not None:
-            if body is None or body["metadata"]["uid"] != left.run_uid:
-                await self._remove_left(key, left)
-            self._left.pop(key, None)
+        orphan = self._orphans.get(key)
+        if orphan is not None:
+            if body is None or body["metadata"]["uid"] != orphan.run_uid:
+                await self._remove_orphan(key, orphan)
+            self._orphans.pop(key, None)
         if body is None:
             self._refusals.pop(key, None)
             return None
         try:
             run = Run.parse(body, answers=False)
-        except ValidationError:  # its admission says so
+        except ValidationError:  # reported by its admission
             return None
         work = link_work(run, self._clock())
         if work is not LinkWork.ENSURE:
@@ -111,7 +112,7 @@ class RunLinks:
             return None
 
     async def _ensure(self, key: Key, run: Run, body: JsonObject) -> float | None:
-        """Seconds until the next try, if there is to be one."""
+        """Create or keep the Secret and record it. Returns the seconds until the next attempt, if any."""
         organization = run.admitted_as.organization
         try:
             refusal = await self._tenancy.refusal(organization, run.namespace)
@@ -130,7 +131,7 @@ class RunLinks:
 
         written = await self._write(run, change, body)
         if written is None or (written.get("status") or {}).get("linkSecretUid") != uid:
-            await self._remove(run, uid)  # it ended, or was deleted, in between
+            await self._remove(run, uid)  # ended or deleted concurrently
         elif uid != run.status.link_secret_uid:
             logger.info("run.link_secret_created", extra=about(run_id=run.name, secret=_secret_of(run)))
         return None
@@ -139,17 +140,17 @@ class RunLinks:
         def change(now: Run) -> RunStatus:
             if now.uid != run.uid or link_work(now, self._clock()) is not LinkWork.ENSURE:
                 return now.status
-            return without_link_secret(now, refused.reason, refused.message, now=self._clock())
+            return with_refused_link_secret(now, refused.reason, refused.message, now=self._clock())
 
         written = await self._write(run, change, body)
         if written is not None and _condition(written) != _condition(body):
             self._events.warn(ObjectReference.of(RUN, body), refused.reason, refused.message)
             logger.info("run.link_refused", extra=about(run_id=run.name, reason=refused.reason))
         self._refusals[key] = self._refusals.get(key, 0) + 1
-        return _AGAIN.after(self._refusals[key])
+        return _RETRY.after(self._refusals[key])
 
     async def _end(self, run: Run) -> None:
-        """Of a final run: deletes its Secret, then takes the record of it out of the status."""
+        """Delete the Secret of a final run, then remove it from the status."""
         refused: tuple[str, str] | None = None
         try:
             await self._secrets.remove(run.namespace, _secret_of(run), run.status.link_secret_uid or "")
@@ -159,25 +160,25 @@ class RunLinks:
         def change(now: Run) -> RunStatus:
             if now.uid != run.uid or link_work(now, self._clock()) is not LinkWork.REMOVE:
                 return now.status
-            return with_link_over(now, refused, now=self._clock())
+            return with_deleted_link_secret(now, refused, now=self._clock())
 
         if await self._write(run, change, None) is not None and refused is None:
             logger.info("run.link_secret_deleted", extra=about(run_id=run.name, secret=_secret_of(run)))
 
-    async def _remove_left(self, key: Key, left: _Left) -> None:
-        """Of a deleted run."""
+    async def _remove_orphan(self, key: Key, orphan: _Orphan) -> None:
+        """Delete the Secret of a deleted run."""
         try:
-            await self._secrets.remove(key[0], left.secret, left.secret_uid)
+            await self._secrets.remove(key[0], orphan.secret, orphan.secret_uid)
         except LinkRefused as refused:
             logger.warning("run.link_secret_left", extra=about(run_id=key[1], reason=refused.reason))
             return
-        logger.info("run.link_secret_deleted", extra=about(run_id=key[1], secret=left.secret))
+        logger.info("run.link_secret_deleted", extra=about(run_id=key[1], secret=orphan.secret))
 
     async def _remove(self, run: Run, uid: str) -> None:
-        await self._remove_left((run.namespace, run.name), _Left(run.uid, _secret_of(run), uid))
+        await self._remove_orphan((run.namespace, run.name), _Orphan(run.uid, _secret_of(run), uid))
 
     async def _write(self, run: Run, change: StatusChange, known: JsonObject | None) -> JsonObject | None:
-        """The run as it is then; None when it is gone."""
+        """Returns the run after the write; None if it does not exist."""
         try:
             return await change_run_status(self._client, run.namespace, run.name, change, known=known)
         except KubeNotFound:
@@ -185,7 +186,7 @@ class RunLinks:
 
 
 def _is_due(spec: JsonObject, status: JsonObject) -> bool:
-    """Whether an event of the watch asks for work. A refusal has its own time for the next try."""
+    """Whether a watch event requires work. Refused runs are retried by the queue."""
     if status.get("phase") in _FINAL:
         return bool(status.get("linkSecretUid"))
     is_admitted = bool(spec.get("resolved") or status.get("resolved"))

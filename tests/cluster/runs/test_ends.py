@@ -90,7 +90,7 @@ async def test_a_sweep_lists_settled_runs_only_until_it_has_found_none_without_t
             lists.append(options["field_selector"])
             return super().pages(*given, **options)
 
-    ends = RunEnds(Listing(lab.client), namespaces=(namespace,), on_bug=pytest.fail, apart_s=0)
+    ends = RunEnds(Listing(lab.client), namespaces=(namespace,), on_bug=pytest.fail, write_interval_s=0)
     assert [await ends.sweep() for _ in range(4)] == [2, 0, 0, 0]
     assert lists == ["status.settled=true"] * 2
     for run in runs:

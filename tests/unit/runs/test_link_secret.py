@@ -19,9 +19,9 @@ from checklist_crds.runs.link_secret import (
     link_secret,
     link_work,
     owner_of,
-    with_link_over,
+    with_deleted_link_secret,
     with_link_secret,
-    without_link_secret,
+    with_refused_link_secret,
 )
 from checklist_crds.secrets.sealing import ServerKeys, executor_link, executor_token
 
@@ -115,7 +115,7 @@ async def test_a_run_is_not_settled_before_its_secret_is_gone() -> None:
     cancelled = decide(run, Definition(name="-", sections=[]), Cancel(reason="enough"), NOW).after
     assert (cancelled.phase, cancelled.settled) == (RunPhase.CANCELLED, None)
     run = await stored.write(run, cancelled)
-    run = await stored.write(run, with_link_over(run, now=NOW))
+    run = await stored.write(run, with_deleted_link_secret(run, now=NOW))
     assert (run.status.settled, run.status.link_secret_uid) == (True, None)
     assert {one.type: one.reason for one in run.status.conditions}["LinkReady"] == "RunEnded"
 
@@ -136,17 +136,17 @@ async def test_what_knows_the_run_without_its_secret_cannot_settle_it() -> None:
 
 def test_a_refusal_keeps_the_record_of_an_earlier_secret_and_settles_nothing() -> None:
     run = Stored(linkSecretUid="u").run()
-    refused = without_link_secret(run, "SecretNotOwned", "Another one.", now=NOW)
+    refused = with_refused_link_secret(run, "SecretNotOwned", "Another one.", now=NOW)
     assert (refused.link_secret_uid, refused.settled) == ("u", None)
     ended = Stored(linkSecretUid="u", phase="Cancelled").run()
-    over = with_link_over(ended, ("SecretsForbidden", "No right."), now=NOW)
+    over = with_deleted_link_secret(ended, ("SecretsForbidden", "No right."), now=NOW)
     assert (over.link_secret_uid, over.settled, over.conditions[0].reason) == (None, True, "SecretsForbidden")
     with_events = Stored(
         linkSecretUid="u",
         phase="Cancelled",
         outbox=[{"seq": 1, "event": "run.cancelled", "eventId": "evt-1", "ts": "2026-11-27T04:00:00.000Z"}],
     ).run()
-    assert with_link_over(with_events, now=NOW).settled is None
+    assert with_deleted_link_secret(with_events, now=NOW).settled is None
 
 
 @pytest.mark.parametrize(

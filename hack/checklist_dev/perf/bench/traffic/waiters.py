@@ -1,7 +1,8 @@
-"""Callers that wait for the end of runs, as a process of its own: one connection each, that asks again until the end.
+"""Clients that wait for the end of runs, as a separate process: one connection each, which repeats its request.
 
-Standard input: one JSON line `{"host", "port", "key", "runs": [run ids], "wait_s"}`. It answers `open` once every
-request is sent; when its input ends, it answers `{"answers", "ends": {run id: time of the answer}, "failed"}` and ends.
+Standard input: one JSON line `{"host", "port", "key", "runs": [run ids], "wait_s"}`. It prints `open` when every
+request is sent; at the end of its input it prints `{"answers", "ends": {run id: time of the answer}, "failed"}` and
+exits.
 """
 
 import asyncio
@@ -28,7 +29,7 @@ class Counts:
 
 
 class Waiters:
-    """`async with Waiters(host, port, key, runs, wait_s) as waiters:` all wait; `ends` is set when they have gone."""
+    """`async with Waiters(host, port, key, runs, wait_s) as waiters:` starts them; `ends` is set after the block."""
 
     def __init__(self, host: str, port: int, key: str, runs: list[str], wait_s: int) -> None:
         self.answers = 0
@@ -60,7 +61,7 @@ class Waiters:
             counts = json.loads(out)
             self.answers, self.ends = counts["answers"], counts["ends"]
             if counts["failed"]:
-                raise Failure(f"{counts['failed']} waits were refused")
+                raise Failure(f"{counts['failed']} waits failed")
 
 
 async def _wait(given: Mapping[str, Any], run_id: str, counts: Counts, all_sent: asyncio.Event) -> None:

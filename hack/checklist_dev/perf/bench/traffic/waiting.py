@@ -1,4 +1,4 @@
-"""What callers that wait for the end of runs (`?wait=60`) cost the API meanwhile, and how soon they get the end."""
+"""The cost of clients that wait for the end of runs (`?wait=60`), and the latency of the end."""
 
 import asyncio
 import time
@@ -17,16 +17,17 @@ from checklist_dev.perf.load.rig import Program
 
 MOST_MIB: Final = 20.0
 MOST_PERCENT: Final = 5.0
-_AT_ONCE: Final = 16
+_CONCURRENCY: Final = 16
 _ENDED: Final = 10
-"""One of so many runs ends in the end."""
+"""One of this many runs is ended while its client waits."""
 
 
 async def measure_waiting(stage: Stage, sizes: Sizes) -> list[Figure]:
-    """Without and then with waiters, on an API that has just started: what the dispatches left free hides nothing.
+    """Measures without and then with waiters, on a freshly started API: memory freed after the dispatches would hide
+    the growth.
 
-    Waits that end are counted, because a busy machine answers some of them later: the cost is that of one wait, at the
-    rate at which so many waiters ask.
+    The processor time is that of one wait, multiplied by the rate of the waiters: on a busy machine fewer waits end in
+    the measured time.
     """
     api, address = stage.api, urlsplit(stage.api.url)
     runs, seconds = await _runs(stage, sizes.waiters), sizes.wait_s
@@ -51,35 +52,35 @@ async def measure_waiting(stage: Stage, sizes: Sizes) -> list[Figure]:
             if not reply.ok:
                 raise Failure(f"run {run_id} was not cancelled: {reply.status}")
             ended[run_id] = began
-        await until(lambda: _all_wait(stage, len(runs) - len(ended)), "answered: every wait for a run that has ended")
-        await asyncio.sleep(1.0)  # the last answer is on its way
+        await until(lambda: _all_wait(stage, len(runs) - len(ended)), "answered: all waits for ended runs")
+        await asyncio.sleep(1.0)  # until the last answer has arrived
     if waiters.ends.keys() != ended.keys():
-        raise Failure(f"{len(waiters.ends)} of {len(ended)} waiters got the end of their run")
-    heard = sorted(waiters.ends[run_id] - began for run_id, began in ended.items())
+        raise Failure(f"{len(waiters.ends)} of {len(ended)} waiters received the end of their run")
+    latencies = sorted(waiters.ends[run_id] - began for run_id, began in ended.items())
     count = f"{len(runs):,} waiters"
     return [
         Figure(f"memory that {count} add to the API", with_mib - before_mib, "MiB", Goal("<=", MOST_MIB), "RSS"),
         Figure(
-            f"processor time of the API that {count} take",
+            f"processor time that {count} take of the API",
             100 * (used_with - used_without) / answered * len(runs) / seconds,
             "%",
             Goal("<=", MOST_PERCENT),
-            f"of one processor, if each asks every {seconds} s; {used_with:.2f} s with {answered:.0f} waits that "
-            f"ended, {used_without:.2f} s without, each in {seconds} s",
+            f"of one processor, with one request of each every {seconds} s; in {seconds} s: {used_with:.2f} s with "
+            f"{answered:.0f} answered waits, {used_without:.2f} s without waiters",
         ),
         Figure(
-            f"from a cancel to the answer of the wait, p99 of {len(heard)}",
-            heard[int(0.99 * (len(heard) - 1))] * 1000,
+            f"from a cancel to the answer of the wait, p99 of {len(latencies)}",
+            latencies[int(0.99 * (len(latencies) - 1))] * 1000,
             "ms",
             None,
-            f"the cancel itself included; median {heard[len(heard) // 2] * 1000:.0f} ms",
+            f"with the cancel itself; median {latencies[len(latencies) // 2] * 1000:.0f} ms",
         ),
     ]
 
 
 async def _runs(stage: Stage, count: int) -> list[str]:
     template_id = await stage.client.create_template(TEMPLATE)
-    gate = asyncio.Semaphore(_AT_ONCE)
+    gate = asyncio.Semaphore(_CONCURRENCY)
 
     async def one() -> str:
         async with gate:
@@ -89,7 +90,7 @@ async def _runs(stage: Stage, count: int) -> list[str]:
 
 
 async def _used(api: Program, seconds: float) -> float:
-    """Processor time of the API in so many seconds."""
+    """Processor time of the API during `seconds`."""
     before = processor_s(api.child.pid)
     await asyncio.sleep(seconds)
     return processor_s(api.child.pid) - before
@@ -100,7 +101,7 @@ async def _all_wait(stage: Stage, count: int) -> bool:
 
 
 async def _answered(stage: Stage) -> float:
-    """Reads of runs that were answered so far."""
+    """Total of answered reads of runs."""
     text, route = await _metrics(stage), "/v1/runs/{run_id}"
     return total(text, "checklists_http_requests_total", lambda labels: labels["route"] == route) or 0.0
 
