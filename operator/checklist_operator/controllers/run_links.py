@@ -170,7 +170,7 @@ class RunLinks:
         try:
             await self._secrets.remove(key[0], orphan.secret, orphan.secret_uid)
         except LinkRefused as refused:
-            logger.warning("run.link_secret_left", extra=about(run_id=key[1], reason=refused.reason))
+            logger.warning("run.link_secret_not_deleted", extra=about(run_id=key[1], reason=refused.reason))
             return
         logger.info("run.link_secret_deleted", extra=about(run_id=key[1], secret=orphan.secret))
 
