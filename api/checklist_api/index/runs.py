@@ -102,6 +102,16 @@ class RunIndex:
         query = "SELECT namespace, organization FROM runs WHERE run_id = ? ORDER BY created_at, namespace"
         return dict(self._db.execute(query, (run_id,)).fetchall())
 
+    def open_until(self, run_id: str, organization: str, namespaces: Sequence[str], *, now: datetime) -> float | None:
+        """Return the expiry of an open run of the organization in milliseconds since 1970 (inf: never); None if the
+        index has no such run, or a finished one."""
+        query = "SELECT namespace, phase, expires_at FROM runs WHERE run_id = ? AND organization = ?"
+        for namespace, phase, expires_at in self._db.execute(query, (run_id, organization)):
+            until = float("inf") if expires_at is None else float(expires_at)
+            if namespace in namespaces and phase not in FINAL and until > milliseconds(now):
+                return until
+        return None
+
     def has(self, run_id: str, namespace: str) -> bool:
         """Whether the run is indexed as live."""
         if (namespace, run_id) in self._leaving:
