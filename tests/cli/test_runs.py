@@ -242,6 +242,7 @@ def test_a_run_that_is_gone_ends_the_wait(service: Service, capsys: Capture) -> 
 
 
 @pytest.mark.parametrize(("number", "cancels"), [(signal.SIGINT, False), (signal.SIGINT, True), (signal.SIGTERM, True)])
+@pytest.mark.usefixtures("default_sigint")
 def test_an_interruption_leaves_the_run_or_cancels_it(
     service: Service, capsys: Capture, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, cancels: bool
 ) -> None:

@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 from tests.contract.conftest import Api, shared_api
-from tests.waiting import eventually
+from tests.waiting import WITHIN_S, eventually
 
 from checklist_crds.runs.lifecycle import AnswerStep, Cancel, Command, Submit
 
 api = shared_api
+pytestmark = pytest.mark.usefixtures("default_sigint")
 
 ANSWER = AnswerStep(step_id="s-clean", value=False)
 WHY = AnswerStep(step_id="s-why", value="grease")
@@ -24,7 +25,7 @@ WHY = AnswerStep(step_id="s-why", value="grease")
 
 @dataclass
 class Program:
-    """A running command. Its first lines are read by the test, the rest by `end`."""
+    """A running command. The test reads its first lines, `end` the rest."""
 
     process: asyncio.subprocess.Process
 
@@ -34,7 +35,8 @@ class Program:
 
     async def end(self) -> tuple[int, str, str]:
         """Exit status, standard output and standard error."""
-        out, err = await self.process.communicate()
+        async with asyncio.timeout(WITHIN_S):
+            out, err = await self.process.communicate()
         assert self.process.returncode is not None
         return self.process.returncode, out.decode(), err.decode()
 
@@ -53,7 +55,7 @@ async def program(api: Api, *arguments: str) -> AsyncIterator[Program]:
     except BaseException:
         if process.returncode is None:
             process.kill()
-        print(*(text.decode() for text in await process.communicate()))  # shown with the failure
+        print(*(text.decode() for text in await process.communicate()))  # pytest shows it with the failure
         raise
     finally:
         if process.returncode is None:
@@ -85,7 +87,7 @@ async def test_a_step_of_a_pipeline_dispatches_waits_and_reads_the_answers(api: 
         await api.does(run_id, ANSWER, WHY, Submit())
         status, out, err = await running.end()
     assert (status, json.loads(out)["status"], json.loads(out)["executor_ref"]) == (0, "completed", "order 7")
-    assert "#" not in out + err, "the link was printed once"
+    assert "#" not in out + err, "the link is printed once"
     assert api.account.key not in out + err
     assert await result(api, "answers", run_id, "--step", "s-why") == (0, "grease\n", "")
     status, out, _ = await result(api, "answers", run_id, "-o", "json")
