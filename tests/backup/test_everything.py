@@ -128,6 +128,11 @@ async def made(source: Site, base_url: str) -> Requests:
         *("/deliveries", "/deliveries?status=pending", *(f"/deliveries/{event_id}" for event_id in event_ids)),
         *("/deliveries/replays", f"/deliveries/replays/{replay}", "/endpoints", "/usage"),
     ]
+    rest_alone = [
+        *(f"/runs/{run}/link" for run in runs[:2]),
+        *(f"/runs/{run}/answer-schema" for run in runs),
+        f"/templates/{template}/answer-schema",
+    ]
     desk_alone = [
         *(f"/runs/{run}/story" for run in runs),
         *(f"/runs/{run}/link" for run in runs[:2]),
@@ -137,7 +142,7 @@ async def made(source: Site, base_url: str) -> Requests:
     await account.http.aclose()
     of_person = [*(below + path for path in (*both, *desk_alone)), "/dashboard/api/session", "/dashboard/api/sessions"]
     return [
-        *((f"/v1{path}", {"Authorization": f"Bearer {account.key}"}) for path in both),
+        *((f"/v1{path}", {"Authorization": f"Bearer {account.key}"}) for path in (*both, *rest_alone)),
         *((path, person.headers) for path in of_person),
         *((path, {}) for path in (*(f"/v1/runs/{run}/preview" for run in runs), *signed)),
         *(
