@@ -11,6 +11,7 @@ import { problemText } from "../../kit/i18n";
 import { t, translator } from "../../kit/language";
 import { useAnswering } from "../answering";
 import { isKept, useApp } from "../context";
+import { isRefused, withoutRefused } from "../store/refused_photos";
 import type { LocalAnswer } from "../store/types";
 import { AnswerControl } from "./answer_control";
 import { stepHints } from "./step_hints";
@@ -33,7 +34,8 @@ export function StepBody({ step }: { step: Step }) {
   const photos = answer?.photos ?? NO_PHOTOS;
   const { field, takes } = kindOf(step);
   const bounds = takes === "drawing" ? null : photoBounds(step);
-  const problem = answering.problem ?? answer?.problem ?? (isGap.value ? gapOf(step, answer) : null);
+  const counted = answer && withoutRefused(answer);
+  const problem = answering.problem ?? answer?.problem ?? (isGap.value ? gapOf(step, counted) : null);
   const { id } = step;
   const hints = stepHints(step);
   const hintId = hints.length > 0 && `${id}-hint`;
@@ -55,7 +57,7 @@ export function StepBody({ step }: { step: Step }) {
 
   if (takes === "nothing") return <Instruction step={step} />;
   return (
-    <article ref={card} class={problem ? "step is-wrong" : "step"} aria-labelledby={`${id}-text`}>
+    <article ref={card} class={problem || photos.some(isRefused) ? "step is-wrong" : "step"} aria-labelledby={`${id}-text`}>
       <header>
         <h3 id={`${id}-label`} class="step-label" tabIndex={-1}>
           {field && !skipped ? (
