@@ -9,6 +9,8 @@ interface StepStateProps {
   step: Step;
   answer: LocalAnswer | undefined;
   held: Problem | null;
+  /** Whether the held input is the beginning of an answer. */
+  isChoosing: boolean;
   typing: boolean;
   /** Whether unsent changes wait for a network. */
   stuck: boolean;
@@ -30,7 +32,8 @@ export function StepState({ typing, ...props }: StepStateProps) {
 /** The displayed input is newer than the stored one and is about to be stored. */
 const TYPING = (): [IconName, string, string] => ["cloud", "", t("sync.saving")];
 
-function statusOf({ step, answer, held, stuck, keeps }: Omit<StepStateProps, "typing">): [IconName, string, string] {
+function statusOf({ step, answer, held, isChoosing, stuck, keeps }: Omit<StepStateProps, "typing">): [IconName, string, string] {
+  if (held !== null && isChoosing) return ["circle", "", problemText(translator.value, held)];
   if (held !== null) return ["alert", "is-warn", t("checklist.not_kept")];
   if (answer?.skipped) return ["skip", "", t("checklist.skipped")];
   if (answer?.photos.some(isRefused)) return ["alert", "is-warn", t("photo.refused")];
