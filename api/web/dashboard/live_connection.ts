@@ -2,7 +2,7 @@
  * One stream of an organization's changes, reopened from its last event. EventSource's own reconnection has a fixed
  * interval, stops at the first error status, and does not detect a connection that stays silent.
  */
-import { ApiError } from "./client";
+import { ApiError, noteAnswer } from "./client";
 import type { LiveChange } from "./live";
 import { BASE } from "./router";
 import { refreshSession } from "./session";
@@ -10,7 +10,7 @@ import { refreshSession } from "./session";
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
 /** The service sends something at least every 15 seconds. */
-const SILENT_FOR_MS = 40_000;
+const SILENT_FOR_MS = 25_000;
 
 export interface LiveUpdate {
   /** The id of the last event, to resume from. */
@@ -62,6 +62,7 @@ export class LiveConnection {
     };
     source.addEventListener("open", () => {
       touch();
+      noteAnswer();
       this.listener.connected(true);
     });
     source.addEventListener("beat", touch);
