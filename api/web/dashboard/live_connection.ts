@@ -2,7 +2,7 @@
  * One stream of an organization's changes, reopened from its last event. EventSource's own reconnection has a fixed
  * interval, stops at the first error status, and does not detect a connection that stays silent.
  */
-import { ApiError, noteAnswer } from "./client";
+import { ApiError } from "./client";
 import type { LiveChange } from "./live";
 import { BASE } from "./router";
 import { refreshSession } from "./session";
@@ -62,7 +62,6 @@ export class LiveConnection {
     };
     source.addEventListener("open", () => {
       touch();
-      noteAnswer();
       this.listener.connected(true);
     });
     source.addEventListener("beat", touch);

@@ -19,7 +19,7 @@ const DELAY_MS = 2_000;
 
 export function LiveBadge() {
   const settled = useSettled(liveState.value);
-  const shown = isAnswering.value ? settled : "silent";
+  const shown = isAnswering.value || settled === "reconnecting" || settled === "paused" ? settled : "silent";
   if (shown === "off") return null;
   const [word, meaning] = WORDS[shown];
   return (
