@@ -45,7 +45,7 @@ export function Dialog({ title, onClose, children, foot, class: kind }: DialogPr
   return (
     <dialog ref={element} class={kind} aria-labelledby={titleId} onClick={onBackdrop} onCancel={onCancel}>
       <div class="dialog-head">
-        <h2 id={titleId} tabIndex={-1} autofocus>
+        <h2 id={titleId} dir="auto" tabIndex={-1} autofocus>
           {title}
         </h2>
         <button type="button" class="button button-quiet button-icon" aria-label={t("app.close")} onClick={onClose}>
