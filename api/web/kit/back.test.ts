@@ -16,6 +16,9 @@ class FakeBrowser implements Browser {
       this.entries.splice(this.place + 1);
       this.place = this.entries.push(state) - 1;
     },
+    replaceState: (state: unknown) => {
+      this.entries[this.place] = state;
+    },
     go: (by: number) => void setTimeout(() => this.go(by), 5),
   } as Browser["history"];
 
@@ -104,9 +107,9 @@ describe("the browser's Back", () => {
     const menu = opened(stack);
     settle();
     menu.closeItself();
-    const next = opened(stack);
+    const next = opened(stack, "review");
     settle();
-    expect(browser.depth).toBe(1);
+    expect([browser.depth, browser.state]).toEqual([1, { layers: ["review"] }]);
     browser.go(-1);
     settle();
     expect([next.isOpen, browser.depth]).toEqual([false, 0]);

@@ -17,7 +17,7 @@ export interface Layer {
 
 /** The parts of `window` in use. */
 export interface Browser {
-  readonly history: Pick<History, "state" | "pushState" | "go">;
+  readonly history: Pick<History, "state" | "pushState" | "replaceState" | "go">;
   addEventListener(type: "popstate", listener: () => void): void;
   removeEventListener(type: "popstate", listener: () => void): void;
 }
@@ -87,6 +87,8 @@ export class BackStack {
     if (shown.length > names.length) {
       this.moving = true;
       history.go(names.length - shown.length);
+    } else if (shown.length > 0 && shown.join() !== names.slice(0, shown.length).join()) {
+      history.replaceState({ layers: names.slice(0, shown.length) }, "");
     }
     for (let count = shown.length + 1; count <= names.length; count++) history.pushState({ layers: names.slice(0, count) }, "");
   }
