@@ -99,7 +99,7 @@ describe("adding and removing", () => {
     const named = withReadableIds(asked);
     expect(stepOf(named, "s-turen-zu-ganz")?.label).toBe("Türen zu? (Ganz)");
     expect(stepOf(named, "s-d")?.condition?.when).toEqual({ step: "s-turen-zu-ganz", op: "eq", value: true });
-    expect(named.sections.at(-1)?.id).toBe("g-1");
+    expect(named.sections.at(-1)?.id).toBe("g-section-3");
     expect(withReadableIds(named)).toBe(named);
   });
   test("labels in other scripts and duplicate labels give valid ids", () => {

@@ -2,7 +2,7 @@
 import { expect, test, vi } from "vitest";
 
 import { act, all, button, mount, one, text } from "../../kit/testing/mount";
-import { listOf, settle, signedIn } from "../testing/signed_in";
+import { listOf, signedIn } from "../testing/signed_in";
 import { DispatchPage } from "./dispatch";
 
 const TEMPLATES = Array.from({ length: 12 }, (_, index) => ({ id: `t-${index}`, name: `Checklist ${index}`, description: "", tags: [], v: 1 }));
@@ -17,19 +17,18 @@ function respond(method: string, path: string): Response {
 test("dispatching without a template says so above the templates, with the focus there, until one is chosen", async () => {
   signedIn("runs/new", respond);
   const place = await mount(<DispatchPage />);
-  await settle();
+  await vi.waitFor(() => one(place, ".template-choice"));
   const seen = vi.spyOn(Element.prototype, "scrollIntoView").mockImplementation(function (this: Element) {
     expect(text(this)).toBe("Choose the checklist to dispatch.");
   });
   button(place, "Dispatch").click();
-  await settle();
   const choice = one(place, ".template-choice");
-  const error = one(choice, ".error");
+  const error = await vi.waitFor(() => one(choice, ".error"));
   expect(text(error)).toBe("Choose the checklist to dispatch.");
   const [radio] = all<HTMLInputElement>(choice, "input[type=radio]");
   expect(error.compareDocumentPosition(radio as Node) & Node.DOCUMENT_POSITION_FOLLOWING).toBeTruthy();
   expect(choice.getAttribute("aria-describedby")).toBe(error.id);
-  expect(document.activeElement).toBe(radio);
+  await vi.waitFor(() => expect(document.activeElement).toBe(radio));
   expect(seen).toHaveBeenCalledOnce();
   await act(() => radio?.click());
   expect(all(choice, ".error")).toEqual([]);

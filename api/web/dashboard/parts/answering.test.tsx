@@ -40,9 +40,9 @@ test("after a call without a response, the page is not live until the service ha
   let isUp = false;
   signedIn("runs", () => (isUp ? Response.json({ data: [] }) : Promise.reject(new TypeError("Failed to fetch"))));
   const place = await page();
-  await act(() => call("org-1/runs").catch(() => undefined));
+  await act(async () => void (await call("org-1/runs").catch(() => undefined)));
   expect(text(place)).toContain("Not answering");
   isUp = true;
-  await act(() => call("org-1/runs"));
+  await act(async () => void (await call("org-1/runs")));
   expect(text(place)).toBe("LiveLoading runs …");
 });

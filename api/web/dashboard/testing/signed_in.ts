@@ -1,7 +1,6 @@
 /** A signed-in member and a fake service, for tests of pages with `// @vitest-environment happy-dom`. */
 import { onTestFinished, vi } from "vitest";
 
-import { act } from "../../kit/testing/mount";
 import { navigate } from "../router";
 import { type Session, take } from "../session";
 
@@ -23,6 +22,7 @@ class NoEvents extends EventTarget {
 
 /** Shows `path` of the organization; `respond` gets paths below `api/org-1/`. */
 export function signedIn(path: string, respond: Respond): void {
+  Object.defineProperty(navigator, "locks", { configurable: true, value: { request: () => Promise.resolve() } });
   vi.stubGlobal("EventSource", NoEvents);
   vi.stubGlobal("fetch", async (input: URL, init?: RequestInit) => {
     const { pathname } = new URL(String(input));
@@ -31,11 +31,6 @@ export function signedIn(path: string, respond: Respond): void {
   onTestFinished(() => void vi.unstubAllGlobals());
   take(SESSION);
   navigate(`org-1/${path}`);
-}
-
-/** Waits for requests and for the renderings after them. */
-export function settle(): Promise<void> {
-  return act(() => new Promise<void>((resolve) => setTimeout(resolve, 50)));
 }
 
 export function listOf(data: readonly unknown[]): Response {

@@ -18,7 +18,12 @@ function pageOf(runId: string): (store: RunStore) => Page {
 }
 
 const boxes = (place: HTMLElement) => all<HTMLInputElement>(place, "input[type=checkbox]");
-const tick = (place: HTMLElement, index: number) => act(() => boxes(place)[index]?.click());
+const tick = (place: HTMLElement, index: number) =>
+  act(async () => {
+    boxes(place)[index]?.click();
+    // The store keeps an answer in its own time.
+    await new Promise((resolve) => setTimeout(resolve));
+  });
 const state = (place: HTMLElement) => text(one(place, ".step-state"));
 
 describe("a choice with a minimum", () => {
