@@ -75,8 +75,10 @@ class ChecklistScreen:
         await self.layers("review")
 
     async def layers(self, *names: str) -> None:
-        """What the browser's Back closes, the top one first named last, as soon as the browser knows of it."""
-        await self.page.wait_for_function("names => (history.state?.layers ?? []).join() === names", arg=",".join(names))
+        """Waits until the browser's Back would close these, the last one first."""
+        await self.page.wait_for_function(
+            "names => (history.state?.layers ?? []).join() === names", arg=",".join(names)
+        )
 
     async def submit(self) -> None:
         await self.page.get_by_role("button", name="Submit", exact=True).click()

@@ -48,9 +48,7 @@ async def test_a_step_appears_and_comes_back_with_its_answer(stage: Stage, new_d
     await expect(screen.card("Why").get_by_role("textbox")).to_have_value("Spilled milk")
 
 
-async def test_back_closes_what_is_open_and_does_not_leave_the_checklist(
-    stage: Stage, new_device: NewDevice
-) -> None:
+async def test_back_closes_what_is_open_and_does_not_leave_the_checklist(stage: Stage, new_device: NewDevice) -> None:
     colours = step("colour", "choice", config={"options": options(*(f"Colour {number}" for number in range(9)))})
     _, screen = await opened(stage, await new_device(), checklist(colours, step("photo", "photo")))
     page, dialog = screen.page, screen.page.get_by_role("dialog")

@@ -1,4 +1,4 @@
-"""Pages that are wider than their content allows: a phone, a column beside the preview, and texts of both directions."""
+"""Pages wider than their content allows: a phone, a column next to the preview, texts of both directions."""
 
 from checklist_dev.browser.checklists import checklist, step
 from checklist_dev.browser.device import PHONE
