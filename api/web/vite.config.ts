@@ -43,8 +43,12 @@ export default defineConfig(({ command }) => ({
   server: { proxy: { "/v1": service, "/pages": service, "/dashboard/api": service } },
   test: {
     root: ".",
-    include: ["core/**/*.test.ts", "kit/**/*.test.ts", "executor/**/*.test.ts", "dashboard/**/*.test.ts"],
+    include: ["core", "kit", "executor", "dashboard"].map((folder) => `${folder}/**/*.test.{ts,tsx}`),
+    // A test of components begins with `// @vitest-environment happy-dom`.
     environment: "node",
+    // A busy machine takes seconds to load a page.
+    testTimeout: 30_000,
+    environmentOptions: { happyDOM: { url: "https://checklists.example/dashboard/" } },
     passWithNoTests: true,
   },
 }));

@@ -72,7 +72,13 @@ class ChecklistScreen:
         """By the bar at the lower edge, which offers it when nothing required is left."""
         await self.page.get_by_role("button", name="Check and submit").click()
         await expect(self.heading("Check your answers")).to_be_visible()
-        await self.page.wait_for_function("history.state?.review")  # so that the browser's way back leads from it
+        await self.layers("review")
+
+    async def layers(self, *names: str) -> None:
+        """Waits until the browser's Back would close these, the last one first."""
+        await self.page.wait_for_function(
+            "names => (history.state?.layers ?? []).join() === names", arg=",".join(names)
+        )
 
     async def submit(self) -> None:
         await self.page.get_by_role("button", name="Submit", exact=True).click()

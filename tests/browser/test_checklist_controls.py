@@ -127,6 +127,18 @@ async def test_what_is_no_answer_is_shown_and_holds_the_end_up(stage: Stage, new
     await answered(stage, link, {"heat": 3, "note": "a" * 490, "tools": ["o-2", "o-3"]})
 
 
+async def test_options_of_both_directions_are_aligned_with_the_page(stage: Stage, new_device: NewDevice) -> None:
+    both = options("Clean, no ice", "نظيف، بلا جليد")
+    _, screen = await one_step(stage, await new_device(), "choice", config={"options": both})
+    labels = screen.card("Answer").locator(".choice-label")
+    for language, side in (("en", "left"), ("ar", "right")):
+        await screen.page.get_by_label(re.compile("^(Language|اللغة)$")).select_option(language)
+        await expect(screen.page.locator("html")).to_have_attribute("lang", re.compile(f"^{language}"))
+        for place, direction in enumerate(("ltr", "rtl")):
+            await expect(labels.nth(place)).to_have_css("text-align", side)
+            await expect(labels.nth(place)).to_have_css("direction", direction)
+
+
 async def test_a_typed_date_is_one_answer_and_half_a_date_is_none(stage: Stage, new_device: NewDevice) -> None:
     link, screen = await one_step(stage, await new_device(**DESKTOP, has_touch=False, is_mobile=False), "date")
     sent: list[str] = []

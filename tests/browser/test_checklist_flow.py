@@ -8,7 +8,7 @@ from tests.waiting import eventually
 from checklist_dev.browser.checklists import checklist, longest, options, section, step
 from checklist_dev.browser.stage import Stage
 
-from .checklist_screen import ChecklistScreen, answered, answers, opened
+from .checklist_screen import ChecklistScreen, answered, answers, opened, picture
 from .conftest import NewDevice
 
 Json = dict[str, Any]
@@ -46,6 +46,32 @@ async def test_a_step_appears_and_comes_back_with_its_answer(stage: Stage, new_d
     await screen.page.reload()
     await screen.choose("Clean", "No")
     await expect(screen.card("Why").get_by_role("textbox")).to_have_value("Spilled milk")
+
+
+async def test_back_closes_what_is_open_and_does_not_leave_the_checklist(stage: Stage, new_device: NewDevice) -> None:
+    colours = step("colour", "choice", config={"options": options(*(f"Colour {number}" for number in range(9)))})
+    _, screen = await opened(stage, await new_device(), checklist(colours, step("photo", "photo")))
+    page, dialog = screen.page, screen.page.get_by_role("dialog")
+    await screen.photo("Photo", picture())
+    await screen.saved("Photo")
+    for card, button in (("Colour", "Colour"), ("Photo", "View photo 1"), (None, "Menu")):
+        opener = (screen.card(card) if card else page).get_by_role("button", name=button).first
+        await opener.click()
+        await expect(dialog).to_be_visible()
+        await screen.layers("dialog")
+        await page.go_back()
+        await expect(dialog).to_have_count(0)
+        await expect(opener).to_be_focused()
+    # One dialog that replaces another, and one that is closed by its button, leave nothing to go back through.
+    await screen.menu("I can’t finish this")
+    await expect(page.get_by_role("dialog", name="Stop this checklist?")).to_be_visible()
+    await screen.layers("dialog")
+    await page.get_by_role("button", name="Keep going").click()
+    await screen.layers()
+    await screen.to_review()
+    await page.go_back()
+    await expect(screen.card("Colour")).to_be_visible()
+    await screen.layers()
 
 
 async def test_a_step_is_skipped_answered_after_all_and_cleared_and_the_checklist_stopped(

@@ -67,8 +67,18 @@ class ExecutorApp:
             logger.warning("executor_app.not_built", extra={"folder": str(BUILT), "remedy": "make web"})
 
     def add_to(self, router: web.UrlDispatcher) -> None:
+        router.add_get("/r", self.to_folder)
+        router.add_get("/r/", self.without_run)
         router.add_get("/r/{run_id}", self.page)
         router.add_get("/r/{folder}/{name}", self.file)
+
+    async def to_folder(self, _: web.Request) -> web.StreamResponse:
+        """Redirect to the folder: links of the page are relative to it. So is this one, for a path prefix."""
+        return web.Response(status=302, headers={"Location": "r/", **SECURITY_HEADERS})
+
+    async def without_run(self, request: web.Request) -> web.StreamResponse:
+        """Say that the link is cut. The app opens the last run of the device, if there is one."""
+        return self._refusal(RunNotFound(), texts_for(request.headers.get("Accept-Language", "")))
 
     async def page(self, request: web.Request) -> web.StreamResponse:
         """Serve a file of the app, the page without a run, or the page of a run."""

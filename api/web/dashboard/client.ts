@@ -2,12 +2,24 @@
  * Client of the dashboard's API. Failures are `ApiError`s that can be shown as they are. If the session has ended, the
  * frame asks to sign in again while the page stays, and the rejected call waits and is repeated.
  */
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 
 import { noteServerTime } from "./clock";
 import { BASE } from "./router";
 
 const ANSWER_WITHIN_MS = 20_000;
+/** From then on, the page says that it waits for the service. */
+const SLOW_AFTER_MS = 3_000;
+
+const slowCalls = signal(0);
+const unreachable = signal(false);
+/** Whether the service answers: false while a call takes long, and after one without a response. */
+export const isAnswering = computed(() => !unreachable.value && slowCalls.value === 0);
+
+/** The service has answered, e.g. on a stream. */
+export function noteAnswer(): void {
+  unreachable.value = false;
+}
 
 export interface FieldProblem {
   readonly path: string;
@@ -123,6 +135,8 @@ export async function open(path: string, options: Call = {}): Promise<Response> 
 
 async function send(path: string, { method = "GET", json, headers = {}, signal: given, within = ANSWER_WITHIN_MS }: Call): Promise<Response> {
   const limit = AbortSignal.timeout(within);
+  // Calls with a time limit of their own are known to be slow.
+  const endOfWait = within === ANSWER_WITHIN_MS ? noteSlowCall() : () => undefined;
   try {
     const response = await fetch(new URL(`api/${path}`, BASE), {
       method,
@@ -138,11 +152,28 @@ async function send(path: string, { method = "GET", json, headers = {}, signal: 
       redirect: "error",
     });
     noteServerTime(response.headers.get("Date"));
+    noteAnswer();
     return response;
   } catch (error) {
     if (given?.aborted) throw error;
+    unreachable.value = true;
     throw new ApiError(0, "unreachable", "The service cannot be reached. Check the connection and try again.");
+  } finally {
+    endOfWait();
   }
+}
+
+/** Counts a call that takes long, until the returned function is called. */
+function noteSlowCall(): () => void {
+  let isSlow = false;
+  const timer = setTimeout(() => {
+    isSlow = true;
+    slowCalls.value += 1;
+  }, SLOW_AFTER_MS);
+  return () => {
+    clearTimeout(timer);
+    if (isSlow) slowCalls.value -= 1;
+  };
 }
 
 function errorOf(response: Response, body: unknown): ApiError {

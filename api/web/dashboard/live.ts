@@ -11,6 +11,7 @@
 import { computed, effect, signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 
+import { noteAnswer } from "./client";
 import type { LiveUpdate } from "./live_connection";
 import { SharedStream } from "./live_sharing";
 import { organization } from "./session";
@@ -162,8 +163,12 @@ effect(() => {
   }
   liveState.value = "reconnecting";
   const stream = new SharedStream(id, member, {
-    onUpdate: notifyAll,
+    onUpdate: (update) => {
+      noteAnswer();
+      notifyAll(update);
+    },
     connected: (yes) => {
+      if (yes) noteAnswer();
       liveState.value = yes ? "connected" : "reconnecting";
     },
   });

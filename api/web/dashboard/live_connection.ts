@@ -10,7 +10,7 @@ import { refreshSession } from "./session";
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
 /** The service sends something at least every 15 seconds. */
-const SILENT_FOR_MS = 40_000;
+const SILENT_FOR_MS = 25_000;
 
 export interface LiveUpdate {
   /** The id of the last event, to resume from. */

@@ -1,5 +1,5 @@
 import { useComputed, useSignal, type ReadonlySignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 import { type JsonValue, type Problem, type Step, kindOf, validateValue } from "../core";
 import { locate, type Place } from "../kit/controls/geolocation";
@@ -25,6 +25,28 @@ export interface Answering {
   askPlace(): Promise<void>;
   /** Called when the control loses focus: requests the location. */
   leave(): void;
+}
+
+/**
+ * Whether the person has chosen too few options so far, and has not gone on to another step: that is no mistake yet. A
+ * press on an option's label takes the focus from the card for a moment, so only focus elsewhere counts.
+ */
+export function useStillChoosing(stepId: string, card: { readonly current: HTMLElement | null }): boolean {
+  const { page } = useApp();
+  const tooFew = useComputed(() => isTooFew(page.held.value.get(stepId)?.problem) && !page.tried.value).value;
+  const [left, setLeft] = useState(false);
+  useEffect(() => {
+    setLeft(false);
+    if (!tooFew) return;
+    const onFocus = ({ target }: FocusEvent) => target instanceof Node && !card.current?.contains(target) && setLeft(true);
+    document.addEventListener("focusin", onFocus);
+    return () => document.removeEventListener("focusin", onFocus);
+  }, [tooFew]);
+  return tooFew && !left;
+}
+
+function isTooFew(problem: Problem | undefined): boolean {
+  return problem?.path === "value" && problem.code === "too_few";
 }
 
 /**

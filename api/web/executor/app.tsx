@@ -1,6 +1,7 @@
 import { useSignalEffect } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 
+import { BackContext, BackStack, useLayer } from "../kit/back";
 import { t } from "../kit/language";
 import { AppContext, type App as AppValue } from "./context";
 import type { ServerRun } from "./store/types";
@@ -20,11 +21,14 @@ export function App({ store, page }: AppValue) {
     const name = store.run.value?.template.name ?? store.preview.value?.template_name;
     document.title = name === undefined ? t("app.name") : t("app.title", { name });
   });
-  useBackFromReview({ store, page });
+  const back = useMemo(() => new BackStack(window, (name) => name === REVIEW && reopenReview(store)), [store]);
+  useEffect(() => () => back.end(), [back]);
   return (
     <AppContext.Provider value={{ store, page }}>
-      <View store={store} />
-      <LiveRegion page={page} />
+      <BackContext.Provider value={back}>
+        <View store={store} />
+        <LiveRegion page={page} />
+      </BackContext.Provider>
     </AppContext.Provider>
   );
 }
@@ -65,7 +69,21 @@ function View({ store }: Pick<AppValue, "store">) {
 
 function Open({ run, reviewing, store }: { run: ServerRun; reviewing: boolean; store: AppValue["store"] }) {
   if (store.submitQueued.value || store.cancelQueued.value) return <Queued run={run} />;
-  return reviewing ? <Review run={run} /> : <Checklist run={run} />;
+  return reviewing ? <ReviewLayer run={run} store={store} /> : <Checklist run={run} />;
+}
+
+const REVIEW = "review";
+
+/** The review lies on top of the checklist: the browser's Back returns to it, and Forward opens the review again. */
+function ReviewLayer({ run, store }: { run: ServerRun; store: AppValue["store"] }) {
+  useLayer(REVIEW, () => store.review(false));
+  return <Review run={run} />;
+}
+
+function reopenReview(store: AppValue["store"]): boolean {
+  if (store.phase.peek() !== "checklist") return false;
+  store.review(true);
+  return true;
 }
 
 function LiveRegion({ page }: Pick<AppValue, "page">) {
@@ -74,22 +92,4 @@ function LiveRegion({ page }: Pick<AppValue, "page">) {
       {page.announcement.value}
     </p>
   );
-}
-
-/** Browser history between checklist and review. The address does not change. */
-function useBackFromReview({ store }: AppValue): void {
-  useEffect(() => {
-    const onMove = () => store.review(isMarked());
-    window.addEventListener("popstate", onMove);
-    return () => window.removeEventListener("popstate", onMove);
-  }, []);
-  useSignalEffect(() => {
-    const inReview = store.phase.value === "review";
-    if (inReview && !isMarked()) history.pushState({ review: true }, "");
-    else if (!inReview && isMarked()) history.back();
-  });
-}
-
-function isMarked(): boolean {
-  return (history.state as { review?: boolean } | null)?.review === true;
 }

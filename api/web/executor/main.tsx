@@ -9,6 +9,7 @@ import { render } from "preact";
 
 import { startLanguage } from "../kit/language";
 import { App } from "./app";
+import { keptInput } from "./kept_input";
 import { createPage } from "./page";
 import { openLink } from "./start";
 
@@ -23,5 +24,5 @@ if (root !== null) {
   effect(() => {
     if (store.phase.value !== "loading") document.getElementById("preview")?.remove();
   });
-  render(<App store={store} page={createPage(store)} />, root);
+  render(<App store={store} page={createPage(store, keptInput(location.pathname))} />, root);
 }

@@ -1,9 +1,11 @@
 /**
- * The state of the page, as opposed to the run's: rendered steps, rejected input, announcements. It is lost on reload.
+ * The state of the page, as opposed to the run's: rendered steps, rejected input, announcements. All but the input is
+ * lost on reload.
  */
 import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 
 import type { JsonValue, Problem } from "../core";
+import { type KeptInput, NOT_KEPT } from "./kept_input";
 import type { RunStore } from "./store/types";
 
 /** Steps rendered at once; the rest follow in idle time, so that a long checklist starts fast. */
@@ -40,9 +42,9 @@ export interface Page {
   goTo(stepId: string): void;
 }
 
-export function createPage(store: RunStore): Page {
+export function createPage(store: RunStore, kept: KeptInput = NOT_KEPT): Page {
   const drawn = signal(FIRST);
-  const held = signal<ReadonlyMap<string, Held>>(new Map());
+  const held = signal<ReadonlyMap<string, Held>>(kept.read());
   const tried = signal(false);
   const announcement = signal("");
   const order = computed(() => (store.run.value?.template.sections ?? []).flatMap((section) => section.steps.map((step) => step.id)));
@@ -66,6 +68,7 @@ export function createPage(store: RunStore): Page {
       if (next === null) all.delete(stepId);
       else all.set(stepId, next);
       held.value = all;
+      kept.write(all);
     },
     setTried(value) {
       tried.value = value;

@@ -151,6 +151,15 @@ async def test_the_page_without_scripts_speaks_the_browsers_language(api: Api) -
         assert f'lang="{language}" dir="{direction}"' in refused.text
 
 
+@pytest.mark.parametrize("path", ["/r", "/r/"])
+async def test_a_link_that_is_cut_before_the_run_is_a_page_that_says_so(api: Api, path: str) -> None:
+    response = await api.anonymous.get(path, headers={"Accept-Language": "de"}, follow_redirects=True)
+    page = Page(response.text)
+    assert (response.status_code, response.url.path) == (404, "/r/")
+    assert_well_guarded(response, page, app=True)
+    assert "Prüfen Sie, ob der Link vollständig ist." in page.text
+
+
 async def test_a_run_that_cannot_be_shown_is_a_page_that_says_why(
     start_api: StartApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,11 +10,12 @@ import {
   brokenConditions,
   changeLine,
   changedComparison,
+  hasUnfinishedCondition,
+  newComparison,
   changesBetween,
   completeStep,
   conditionText,
   duplicateStep,
-  firstComparison,
   lineOf,
   moveBehind,
   moveStep,
@@ -98,7 +99,7 @@ describe("adding and removing", () => {
     const named = withReadableIds(asked);
     expect(stepOf(named, "s-turen-zu-ganz")?.label).toBe("Türen zu? (Ganz)");
     expect(stepOf(named, "s-d")?.condition?.when).toEqual({ step: "s-turen-zu-ganz", op: "eq", value: true });
-    expect(named.sections.at(-1)?.id).toBe("g-1");
+    expect(named.sections.at(-1)?.id).toBe("g-section-3");
     expect(withReadableIds(named)).toBe(named);
   });
   test("labels in other scripts and duplicate labels give valid ids", () => {
@@ -156,10 +157,26 @@ describe("conditions", () => {
   });
   test("another operator or source takes a value that fits it", () => {
     const number = source({ type: "number" });
-    expect(firstComparison(number)).toEqual({ step: "s-b", op: "eq", value: 0 });
     expect(changedComparison({ step: "s-b", op: "eq", value: 4 }, { op: "in" }, number).value).toEqual([4]);
     expect(changedComparison({ step: "s-b", op: "in", value: [4, 5] }, { op: "lt" }, number).value).toBe(4);
     expect(changedComparison({ step: "s-x", op: "gt", value: 4 }, { step: "s-b" }, source({ type: "photo" }))).toEqual({ step: "s-b", op: "exists", value: true });
+  });
+  test("a new comparison is not finished: its value, or its step, is to be chosen", () => {
+    const [number, picture] = [source({ type: "number" }), source({ id: "s-c", type: "photo" })];
+    const made = newComparison([number, picture]);
+    expect(made).toEqual({ step: "s-b", op: "eq", value: null });
+    expect(newComparison([picture])).toMatchObject({ step: "" });
+    const other = changedComparison({ step: "s-a", op: "eq", value: true }, { step: "s-b" }, number);
+    expect(other).toEqual({ step: "s-b", op: "eq", value: null });
+    for (const when of [made, other, newComparison([picture])]) {
+      const draft: Draft = { name: "", sections: [{ id: "g-a", title: "", steps: [number, picture, step("s-z", { condition: { when } })] }] };
+      expect(brokenConditions(draft)).toEqual([]);
+      expect(hasUnfinishedCondition(step("s-z", { condition: { when } }))).toBe(true);
+      expect(asDraft(draft)).toBe(draft);
+    }
+    expect(conditionText(made, new Map([["s-b", number]]))).toMatch(/ is …$/);
+    expect(hasUnfinishedCondition(step("s-z", { condition: { when: changedComparison(made, { value: 4 }, number) } }))).toBe(false);
+    expect(changedComparison(newComparison([picture]), { step: "s-c" }, picture)).toEqual({ step: "s-c", op: "exists", value: true });
   });
   test("an option or an operator that is gone is found", () => {
     const draft: Draft = {

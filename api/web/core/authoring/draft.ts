@@ -52,12 +52,17 @@ export const LIMITS = {
 export const DEFAULT_SETTINGS: Settings = { allow_skip: false, signature_on_complete: false, est_minutes: null };
 export const DEFAULT_EXECUTION: Execution = { scope: "any", identity_required: "none" };
 
+/** The title of a section until its author writes another: a section without a title cannot be stored. */
+export function titleOfSection(number: number): string {
+  return `Section ${number}`;
+}
+
 export const EMPTY_DRAFT: Draft = {
   name: "",
   description: "",
   tags: [],
   settings: DEFAULT_SETTINGS,
-  sections: [{ id: "g-first", title: "", steps: [] }],
+  sections: [{ id: "g-first", title: titleOfSection(1), steps: [] }],
   execution: DEFAULT_EXECUTION,
 };
 

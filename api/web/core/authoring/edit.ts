@@ -1,7 +1,7 @@
 /** Changes to a draft. Each returns a new draft; sections and steps that it does not change stay the same objects. */
 import { AUTHORING } from "../step_types";
 import type { StepConfig, StepType } from "../types";
-import { LIMITS, countSteps, whereIs, type Draft, type DraftSection, type DraftStep, type Where } from "./draft";
+import { LIMITS, countSteps, titleOfSection, whereIs, type Draft, type DraftSection, type DraftStep, type Where } from "./draft";
 import { freeId, provisionalId, slugOf, takenIds } from "./ids";
 
 export function withSection(draft: Draft, sectionId: string, change: Partial<DraftSection>): Draft {
@@ -42,7 +42,10 @@ export interface Made {
 export function addSection(draft: Draft, after: number): Made {
   const id = provisionalId("g", takenIds(draft));
   const sections = [...draft.sections];
-  sections.splice(after + 1, 0, { id, title: "", steps: [] });
+  const titles = new Set(sections.map((section) => section.title.trim()));
+  let number = sections.length + 1;
+  while (titles.has(titleOfSection(number))) number += 1;
+  sections.splice(after + 1, 0, { id, title: titleOfSection(number), steps: [] });
   return { draft: { ...draft, sections }, id };
 }
 

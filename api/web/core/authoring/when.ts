@@ -78,7 +78,7 @@ export interface Broken {
   readonly why: "gone" | "self" | "later" | "operator" | "value";
 }
 
-/** Conditions that the service would reject, one per step and source. */
+/** Finished conditions that the service would reject, one per step and source. */
 export function brokenConditions(draft: Draft): Broken[] {
   const order = allSteps(draft);
   const byId = new Map(order.map((step, index) => [step.id, { step, index }]));
@@ -86,6 +86,7 @@ export function brokenConditions(draft: Draft): Broken[] {
     if (!step.condition) return [];
     const seen = new Set<string>();
     return comparisonsOf(step.condition.when).flatMap((comparison): Broken[] => {
+      if (isUnfinished(comparison)) return [];
       const source = byId.get(comparison.step);
       const why = !source ? "gone" : source.index === index ? "self" : source.index > index ? "later" : mismatch(comparison, source.step);
       if (why === null || seen.has(comparison.step)) return [];
@@ -116,26 +117,36 @@ export function sourcesFor(draft: Draft, stepId: string): DraftStep[] {
   return order.slice(0, Math.max(0, order.findIndex((step) => step.id === stepId))).filter((step) => AUTHORING[step.type].operators.length > 0);
 }
 
-/** The default comparison with a step. */
-export function firstComparison(source: DraftStep): Comparison {
-  const op = AUTHORING[source.type].operators[0] ?? "exists";
-  return { step: source.id, op, value: firstValue(op, source) };
+/** The value that the author has yet to choose. */
+const UNSET = null as unknown as Comparison["value"];
+
+/**
+ * A comparison that the author finishes: with the nearest step that has a value to choose, else without a step. It is
+ * in the draft, but is never sent.
+ */
+export function newComparison(sources: readonly DraftStep[]): Comparison {
+  const op = (source: DraftStep) => AUTHORING[source.type].operators[0] ?? "exists";
+  const source = sources.findLast((one) => op(one) !== "exists");
+  return source === undefined ? { step: "", op: "exists", value: UNSET } : { step: source.id, op: op(source), value: UNSET };
 }
 
-/** The comparison with `change` applied; parts that no longer fit get a default. */
+export function isUnfinished({ step, value }: Comparison): boolean {
+  return step === "" || value === UNSET;
+}
+
+/** Whether the author has yet to finish the step's condition. */
+export function hasUnfinishedCondition({ condition }: Pick<DraftStep, "condition">): boolean {
+  return condition != null && comparisonsOf(condition.when).some(isUnfinished);
+}
+
+/** The comparison with `change` applied; a value that no longer fits has to be chosen. */
 export function changedComparison(before: Comparison, change: Partial<Comparison>, source: DraftStep): Comparison {
   const next = { ...before, ...change };
   const op = AUTHORING[source.type].operators.includes(next.op) ? next.op : (AUTHORING[source.type].operators[0] ?? "exists");
   if (valueFits(op, next.value, source)) return { ...next, op };
   const single = Array.isArray(next.value) ? next.value[0] : next.value;
   const turned = op === "in" || op === "not_in" ? [single] : single;
-  return { ...next, op, value: (valueFits(op, turned, source) ? turned : firstValue(op, source)) as Comparison["value"] };
-}
-
-function firstValue(op: Operator, source: DraftStep): Comparison["value"] {
-  if (op === "exists") return true;
-  const one = AUTHORING[source.type].first?.(source) ?? "";
-  return op === "in" || op === "not_in" ? [one] : one;
+  return { ...next, op, value: op === "exists" || (valueFits(op, turned, source) ? (turned as Comparison["value"]) : UNSET) };
 }
 
 const OPERATOR_TEXTS: Readonly<Record<Operator, string>> = {
@@ -167,9 +178,11 @@ export function conditionText(when: When, steps: ReadonlyMap<string, DraftStep>)
 }
 
 function comparisonText({ step, op, value }: Comparison, source: DraftStep | null): string {
+  if (step === "") return "…";
   if (source === null) return `${step} (which is not there) ${op} ${String(value)}`;
   const name = `“${source.label.trim() || source.id}”`;
   if (op === "exists") return `${name} ${value === false ? "is not answered" : "is answered"}`;
+  if (value === UNSET) return `${name} ${operatorText(op, source.type)} …`;
   const values: readonly unknown[] = Array.isArray(value) ? value : [value];
   return `${name} ${operatorText(op, source.type)} ${values.map((one) => valueText(one, source)).join(", ")}`;
 }

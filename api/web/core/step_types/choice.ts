@@ -25,7 +25,6 @@ export const booleanAuthoring: Authoring = {
   operators: [...EQUALITY, "exists"],
   compared: "truth",
   fits: (value) => typeof value === "boolean",
-  first: () => false,
 };
 
 export const choice: StepKind = {
@@ -39,7 +38,6 @@ export const choice: StepKind = {
 const ofOptions = {
   compared: "option",
   fits: (value: unknown, { config }: DraftStep) => typeof value === "string" && (!config?.options?.length || config.options.some((option) => option.id === value)),
-  first: ({ config }: DraftStep) => config?.options?.[0]?.id ?? "",
 } as const;
 
 export const choiceAuthoring: Authoring = {

@@ -73,8 +73,6 @@ export interface Authoring {
   readonly compared?: "truth" | "option" | "number" | "integer" | "date" | "time";
   /** Whether a value can be compared with; any text by default. */
   fits?(value: unknown, source: DraftStep): boolean;
-  /** The default value; an empty text by default. */
-  first?(source: DraftStep): Scalar;
   /** Formats the value of a comparison. */
   valueText?(value: unknown, source: DraftStep): string;
 }

@@ -40,7 +40,6 @@ export const numberAuthoring: Authoring = {
   operators: [...EQUALITY, ...ORDER, ...LISTS, "exists"],
   compared: "number",
   fits: Number.isFinite,
-  first: (source) => source.config?.min ?? 0,
   valueText: (value, { config }) => `${String(value)}${config?.unit ? ` ${config.unit}` : ""}`,
 };
 
@@ -73,7 +72,6 @@ export const ratingAuthoring: Authoring = {
   operators: numberAuthoring.operators,
   compared: "integer",
   fits: Number.isInteger,
-  first: (source) => source.config?.min ?? 1,
 };
 
 /** Lowest and highest grade of a rating step. */

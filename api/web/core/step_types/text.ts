@@ -64,7 +64,7 @@ export const time = moment("time", normalTime, "time");
 export const datetime = moment("datetime", normalDateTime, "moment");
 
 /* @__NO_SIDE_EFFECTS__ */
-function momentAuthoring(name: string, meaning: string, normal: (text: string) => string | null, first: string, compared?: "date" | "time"): Authoring {
+function momentAuthoring(name: string, meaning: string, normal: (text: string) => string | null, compared?: "date" | "time"): Authoring {
   return {
     name,
     meaning,
@@ -72,11 +72,10 @@ function momentAuthoring(name: string, meaning: string, normal: (text: string) =
     operators: [...EQUALITY, ...ORDER, "exists"],
     operatorText: { gt: "is after", gte: "is not before", lt: "is before", lte: "is not after" },
     fits: (value) => typeof value === "string" && normal(value) !== null,
-    first: () => first,
     ...(compared && { compared }),
   };
 }
 
-export const dateAuthoring = momentAuthoring("Date", "A day", normalDate, "2026-01-01", "date");
-export const timeAuthoring = momentAuthoring("Time", "A time of day", normalTime, "12:00", "time");
-export const datetimeAuthoring = momentAuthoring("Date and time", "A moment", normalDateTime, "2026-01-01T12:00:00Z");
+export const dateAuthoring = momentAuthoring("Date", "A day", normalDate, "date");
+export const timeAuthoring = momentAuthoring("Time", "A time of day", normalTime, "time");
+export const datetimeAuthoring = momentAuthoring("Date and time", "A moment", normalDateTime);

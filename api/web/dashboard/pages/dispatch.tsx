@@ -3,9 +3,9 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import "../styles/runs.css";
 import { Message } from "../../kit/controls/messages";
-import { ApiError, call } from "../client";
+import { ApiError, call, type FieldProblem } from "../client";
 import { useLiveReload } from "../live";
-import { allInline, CheckField, focusFirstProblem, problemOf, TextField } from "../parts/fields";
+import { allInline, CheckField, focusFirstProblem, problemOf, TextField, withoutProblem } from "../parts/fields";
 import { Link } from "../parts/link";
 import { PageHead, Section } from "../parts/page_head";
 import { counted } from "../parts/progress";
@@ -74,6 +74,10 @@ export function DispatchPage() {
     key.current = newKey();
     setDraft((before) => ({ ...before, ...parts }));
   };
+  const choose = (templateId: string) => {
+    change({ templateId });
+    setError((before) => before && withoutProblem(before, "template_id"));
+  };
   const send = async (event: Event) => {
     event.preventDefault();
     if (busy) return;
@@ -124,7 +128,7 @@ export function DispatchPage() {
       ) : (
         <form ref={form} class="form dispatch" onSubmit={(event) => void send(event)} noValidate>
           <Section title="Checklist">
-            <TemplateChoice templates={templates.data} value={draft.templateId} error={problemOf(error, "template_id")} organizationId={id} onChange={(templateId) => change({ templateId })} />
+            <TemplateChoice templates={templates.data} value={draft.templateId} error={problemOf(error, "template_id")} organizationId={id} onChange={choose} />
           </Section>
           <Section title="Link">
             <Expiry hours={draft.hours} error={problemOf(error, "expires_in_hours")} onChange={(hours) => change({ hours })} />
@@ -224,10 +228,14 @@ function bodyOf(draft: Draft): Record<string, unknown> {
  * of the list.
  */
 function asFieldErrors(error: ApiError): ApiError {
-  const problems = error.problems.map((problem) => ({ ...problem, path: problem.path.startsWith("webhook.events") ? "webhook.events" : problem.path, message: sentence(problem.message) }));
+  const problems = error.problems.map((problem) => ({ ...problem, path: problem.path.startsWith("webhook.events") ? "webhook.events" : problem.path, message: messageOf(problem) }));
   const ofTemplate = error.code === "template_not_found" || error.code === "template_not_runnable";
   const found = ofTemplate ? [{ path: "template_id", code: error.code, message: error.message }] : problems;
   return new ApiError(error.status, error.code, error.message, found, error.requestId, error.details, error.retryAfter);
+}
+
+function messageOf({ path, code, message }: FieldProblem): string {
+  return path === "template_id" && code === "missing" ? "Choose the checklist to dispatch." : sentence(message);
 }
 
 /** Turns the service's "must be a number" into a sentence. */

@@ -1,4 +1,5 @@
 /** Chooses one template of many: search, then one of the best matches. */
+import type { ComponentChildren } from "preact";
 import { useId, useRef, useState } from "preact/hooks";
 
 import { FieldError } from "../../kit/controls/messages";
@@ -25,7 +26,8 @@ export function TemplateChoice({ templates, value, error, organizationId, onChan
   const id = useId();
   const whole = useRef<HTMLFieldSetElement>(null);
   const chosen = templates.find((one) => one.id === value);
-  if (templates.length === 0) return <NoTemplates organizationId={organizationId} />;
+  const wrong = error && <FieldError id={`${id}-error`}>{error}</FieldError>;
+  if (templates.length === 0) return <NoTemplates organizationId={organizationId} wrong={wrong} />;
   if (chosen !== undefined && !open) {
     return (
       <div class="chosen-template">
@@ -38,7 +40,7 @@ export function TemplateChoice({ templates, value, error, organizationId, onChan
               {chosen.description}
             </p>
           )}
-          {error && <FieldError id={`${id}-error`}>{error}</FieldError>}
+          {wrong}
         </div>
         <button
           type="button"
@@ -61,6 +63,8 @@ export function TemplateChoice({ templates, value, error, organizationId, onChan
   return (
     <fieldset ref={whole} class="field template-choice" aria-describedby={error ? `${id}-error` : undefined}>
       <legend class="vh">Template</legend>
+      {/* Above the options: below them it would be out of sight. */}
+      {wrong}
       {templates.length > SHOWN && <TextField name="search" type="search" label="Search by name, tag or description" value={search} autocomplete="off" onInput={setSearch} />}
       {shown.map((one) => (
         <label key={one.id} class="radio">
@@ -80,12 +84,11 @@ export function TemplateChoice({ templates, value, error, organizationId, onChan
       <p class="quiet small" role="status">
         {matches.length === 0 ? "No template matches." : matches.length > SHOWN ? `${matches.length - SHOWN} more: type more of the name.` : ""}
       </p>
-      {error && <FieldError id={`${id}-error`}>{error}</FieldError>}
     </fieldset>
   );
 }
 
-function NoTemplates({ organizationId }: { organizationId: string }) {
+function NoTemplates({ organizationId, wrong }: { organizationId: string; wrong: ComponentChildren }) {
   const command = [
     `curl -X POST ${new URL("../v1/templates", BASE).href} \\`,
     '  -H "Authorization: Bearer $CHECKLISTS_API_KEY" \\',
@@ -94,6 +97,7 @@ function NoTemplates({ organizationId }: { organizationId: string }) {
   ].join("\n");
   return (
     <div class="prose-block">
+      {wrong}
       <p>
         No templates yet, and a run needs one. {may("editor") && <Link to={`${organizationId}/templates`}>Create the first template</Link>}, or do it from your own program:
       </p>

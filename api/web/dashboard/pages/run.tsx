@@ -189,7 +189,8 @@ function History({ story, organizationId }: { story: RunStory; organizationId: s
         )}
         <li class={`is-${story.status}`}>
           <Ending story={story} />
-          {progress.total > 0 && (
+          {story.status === "completed" && <p>{answeredText(story)}</p>}
+          {progress.total > 0 && story.status !== "completed" && (
             <div class="story-progress">
               <Progress
                 label="Progress"
@@ -204,6 +205,16 @@ function History({ story, organizationId }: { story: RunStory; organizationId: s
       {story.receipt && <Receipt story={story} />}
     </Section>
   );
+}
+
+/** `3 steps answered, 1 skipped, 2 optional ones left open` */
+function answeredText({ progress: { total, answered, skipped } }: RunStory): string {
+  const open = total - answered - skipped;
+  return [
+    `${counted(answered, "step")} answered`,
+    ...(skipped > 0 ? [`${skipped} skipped`] : []),
+    ...(open > 0 ? [`${open} optional ${open === 1 ? "one" : "ones"} left open`] : []),
+  ].join(", ");
 }
 
 function Ending({ story }: { story: RunStory }) {

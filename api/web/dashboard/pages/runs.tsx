@@ -24,7 +24,7 @@ import { type LiveChange, useLive, useLiveReload } from "../live";
 import { BASE, query, setQuery } from "../router";
 import { may, organization } from "../session";
 import { useTemplates } from "./runs_templates";
-import { isOpen, RUN_STATUSES, type RunSummary } from "./runs_types";
+import { isOpen, progressText, RUN_STATUSES, type RunSummary } from "./runs_types";
 
 const FILTERS = ["status", "template", "reference", "from", "until"] as const;
 
@@ -32,7 +32,7 @@ const COLUMNS: readonly Column<RunSummary>[] = [
   { key: "template", title: "Checklist", cell: (run) => run.template_name },
   { key: "status", title: "Status", cell: (run) => <RunStatusBadge status={run.status} /> },
   { key: "reference", title: "Reference", cell: (run) => <span dir="auto" title={run.executor_ref ?? undefined}>{run.executor_ref ?? <span class="quiet">–</span>}</span> },
-  { key: "progress", title: "Progress", cell: (run) => `${run.progress.answered + run.progress.skipped} of ${run.progress.total}` },
+  { key: "progress", title: "Progress", cell: progressText },
   { key: "created", title: "Dispatched", cell: (run) => <Time at={run.created_at} /> },
   { key: "end", title: "End", cell: (run) => <End run={run} /> },
 ];

@@ -1,5 +1,6 @@
 /** Runs as the API returns them: in lists, and one with all details. */
 import type { Geo, Photo, Receipt, Signature } from "../../core/types";
+import { counted } from "../parts/progress";
 
 export type RunStatus = "pending" | "in_progress" | "completed" | "cancelled" | "expired";
 
@@ -81,6 +82,12 @@ export interface RunLink {
   readonly link: string;
   readonly expires_at: string | null;
   readonly qr: { readonly size: number; readonly path: string };
+}
+
+/** "3 of 4" of a run that can still be answered; a completed one has all that was required, so it counts answers. */
+export function progressText({ status, progress }: Pick<RunSummary, "status" | "progress">): string {
+  const { answered, skipped, total } = progress;
+  return status === "completed" ? counted(answered, "answer") : `${answered + skipped} of ${total}`;
 }
 
 export function isOpen(status: RunStatus): boolean {

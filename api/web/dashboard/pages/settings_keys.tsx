@@ -13,7 +13,7 @@ import { Pagination, type PageInfo } from "../parts/pagination";
 import { useResource } from "../parts/resource";
 import { Empty, Failure, Loading } from "../parts/states";
 import { DataTable, type Column } from "../parts/table";
-import { Time } from "../parts/time";
+import { LastUse, Time } from "../parts/time";
 import { toast } from "../parts/toast";
 import { BASE, query } from "../router";
 import { organization } from "../session";
@@ -64,7 +64,7 @@ export function KeysPage() {
     { key: "key", title: "Key", cell: (key) => <span class="mono">{`${key.prefix}…${key.last_four ?? ""}`}</span> },
     { key: "created_by", title: "Created by", cell: (key) => <span dir="auto">{key.created_by === null ? "–" : (key.created_by.name ?? "a former member")}</span> },
     { key: "created_at", title: "Created", cell: (key) => <Time at={key.created_at} /> },
-    { key: "last_used_at", title: "Last used", cell: (key) => <Time at={key.last_used_at} none="never" /> },
+    { key: "last_used_at", title: "Last used", cell: (key) => (key.last_used_at === null ? <span class="quiet">never</span> : <LastUse at={key.last_used_at} />) },
     {
       key: "state",
       title: "State",
@@ -122,7 +122,7 @@ export function KeysPage() {
               "It was never used."
             ) : (
               <>
-                It was last used <Time at={revoking.last_used_at} />.
+                It was last used <LastUse at={revoking.last_used_at} />.
               </>
             )}
           </p>

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 
 import { FieldError } from "../../kit/controls/messages";
-import type { ApiError } from "../client";
+import { ApiError } from "../client";
 
 interface FieldProps {
   label: string;
@@ -175,7 +175,18 @@ export function allInline(error: ApiError, paths: readonly string[]): boolean {
   return error.problems.length > 0 && error.problems.every((problem) => paths.includes(problem.path));
 }
 
-/** Focuses the first field with a problem. */
+/** The error without the problem of this field; null if it had no other. */
+export function withoutProblem(error: ApiError, path: string): ApiError | null {
+  const problems = error.problems.filter((problem) => problem.path !== path);
+  if (problems.length === error.problems.length) return error;
+  return problems.length === 0 ? null : new ApiError(error.status, error.code, error.message, problems, error.requestId, error.details, error.retryAfter);
+}
+
+/** Focuses the first field with a problem, and shows the text of the problem. */
 export function focusFirstProblem(form: HTMLElement | null): void {
-  requestAnimationFrame(() => form?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus());
+  requestAnimationFrame(() => {
+    const field = form?.querySelector<HTMLElement>("[aria-invalid=true]");
+    field?.focus();
+    field?.closest("fieldset, .field")?.querySelector(".error")?.scrollIntoView({ block: "nearest", behavior: "instant" });
+  });
 }

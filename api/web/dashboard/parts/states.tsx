@@ -2,13 +2,13 @@
 import type { ComponentChildren } from "preact";
 
 import { Icon } from "../../kit/controls/icon";
-import type { ApiError } from "../client";
+import { type ApiError, isAnswering } from "../client";
 
 export function Loading({ what }: { what: string }) {
   return (
     <p class="state loading quiet" role="status">
       <span class="spinner" />
-      Loading {what} …
+      Loading {what} …{!isAnswering.value && " The service does not answer yet."}
     </p>
   );
 }

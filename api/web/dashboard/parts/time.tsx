@@ -52,6 +52,15 @@ export function Time({ at, as = "relative", none = "–" }: TimeProps) {
   );
 }
 
+/**
+ * A last use, which the service stores at most once an hour: within that hour, it is not known when the last one was.
+ */
+export function LastUse({ at }: { at: string }) {
+  return now.value - Date.parse(at) < STORED_EVERY_MS ? <span title={`Stored ${utc(new Date(at))}`}>within the last hour</span> : <Time at={at} />;
+}
+
+const STORED_EVERY_MS = 3_600_000;
+
 /** `21 Nov 2026, 14:03`, in the person's time zone. */
 export function localTime(at: string): string {
   return LOCAL.format(new Date(at));

@@ -2,6 +2,7 @@
 import { type Answers, evaluate, type Evaluation, takesDrawing } from "../../core";
 import type { AnswerLike, ExecutorIdentity, JsonValue, Problem, ServerRun, Template } from "../../core/types";
 import { type Operation, type Records, stepOf, THE_DRAWING } from "./records";
+import { isRefused } from "./refused_photos";
 import type { LocalAnswer, LocalPhoto } from "./types";
 
 /** Photos known in this tab only: their pictures and upload progress. */
@@ -72,7 +73,7 @@ export function project(
     const before = previous.get(stepId);
     answers.set(stepId, before !== undefined && same(before, shown) ? before : shown);
     if (shown.skipped) skipped.add(stepId);
-    const arriving = shown.photos.filter((photo) => photo.state !== "refused");
+    const arriving = shown.photos.filter((photo) => !isRefused(photo));
     if (exists) decided.set(stepId, { ...counted, photos: arriving });
   }
   return { answers, ...withProblems(evaluate(template, decided as Answers, skipped), answers, template) };
@@ -182,7 +183,7 @@ function sentDrawing(value: JsonValue, stepId: string, desk: LocalPhotos): Local
 function withProblems(found: Evaluation, answers: ReadonlyMap<string, LocalAnswer>, template: Template): Evaluation {
   const missing = new Set(found.missing);
   for (const [stepId, { problem, photos }] of answers) {
-    const open = problem !== null || photos.some((photo) => photo.state === "refused");
+    const open = problem !== null || photos.some(isRefused);
     if (open && found.applicable.has(stepId)) missing.add(stepId);
   }
   if (missing.size === found.missing.length) return found;

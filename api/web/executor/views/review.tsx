@@ -5,9 +5,11 @@ import { Icon } from "../../kit/controls/icon";
 import { Message } from "../../kit/controls/messages";
 import { PhotoPicture } from "../../kit/controls/photo_picture";
 import { SignatureControl } from "../../kit/controls/signature";
-import { t } from "../../kit/language";
+import { problemText } from "../../kit/i18n";
+import { t, translator } from "../../kit/language";
 import { allReady } from "../../kit/photos/intake";
 import { isKept, useApp } from "../context";
+import { isRefused } from "../store/refused_photos";
 import type { LocalAnswer, ServerRun } from "../store/types";
 import { words } from "./display_text";
 import { ErrorSummary } from "./error_summary";
@@ -149,6 +151,12 @@ function ReviewSection({ title, steps, onChange }: ReviewSectionProps) {
   );
 }
 
+function gapText(text: string, photos: LocalAnswer["photos"]): string {
+  const problem = photos.find(isRefused)?.problem;
+  if (problem) return problemText(translator.value, problem);
+  return t(text === "" && photos.length === 0 ? "review.not_answered" : "checklist.not_kept");
+}
+
 function Given({ step, answer, isGap }: { step: Step; answer: LocalAnswer | undefined; isGap: boolean }) {
   const text = answer === undefined || answer.skipped ? "" : displayValue(step, answer.value, words());
   const photos = answer?.skipped ? [] : (answer?.photos ?? []);
@@ -175,7 +183,7 @@ function Given({ step, answer, isGap }: { step: Step; answer: LocalAnswer | unde
       {isGap ? (
         <p class="error">
           <Icon name="alert" />
-          <span>{text === "" && photos.length === 0 ? t("review.not_answered") : t("checklist.not_kept")}</span>
+          <span>{gapText(text, photos)}</span>
         </p>
       ) : (
         text === "" && photos.length === 0 && <p class="quiet">{t(answer?.skipped ? "checklist.skipped" : "review.not_answered")}</p>

@@ -9,8 +9,9 @@ import { FieldError } from "../../kit/controls/messages";
 import { PhotoControl } from "../../kit/controls/photo";
 import { problemText } from "../../kit/i18n";
 import { t, translator } from "../../kit/language";
-import { useAnswering } from "../answering";
+import { useAnswering, useStillChoosing } from "../answering";
 import { isKept, useApp } from "../context";
+import { isRefused, withoutRefused } from "../store/refused_photos";
 import type { LocalAnswer } from "../store/types";
 import { AnswerControl } from "./answer_control";
 import { stepHints } from "./step_hints";
@@ -20,12 +21,14 @@ const NO_PHOTOS: LocalAnswer["photos"] = [];
 
 export function StepBody({ step }: { step: Step }) {
   const { store, page } = useApp();
+  const { id } = step;
   const kept = useComputed(() => store.answers.value.get(step.id));
   const stuck = useComputed(() => store.sync.value.state === "offline" || store.sync.value.state === "attention");
   const isGap = useComputed(() => page.tried.value && store.missing.value.includes(step.id));
   const skippable = useComputed(() => store.run.value !== null && canSkip(store.run.value.template, step)).value;
   const answering = useAnswering(step, kept);
   const card = useRef<HTMLElement>(null);
+  const isChoosing = useStillChoosing(id, card);
   const [typing, setTyping] = useState(false);
 
   const answer = kept.value;
@@ -33,8 +36,9 @@ export function StepBody({ step }: { step: Step }) {
   const photos = answer?.photos ?? NO_PHOTOS;
   const { field, takes } = kindOf(step);
   const bounds = takes === "drawing" ? null : photoBounds(step);
-  const problem = answering.problem ?? answer?.problem ?? (isGap.value ? gapOf(step, answer) : null);
-  const { id } = step;
+  const counted = answer && withoutRefused(answer);
+  const rejected = isChoosing ? null : answering.problem;
+  const problem = rejected ?? answer?.problem ?? (isGap.value ? gapOf(step, counted) : null);
   const hints = stepHints(step);
   const hintId = hints.length > 0 && `${id}-hint`;
   const errorId = problem !== null && `${id}-error`;
@@ -55,7 +59,7 @@ export function StepBody({ step }: { step: Step }) {
 
   if (takes === "nothing") return <Instruction step={step} />;
   return (
-    <article ref={card} class={problem ? "step is-wrong" : "step"} aria-labelledby={`${id}-text`}>
+    <article ref={card} class={problem || photos.some(isRefused) ? "step is-wrong" : "step"} aria-labelledby={`${id}-text`}>
       <header>
         <h3 id={`${id}-label`} class="step-label" tabIndex={-1}>
           {field && !skipped ? (
@@ -118,7 +122,7 @@ export function StepBody({ step }: { step: Step }) {
         </div>
       )}
       <footer class="step-foot">
-        <StepState step={step} answer={answer} held={answering.problem} typing={typing} stuck={stuck.value} keeps={store.keeps.value} />
+        <StepState step={step} answer={answer} held={answering.problem} isChoosing={isChoosing} typing={typing} stuck={stuck.value} keeps={store.keeps.value} />
         <StepActions
           {...{ step, answer, skippable }}
           onCleared={focusControl}

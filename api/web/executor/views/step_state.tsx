@@ -2,12 +2,15 @@ import { gapOf, type Problem, type Step } from "../../core";
 import { Icon, type IconName } from "../../kit/controls/icon";
 import { problemText } from "../../kit/i18n";
 import { t, translator } from "../../kit/language";
+import { isRefused } from "../store/refused_photos";
 import type { LocalAnswer } from "../store/types";
 
 interface StepStateProps {
   step: Step;
   answer: LocalAnswer | undefined;
   held: Problem | null;
+  /** Whether the held input is the beginning of an answer. */
+  isChoosing: boolean;
   typing: boolean;
   /** Whether unsent changes wait for a network. */
   stuck: boolean;
@@ -15,7 +18,7 @@ interface StepStateProps {
   keeps: boolean;
 }
 
-/** The status of the step as an icon and text. Always rendered, so that the layout does not goTo. */
+/** The status of the step as an icon and text. Always rendered, so that the layout does not move. */
 export function StepState({ typing, ...props }: StepStateProps) {
   const [icon, tone, text] = typing ? TYPING() : statusOf(props);
   return (
@@ -29,9 +32,11 @@ export function StepState({ typing, ...props }: StepStateProps) {
 /** The displayed input is newer than the stored one and is about to be stored. */
 const TYPING = (): [IconName, string, string] => ["cloud", "", t("sync.saving")];
 
-function statusOf({ step, answer, held, stuck, keeps }: Omit<StepStateProps, "typing">): [IconName, string, string] {
+function statusOf({ step, answer, held, isChoosing, stuck, keeps }: Omit<StepStateProps, "typing">): [IconName, string, string] {
+  if (held !== null && isChoosing) return ["circle", "", problemText(translator.value, held)];
   if (held !== null) return ["alert", "is-warn", t("checklist.not_kept")];
   if (answer?.skipped) return ["skip", "", t("checklist.skipped")];
+  if (answer?.photos.some(isRefused)) return ["alert", "is-warn", t("photo.refused")];
   const gap = gapOf(step, answer);
   if (gap !== null && answer !== undefined && gap.code !== "required") return ["circle", "", problemText(translator.value, gap)];
   if (gap !== null) return ["circle", "", t("review.not_answered")];

@@ -44,7 +44,7 @@ function ChoiceList({ id, label, options, chosen, multiple, labelledBy, describe
         disabled={disabled}
         onClick={() => setOpen(true)}
       >
-        <span id={`${id}-chosen`}>{text}</span>
+        <span id={`${id}-chosen`} dir="auto">{text}</span>
         <Icon name="down" />
       </button>
       {open && (
@@ -150,7 +150,7 @@ function ChoiceRows({ id, label, options, multiple, marked, onChange }: ChoiceRo
                 )
               }
             />
-            <span class="choice-label">{option.label}</span>
+            <span class="choice-label" dir="auto">{option.label}</span>
           </label>
         ))}
       </div>
@@ -166,7 +166,7 @@ function ChoiceRows({ id, label, options, multiple, marked, onChange }: ChoiceRo
             aria-pressed={marked.includes(option.id)}
             onClick={() => onChange([option.id])}
           >
-            <span class="choice-label">{option.label}</span>
+            <span class="choice-label" dir="auto">{option.label}</span>
             {marked.includes(option.id) && <Icon name="check" />}
           </button>
         </li>

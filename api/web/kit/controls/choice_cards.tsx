@@ -35,7 +35,7 @@ export function ChoiceCards(props: ChoiceCardsProps) {
             disabled={disabled}
             onChange={(event) => choose(option.id, event.currentTarget.checked)}
           />
-          <span class="choice-label">{option.label}</span>
+          <span class="choice-label" dir="auto">{option.label}</span>
         </label>
       ))}
     </div>

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
 
+import { useLayer } from "../back";
 import { t } from "../language";
 import { Icon } from "./icon";
 
@@ -14,12 +15,13 @@ interface DialogProps {
 }
 
 /**
- * A modal dialog. The browser traps the focus, closes the dialog with Escape and restores the focus; mount it to open
- * it, unmount it to close it.
+ * A modal dialog. The browser traps the focus, closes the dialog with Escape and restores the focus; its Back closes it,
+ * too, where the page has a `BackStack`. Mount it to open it, unmount it to close it.
  */
 export function Dialog({ title, onClose, children, foot, class: kind }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const titleId = useId();
+  useLayer("dialog", onClose);
 
   // Synchronous: a key pressed meanwhile would go to the page behind the dialog.
   useLayoutEffect(() => {
@@ -43,7 +45,7 @@ export function Dialog({ title, onClose, children, foot, class: kind }: DialogPr
   return (
     <dialog ref={element} class={kind} aria-labelledby={titleId} onClick={onBackdrop} onCancel={onCancel}>
       <div class="dialog-head">
-        <h2 id={titleId} tabIndex={-1} autofocus>
+        <h2 id={titleId} dir="auto" tabIndex={-1} autofocus>
           {title}
         </h2>
         <button type="button" class="button button-quiet button-icon" aria-label={t("app.close")} onClick={onClose}>

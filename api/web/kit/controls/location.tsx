@@ -1,9 +1,12 @@
-import { t } from "../language";
+import { t, translator } from "../language";
 import type { NoPlace, Place } from "./geolocation";
 import { Icon } from "./icon";
 import { FieldError } from "./messages";
 
 export type PlaceState = "idle" | "finding" | NoPlace;
+
+/** A location beyond this is shown as a rough one: it does not tell one house from another. */
+const ROUGH_M = 100;
 
 interface LocationProps {
   id: string;
@@ -20,7 +23,7 @@ export function LocationControl({ id, labelledBy, value, state, required, disabl
   return (
     <div class="location" role="group" aria-labelledby={labelledBy} aria-describedby={`${id}-text`}>
       <div class="location-row">
-        {state === "finding" ? <span class="spinner" aria-hidden="true" /> : <Icon name={value ? "check-circle" : "pin"} />}
+        {state === "finding" ? <span class="spinner" aria-hidden="true" /> : <Icon name={value === null ? "pin" : isRough(value) ? "alert" : "check-circle"} />}
         <div id={`${id}-text`} class="location-text" role="status">
           <Status {...{ value, state, required }} />
         </div>
@@ -37,13 +40,22 @@ export function LocationControl({ id, labelledBy, value, state, required, disabl
   );
 }
 
+function isRough({ accuracy_m }: Place): boolean {
+  return accuracy_m !== null && accuracy_m > ROUGH_M;
+}
+
+function accuracyText(metres: number): string {
+  return metres < 1_000 ? t("geo.accuracy", { metres: Math.ceil(metres) }) : t("geo.accuracy_km", { km: translator.value.number(metres / 1_000, 1) });
+}
+
 function Status({ value, state, required }: Pick<LocationProps, "value" | "state" | "required">) {
   if (state === "finding") return <p>{t("geo.finding")}</p>;
   if (value !== null) {
     return (
       <>
-        <p class="location-good">{t("geo.added")}</p>
-        {value.accuracy_m !== null && <p class="quiet small">{t("geo.accuracy", { metres: Math.ceil(value.accuracy_m) })}</p>}
+        <p class={isRough(value) ? "location-rough" : "location-good"}>{t(isRough(value) ? "geo.rough" : "geo.added")}</p>
+        {value.accuracy_m !== null && <p class="quiet small">{accuracyText(value.accuracy_m)}</p>}
+        {isRough(value) && <p class="quiet small">{t("geo.rough_text")}</p>}
       </>
     );
   }

@@ -4,9 +4,9 @@ import { t } from "../language";
 import { Icon, type IconName } from "./icon";
 
 /** The problem of the field above, linked by aria-describedby. */
-export function FieldError({ id, children }: { id: string; children: ComponentChildren }) {
+export function FieldError({ id, class: kind = "", children }: { id: string; class?: string; children: ComponentChildren }) {
   return (
-    <p class="error" id={id}>
+    <p class={`error ${kind}`} id={id}>
       <Icon name="alert" />
       <span>{children}</span>
     </p>

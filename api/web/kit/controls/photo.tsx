@@ -5,6 +5,7 @@ import { t, translator } from "../language";
 import { intakeOf, addPhotos } from "../photos/intake";
 import { hasCamera } from "./camera";
 import { Icon } from "./icon";
+import { FieldError } from "./messages";
 import { PhotoCamera } from "./photo_camera";
 import { PhotoNews } from "./photo_news";
 import { PhotoPicture } from "./photo_picture";
@@ -44,8 +45,10 @@ export function PhotoControl(props: PhotoProps) {
   const [shooting, setShooting] = useState(false);
   const [shown, setShown] = useState<string | null>(null);
   const intake = useComputed(() => intakeOf(id)).value;
-  const room = max - photos.length - intake.waiting;
-  const enough = photos.length >= min;
+  const refused = photos.filter((photo) => photo.state === "refused");
+  /** Refused photos do not count. */
+  const have = photos.length - refused.length;
+  const room = max - have - intake.waiting;
 
   const add = async (files: readonly Blob[]) => {
     const replaced = retaken.current;
@@ -92,7 +95,7 @@ export function PhotoControl(props: PhotoProps) {
         <div class="photo-buttons">
           <button type="button" id={id} class="button" disabled={disabled} aria-describedby={`${id}-count`} onClick={() => take()}>
             <Icon name="camera" />
-            {t(photos.length === 0 ? "photo.take" : "photo.take_another")}
+            {t(have === 0 ? "photo.take" : "photo.take_another")}
           </button>
           <label class="button photo-file">
             <input type="file" accept={ACCEPTED} multiple={room > 1} class="vh" disabled={disabled} onClick={() => (retaken.current = null)} onChange={pick} />
@@ -103,9 +106,14 @@ export function PhotoControl(props: PhotoProps) {
       )}
       <input ref={camera} type="file" accept="image/*" capture="environment" hidden onChange={pick} tabIndex={-1} />
       <p id={`${id}-count`} class="hint photo-count">
-        {countText(photos.length, min, max)}
-        {enough && min > 0 && photos.length > 0 && <Icon name="check" />}
+        {countText(have, min, max)}
+        {have >= min && min > 0 && refused.length === 0 && <Icon name="check" />}
       </p>
+      {refused.map((photo) => (
+        <FieldError key={photo.key} id={`${id}-${photo.key}`} class="photo-refused">
+          {t("photo.name", { number: photos.indexOf(photo) + 1 })}: {photo.error ?? t("photo.refused")}
+        </FieldError>
+      ))}
       <PhotoNews id={id} intake={intake} max={max} />
       {shooting && (
         <PhotoCamera

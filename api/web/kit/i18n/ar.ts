@@ -297,6 +297,9 @@ export const arabic: Messages = {
   "geo.finding": "جارٍ تحديد موقعك…",
   "geo.added": "أُضيف الموقع",
   "geo.accuracy": "الدقة: نحو {metres} م",
+  "geo.accuracy_km": "الدقة: نحو {km} كم",
+  "geo.rough": "موقع تقريبي فقط",
+  "geo.rough_text": "يُرجى إعادة المحاولة قرب نافذة أو في الخارج، أو المتابعة بهذا الموقع.",
   "geo.update": "تحديث الموقع",
   "geo.denied": "لا يشارك متصفحك موقعك. يمكنك المتابعة بدونه.",
   "geo.denied_required":

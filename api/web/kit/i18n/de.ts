@@ -175,6 +175,9 @@ export const german: Messages = {
   "geo.finding": "Standort wird gesucht …",
   "geo.added": "Standort hinzugefügt",
   "geo.accuracy": "Auf etwa {metres} m genau",
+  "geo.accuracy_km": "Auf etwa {km} km genau",
+  "geo.rough": "Nur ein ungefährer Standort",
+  "geo.rough_text": "Versuchen Sie es am Fenster oder im Freien noch einmal, oder machen Sie mit diesem weiter.",
   "geo.update": "Standort erneuern",
   "geo.denied": "Ihr Browser gibt den Standort nicht weiter. Sie können ohne ihn weitermachen.",
   "geo.denied_required":

@@ -171,6 +171,9 @@ export const spanish: Messages = {
   "geo.finding": "Buscando su ubicación…",
   "geo.added": "Ubicación añadida",
   "geo.accuracy": "Precisión de unos {metres} m",
+  "geo.accuracy_km": "Precisión de unos {km} km",
+  "geo.rough": "Solo una ubicación aproximada",
+  "geo.rough_text": "Inténtelo de nuevo cerca de una ventana o al aire libre, o siga con esta.",
   "geo.update": "Actualizar la ubicación",
   "geo.denied": "Su navegador no comparte la ubicación. Puede seguir sin ella.",
   "geo.denied_required":

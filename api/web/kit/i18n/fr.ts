@@ -177,6 +177,9 @@ export const french: Messages = {
   "geo.finding": "Recherche de votre position…",
   "geo.added": "Position ajoutée",
   "geo.accuracy": "Précise à environ {metres}\u00a0m",
+  "geo.accuracy_km": "Précise à environ {km}\u00a0km",
+  "geo.rough": "Position approximative seulement",
+  "geo.rough_text": "Réessayez près d’une fenêtre ou dehors, ou continuez avec celle-ci.",
   "geo.update": "Actualiser la position",
   "geo.denied": "Votre navigateur ne partage pas votre position. Vous pouvez continuer sans elle.",
   "geo.denied_required":

@@ -5,8 +5,8 @@ import {
   AUTHORING,
   changedComparison,
   comparisonsOf,
-  firstComparison,
   isGroup,
+  newComparison,
   operatorText,
   readWhen,
   sourcesFor,
@@ -20,6 +20,7 @@ import {
 import { Icon } from "../../../kit/controls/icon";
 import { FieldError } from "../../../kit/controls/messages";
 import { Amount, Pick } from "./editor_fields";
+import { focusSoon, whenId } from "./focus";
 import type { EditorState } from "./editor_state";
 
 const JOINS = [
@@ -38,13 +39,16 @@ export function ConditionField({ editor, step, error }: FieldProps) {
   const when = step.condition?.when ?? null;
   const group = when === null ? null : readWhen(when);
   const full = when !== null && comparisonsOf(when).length >= LIMITS.comparisons;
-  const last = sources.at(-1);
   const put = (next: Group | null) => {
     const written = next === null ? null : writeWhen(next);
     editor.change(withStep(editor.draft.peek(), step.id, { condition: written === null ? undefined : { ...step.condition, when: written } }), `${step.id}.condition`);
   };
+  const begin = () => {
+    put({ join: "all", parts: [newComparison(sources)] });
+    focusSoon(whenId(step.id));
+  };
   return (
-    <fieldset class="field condition">
+    <fieldset id={whenId(step.id)} class="field condition" tabIndex={-1} aria-describedby={error ? `${step.id}-condition-error` : undefined}>
       <legend class="label">When is it shown?</legend>
       {group === null ? (
         <p>Always.</p>
@@ -54,11 +58,11 @@ export function ConditionField({ editor, step, error }: FieldProps) {
       {error && <FieldError id={`${step.id}-condition-error`}>{error}</FieldError>}
       {group === null && (
         <div class="actions">
-          <button type="button" class="button" disabled={last === undefined} onClick={() => last && put({ join: "all", parts: [firstComparison(last)] })}>
+          <button type="button" class="button" disabled={sources.length === 0} onClick={begin}>
             <Icon name="plus" />
             Only show it when …
           </button>
-          {last === undefined && <span class="quiet small">No earlier step takes an answer.</span>}
+          {sources.length === 0 && <span class="quiet small">No earlier step takes an answer.</span>}
         </div>
       )}
     </fieldset>
@@ -76,7 +80,7 @@ interface GroupProps {
 
 function GroupField({ group, sources, all, depth, full, onChange }: GroupProps) {
   const replace = (index: number, part: Part | null) => onChange({ ...group, parts: group.parts.flatMap((one, at) => (at !== index ? [one] : part === null ? [] : [part])) });
-  const last = sources.at(-1);
+  const add = (part: Part) => onChange({ ...group, parts: [...group.parts, part] });
   return (
     <div class={depth === 1 ? "when" : "when is-inner"} role="group" aria-label={depth === 1 ? "Shown when" : "Group of conditions"}>
       <div class="when-join">
@@ -94,19 +98,14 @@ function GroupField({ group, sources, all, depth, full, onChange }: GroupProps) 
           </li>
         ))}
       </ul>
-      {last !== undefined && (
+      {sources.length > 0 && (
         <div class="actions">
-          <button type="button" class="button button-quiet" disabled={full} onClick={() => onChange({ ...group, parts: [...group.parts, firstComparison(last)] })}>
+          <button type="button" class="button button-quiet" disabled={full} onClick={() => add(newComparison(sources))}>
             <Icon name="plus" />
             {depth === 1 ? "Another condition" : "Another one in this group"}
           </button>
           {depth === 1 && (
-            <button
-              type="button"
-              class="button button-quiet"
-              disabled={full}
-              onClick={() => onChange({ ...group, parts: [...group.parts, { join: group.join === "all" ? "any" : "all", parts: [firstComparison(last)] }] })}
-            >
+            <button type="button" class="button button-quiet" disabled={full} onClick={() => add({ join: group.join === "all" ? "any" : "all", parts: [newComparison(sources)] })}>
               <Icon name="plus" />A group
             </button>
           )}
@@ -141,6 +140,7 @@ function ComparisonField({ comparison, sources, source, onChange }: ComparisonPr
       <Pick
         silent
         label="Compared step"
+        empty="Choose a step"
         value={comparison.step}
         options={[...options, ...later]}
         onChange={(id) => {
@@ -148,13 +148,15 @@ function ComparisonField({ comparison, sources, source, onChange }: ComparisonPr
           if (next) change({ step: id }, next);
         }}
       />
-      <Pick
-        silent
-        label="Operator"
-        value={op}
-        options={operators}
-        onChange={(next) => change(next === NOT_ANSWERED ? { op: "exists", value: false } : next === "exists" ? { op: "exists", value: true } : { op: next as Operator })}
-      />
+      {comparison.step !== "" && (
+        <Pick
+          silent
+          label="Operator"
+          value={op}
+          options={operators}
+          onChange={(next) => change(next === NOT_ANSWERED ? { op: "exists", value: false } : next === "exists" ? { op: "exists", value: true } : { op: next as Operator })}
+        />
+      )}
       {source !== null && comparison.op !== "exists" && <ValueField comparison={comparison} source={source} onChange={(value) => onChange({ ...comparison, value })} />}
       <button type="button" class="button button-quiet button-icon" aria-label="Remove this condition" title="Remove this condition" onClick={() => onChange(null)}>
         <Icon name="close" />
@@ -169,8 +171,12 @@ interface ValueProps {
   onChange(value: Comparison["value"]): void;
 }
 
+/** A value that is not chosen yet is null. */
 function ValueField({ comparison: { op, value }, source, onChange }: ValueProps) {
   const label = "Compared value";
+  const empty = "Choose an answer";
+  const shown = value === null ? "" : String(value);
+  const typed = (text: string) => onChange((text === "" ? null : text) as string);
   const list = op === "in" || op === "not_in";
   const options = (source.config?.options ?? []).map((one) => ({ value: one.id, title: one.label.trim() || one.id }));
   const { compared = "text" } = AUTHORING[source.type];
@@ -179,10 +185,10 @@ function ValueField({ comparison: { op, value }, source, onChange }: ValueProps)
       { value: "true", title: source.config?.true_label || "Yes" },
       { value: "false", title: source.config?.false_label || "No" },
     ];
-    return <Pick silent label={label} value={String(value)} options={words} onChange={(next) => onChange(next === "true")} />;
+    return <Pick silent label={label} empty={empty} value={shown} options={words} onChange={(next) => onChange(next === "true")} />;
   }
   if (compared === "option") {
-    if (!list) return <Pick silent label={label} value={String(value)} options={options} onChange={onChange} />;
+    if (!list) return <Pick silent label={label} empty={empty} value={shown} options={options} onChange={onChange} />;
     const chosen = Array.isArray(value) ? value.map(String) : [];
     const toggle = (id: string, on: boolean) => onChange(options.map((one) => one.value).filter((one) => (one === id ? on : chosen.includes(one))));
     return (
@@ -200,11 +206,11 @@ function ValueField({ comparison: { op, value }, source, onChange }: ValueProps)
     if (list) return <NumberList value={Array.isArray(value) ? value.map(Number) : []} onChange={onChange} />;
     return (
       <div class="value">
-        <Amount label={label} value={typeof value === "number" ? value : 0} whole={compared === "integer"} onChange={(next) => next !== undefined && onChange(next)} />
+        <Amount label={label} value={typeof value === "number" ? value : null} whole={compared === "integer"} onChange={(next) => next !== undefined && onChange(next)} />
       </div>
     );
   }
-  return <input class="input" type={compared as "text"} aria-label={label} value={String(value)} onInput={(event) => (compared === "text" || event.currentTarget.value !== "") && onChange(event.currentTarget.value)} />;
+  return <input class="input" type={compared as "text"} aria-label={label} value={shown} onInput={(event) => typed(event.currentTarget.value)} />;
 }
 
 /** Numbers separated by spaces or semicolons. */

@@ -18,7 +18,7 @@ import { may } from "../../session";
 import { AboutForm } from "./about_form";
 import { ConflictDialog } from "./conflict_dialog";
 import { DeleteTemplate } from "./delete_template";
-import { focusSoon, labelId, rowId, titleId } from "./focus";
+import { focusSoon, labelId, rowId, titleId, whenId } from "./focus";
 import { JsonView } from "./json_view";
 import { BrokenConditions } from "./broken_conditions";
 import { Outline } from "./outline";
@@ -296,7 +296,7 @@ function show(editor: EditorState, index: number): void {
   if (problem.owner === null) return focusSoon("template-name");
   if (!editor.steps.value.has(problem.owner)) return focusSoon(titleId(problem.owner));
   editor.open.value = problem.owner;
-  focusSoon(problem.field === "label" ? labelId(problem.owner) : rowId(problem.owner));
+  focusSoon(problem.field === "label" ? labelId(problem.owner) : problem.field === "condition" ? whenId(problem.owner) : rowId(problem.owner));
 }
 
 function Visual({ editor }: { editor: EditorState }) {

@@ -34,11 +34,13 @@ interface LineProps extends Shared {
   limit?: number;
   placeholder?: string;
   long?: boolean;
+  /** Whether typing replaces the value: it is only a proposal. */
+  replaced?: boolean;
   onInput(value: string): void;
 }
 
 /** Text of one line, or of several with `long`. */
-export function Line({ value, limit, placeholder, long = false, onInput, ...shared }: LineProps) {
+export function Line({ value, limit, placeholder, long = false, replaced = false, onInput, ...shared }: LineProps) {
   const own = useId();
   const length = limit === undefined ? 0 : lengthOf(value);
   const over = limit !== undefined && length > limit;
@@ -51,7 +53,17 @@ export function Line({ value, limit, placeholder, long = false, onInput, ...shar
         long ? (
           <textarea class="input" rows={2} dir="auto" placeholder={placeholder} {...wiring} value={value} onInput={(event) => onInput(event.currentTarget.value)} />
         ) : (
-          <input class="input" type="text" autocomplete="off" dir="auto" placeholder={placeholder} {...wiring} value={value} onInput={(event) => onInput(event.currentTarget.value)} />
+          <input
+            class="input"
+            type="text"
+            autocomplete="off"
+            dir="auto"
+            placeholder={placeholder}
+            {...wiring}
+            value={value}
+            onFocus={(event) => replaced && event.currentTarget.select()}
+            onInput={(event) => onInput(event.currentTarget.value)}
+          />
         )
       }
     </Wrapped>
@@ -108,15 +120,17 @@ interface PickProps extends Shared {
   options: readonly { readonly value: string; readonly title: string }[];
   /** The label is visually hidden: the surrounding sentence shows it. */
   silent?: boolean;
+  /** Shown while nothing is chosen (value ""). */
+  empty?: string;
   onChange(value: string): void;
 }
 
-export function Pick({ value, options, silent = false, onChange, ...shared }: PickProps) {
+export function Pick({ value, options, silent = false, empty, onChange, ...shared }: PickProps) {
   const own = useId();
   const id = shared.id ?? own;
   const known = options.some((option) => option.value === value);
   const list = [
-    ...(known ? [] : [<option key="unknown" value={value}>{value}</option>]),
+    ...(known ? [] : [<option key="unknown" value={value} disabled={value === ""}>{value || empty}</option>]),
     ...options.map((option) => (
       <option key={option.value} value={option.value}>
         {option.title}

@@ -9,6 +9,7 @@ import {
   anchored,
   asDraft,
   brokenConditions,
+  hasUnfinishedCondition,
   isSameTemplate,
   merge,
   readJson,
@@ -220,6 +221,12 @@ export class EditorState {
       return null;
     }
     const before = this.draft.peek();
+    const unfinished = this.unfinished(before);
+    if (unfinished.length > 0) {
+      this.problems.value = unfinished;
+      this.error.value = new ApiError(0, UNFINISHED, "A condition is not finished.", unfinished);
+      return null;
+    }
     const named = withReadableIds(before);
     if (named === before) return before;
     const order = allSteps(before);
@@ -229,6 +236,11 @@ export class EditorState {
     this.problems.value = was.filter((problem) => problem.owner === null);
     if (open >= 0) this.open.value = allSteps(named)[open]?.id ?? null;
     return named;
+  }
+
+  private unfinished(draft: Draft): readonly Anchored[] {
+    const message = "Finish this condition, or remove it.";
+    return allSteps(draft).flatMap((step) => (hasUnfinishedCondition(step) ? [{ path: "", code: UNFINISHED, message, owner: step.id, field: "condition" }] : []));
   }
 
   private keyFor(body: Draft): string {
@@ -377,6 +389,7 @@ export class EditorState {
 }
 
 const BROKEN = "broken_json";
+const UNFINISHED = "unfinished_condition";
 const NOTHING: Draft = { name: "", sections: [] };
 
 function conflictWith({ v, draft, updatedAt }: Stored): Conflict {

@@ -16,4 +16,5 @@ export function focusSoon(id: string, frames = FRAMES_TO_APPEAR): void {
 /** Ids of focus targets in the editor; the steps' own ids are used by the preview. */
 export const rowId = (stepId: string) => `row-${stepId}`;
 export const labelId = (stepId: string) => `label-${stepId}`;
+export const whenId = (stepId: string) => `when-${stepId}`;
 export const titleId = (sectionId: string) => `title-${sectionId}`;

@@ -11,6 +11,7 @@ import {
   noMoreSteps,
   nudgeSection,
   removeSection,
+  titleOfSection,
   withSection,
   type Anchored,
   type DraftSection,
@@ -142,10 +143,10 @@ function SectionBox({ editor, section, index, count, problems, readOnly, childre
         <fieldset disabled={readOnly}>
           <Line
             id={titleId(section.id)}
-            label={`Section ${index + 1}`}
+            label="Section title"
             value={section.title}
             limit={LIMITS.title}
-            placeholder="Kitchen"
+            replaced={section.title === titleOfSection(index + 1)}
             error={problemAt(problems, "title") ?? problems[0]?.message}
             onInput={(title) => editor.change(withSection(editor.draft.peek(), section.id, { title }), `${section.id}.title`)}
           />

@@ -2,11 +2,10 @@
  * The checklist as the executor sees it: the executor app's components on an in-memory store. Answers are not stored;
  * conditions work.
  */
-import { useComputed } from "@preact/signals";
 import { useEffect, useMemo, useState } from "preact/hooks";
 
 import type { Section, ServerRun, Step, Template } from "../../../core";
-import { completeTemplate, countSteps } from "../../../core/authoring";
+import { completeTemplate, countSteps, hasUnfinishedCondition } from "../../../core/authoring";
 import { createPage } from "../../../executor/page";
 import { AppContext, useApp } from "../../../executor/context";
 import { memoryStore } from "../../../executor/fixture/memory_store";
@@ -71,7 +70,8 @@ export function Preview({ editor }: { editor: EditorState }) {
 function Group({ section, first }: { section: Section; first: number }) {
   const { store } = useApp();
   const steps = section.steps;
-  const empty = useComputed(() => !steps.some((step) => store.applicable.value.has(step.id))).value;
+  // Not a computed signal: it would depend on nothing while the section is empty, and miss the first step.
+  const empty = !steps.some((step) => store.applicable.value.has(step.id));
   return (
     <div class={empty ? "group is-empty" : "group"}>
       <h3 class="phone-section" dir="auto">
@@ -99,13 +99,16 @@ function named(template: Template): Template {
 
 const withNames = new WeakMap<Step, Step>();
 
+/** With names, and without a condition that is not finished. */
 function shown(step: Step): Step {
   const options = step.config.options;
-  if (step.label.trim() !== "" && !options?.some((option) => option.label.trim() === "")) return step;
+  const unfinished = hasUnfinishedCondition(step);
+  if (step.label.trim() !== "" && !options?.some((option) => option.label.trim() === "") && !unfinished) return step;
   const known = withNames.get(step);
   if (known !== undefined) return known;
   const config = options ? { ...step.config, options: options.map((option, index) => (option.label.trim() === "" ? { ...option, label: `Option ${index + 1}` } : option)) } : step.config;
-  const made: Step = { ...step, label: step.label.trim() === "" ? "Step without a label" : step.label, config };
+  const { condition, ...rest } = step;
+  const made: Step = { ...rest, ...(condition && !unfinished && { condition }), label: step.label.trim() === "" ? "Step without a label" : step.label, config };
   withNames.set(step, made);
   return made;
 }

@@ -44,8 +44,20 @@ export function Versions({ editor, id, current }: { editor: EditorState; id: str
               </>
             ),
           },
-          { key: "when", title: "Made", cell: (row) => <Time at={row.created_at} /> },
-          { key: "who", title: "By", cell: (row) => row.changed_by?.name ?? <span class="quiet">not known</span> },
+          {
+            key: "made",
+            title: "Made",
+            cell: (row) => (
+              <span class="made">
+                <Time at={row.created_at} />
+                {row.changed_by?.name && (
+                  <span class="quiet small" dir="auto">
+                    by {row.changed_by.name}
+                  </span>
+                )}
+              </span>
+            ),
+          },
           { key: "steps", title: "Steps", end: true, cell: (row) => row.step_count },
           {
             key: "act",
