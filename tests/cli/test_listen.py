@@ -53,9 +53,7 @@ async def listening(*options: str) -> AsyncIterator[Listening]:
             await process.wait()
 
 
-async def test_it_answers_as_asked_knows_duplicates_and_saves_what_verify_judges_alike(
-    tmp_path: Path, capsys: Capture
-) -> None:
+async def test_listen_answers_detects_duplicates_and_saves_requests(tmp_path: Path, capsys: Capture) -> None:
     folder = tmp_path / "captures"
     async with listening("--answer", "500,200", "--format", "line", "--save", str(folder)) as listen:
         statuses = [(await send_to(listen.url, envelope(delivery_attempt=number))).http_status for number in (1, 2, 2)]

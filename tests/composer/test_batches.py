@@ -88,9 +88,7 @@ DOORS = {"id": "s-1", "type": "boolean", "required": True, "label": "Door tight?
 DOOR_TEMPLATE = {"name": "Door", "sections": [{"id": "g-1", "title": "All", "steps": [DOORS]}]}
 
 
-async def test_a_model_is_judged_by_the_same_table_and_its_fallback_apart(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_models_are_judged_apart_from_fallbacks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "batch-A.yaml").write_text(HEAD % DOOR + (HEAD % DOOR).replace("en-01", "en-03") + NOTHING)
     (tmp_path / "key").write_text("sk-of-a-test-server")
 

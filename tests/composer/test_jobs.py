@@ -54,7 +54,5 @@ def test_the_library_knows_at_least_forty_jobs() -> None:
         ("Restaurant opening:\n- Lights on\n- Chairs down\n- Door unlocked\n- Till counted", ()),
     ],
 )
-def test_a_named_job_is_found_in_other_words_and_the_writers_own_list_is_left_alone(
-    prompt: str, domains: tuple[str, ...]
-) -> None:
+def test_jobs_are_found_by_paraphrase(prompt: str, domains: tuple[str, ...]) -> None:
     assert compose(prompt).domains == domains

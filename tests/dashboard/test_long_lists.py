@@ -35,9 +35,7 @@ async def _ten_thousand(office: Office, screen: DashboardScreen) -> None:
     await screen.page.route(lambda url: "/dashboard/api/" in url and "/runs?" in url, answer)
 
 
-async def test_arrows_move_through_thousands_of_rows_and_coming_back_finds_them_as_they_were(
-    office: Office, signed_in: SignedIn
-) -> None:
+async def test_long_lists_by_keyboard_keep_their_position(office: Office, signed_in: SignedIn) -> None:
     screen = await signed_in("viewer")
     await _ten_thousand(office, screen)
     await screen.open("runs")

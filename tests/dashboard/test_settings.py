@@ -73,9 +73,7 @@ async def test_more_keys_are_on_the_next_page_which_has_an_address(office: Offic
     await screen.looks_right()
 
 
-async def test_the_last_admin_stays_and_who_gives_the_role_away_keeps_what_was_typed(
-    office: Office, signed_in: SignedIn
-) -> None:
+async def test_the_last_admin_stays_and_input_is_kept(office: Office, signed_in: SignedIn) -> None:
     screen = await signed_in("admin")
     for member in (await office.kube.list_all(MEMBER, NAMESPACE))[0]:
         spec = member["spec"]
@@ -149,9 +147,7 @@ async def test_members_are_invited_changed_and_removed_by_keyboard_alone(signed_
     await expect(row).to_have_count(0)
 
 
-async def test_members_are_reset_read_only_when_managed_and_seen_by_viewers(
-    office: Office, signed_in: SignedIn
-) -> None:
+async def test_members_are_reset_managed_and_viewed(office: Office, signed_in: SignedIn) -> None:
     other = await office.member("viewer", name="Vera Viewer")
     screen = await signed_in("admin", at="settings/members")
     row = screen.row("Vera Viewer")

@@ -38,9 +38,7 @@ def with_model(
 
 
 @pytest.mark.parametrize("reason", list(Reason))
-async def test_each_reason_of_a_model_is_said_with_the_composers_template_or_is_an_error_of_its_own(
-    monkeypatch: pytest.MonkeyPatch, reason: Reason
-) -> None:
+async def test_model_failures_are_reported(monkeypatch: pytest.MonkeyPatch, reason: Reason) -> None:
     made = await with_model(monkeypatch, ModelFailure(reason)).generate(PROMPT, None, "org-a")
     assert (made.definition, made.generated_by) == (compose(PROMPT).definition, f"composer; reason={reason.value}")
     generator = with_model(monkeypatch, ModelFailure(reason, retry_after_s=7.5), Fallback.ERROR)
@@ -52,18 +50,14 @@ async def test_each_reason_of_a_model_is_said_with_the_composers_template_or_is_
         assert [problem["code"] for problem in refused.value.as_body()["details"]] == [reason.value]
 
 
-async def test_a_bug_in_asking_the_model_is_one_more_reason(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_model_bug_is_a_reason(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     made = await with_model(monkeypatch, KeyError("words of the prompt")).generate(PROMPT, None, "org-a")
     assert made.generated_by == "composer; reason=model_error"
     assert "model.bug" in caplog.text
     assert "words" not in caplog.text + "".join(str(record.__dict__) for record in caplog.records)
 
 
-async def test_a_bug_in_the_composer_is_logged_with_its_place_and_without_the_prompt(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_composer_bugs_are_logged(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     def broken(prompt: str, **_: object) -> Any:
         raise ValueError(f"cannot read {prompt}")
 

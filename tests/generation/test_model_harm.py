@@ -146,9 +146,7 @@ ROOM = "Room / text: Family name / boolean: Are the candles lit? / choice: Flowe
     ],
     ids=["none is stated", "another step is named"],
 )
-def test_a_condition_on_nothing_is_taken_away_and_the_step_is_no_longer_required(
-    prompt: str, made: str, problem_text: str, hint: str | None
-) -> None:
+def test_dangling_conditions_are_removed(prompt: str, made: str, problem_text: str, hint: str | None) -> None:
     (problem,) = harms(prompt, template(made))
     assert problem.startswith(problem_text)
     (step,) = (step for step in repaired(prompt, template(made)).values() if not step.required)

@@ -39,9 +39,7 @@ def in_namespace(values: dict[str, Any], namespace: str) -> list[Object]:
     ],
     ids=["defaults", "Argo CD", "Flux"],
 )
-def test_what_was_applied_is_what_is_there(
-    kubectl: Kubectl, namespace: str, values: dict[str, Any], manager: str
-) -> None:
+def test_the_chart_does_not_drift(kubectl: Kubectl, namespace: str, values: dict[str, Any], manager: str) -> None:
     objects = in_namespace(values, namespace)
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
     side = ("--server-side", f"--field-manager={manager}", "-f", "-")

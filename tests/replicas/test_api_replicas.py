@@ -94,9 +94,7 @@ async def is_well(replica: ApiProcess) -> bool:
     return bool(await readiness(replica) == {"status": "ok", "notes": []})
 
 
-async def test_four_replicas_share_a_limit_count_alone_without_redis_and_share_again(
-    replicas: list[ApiProcess], new_key: NewKey, server: RedisServer
-) -> None:
+async def test_replicas_share_a_limit(replicas: list[ApiProcess], new_key: NewKey, server: RedisServer) -> None:
     def falls() -> int:
         return sum(replica.child.output().count("rate_limits.redis_down") for replica in replicas)
 

@@ -219,9 +219,7 @@ def test_when_the_operator_is_killed_its_successor_ends_what_was_due(release: Re
     assert utc_now() >= started + due - timedelta(seconds=1)
 
 
-def test_an_upgrade_whose_pods_get_too_little_memory_is_rolled_back_without_a_failed_request(
-    release: Release, values: dict[str, Any]
-) -> None:
+def test_a_failing_upgrade_is_rolled_back_without_failed_requests(release: Release, values: dict[str, Any]) -> None:
     before = release.pods("api")
     too_little = {"resources": {"limits": {"memory": "24Mi"}, "requests": {"memory": "24Mi"}}}
     with release.load() as load, pytest.raises(CommandFailed):

@@ -36,9 +36,7 @@ async def watching(client: KubeClient, namespace: str) -> AsyncIterator[set[str]
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def test_requests_of_before_and_after_the_start_are_seen_on_whatever_page_they_are(
-    lab: Lab, receiver: Receiver
-) -> None:
+async def test_requests_on_every_page_are_seen(lab: Lab, receiver: Receiver) -> None:
     run = await lab.dispatch(receiver.url)
     names = sorted(await made_failed(lab, run, receiver.url, 520))
     for name in (names[0], names[-1]):
@@ -63,9 +61,7 @@ class Forgetful(KubeClient):
             yield event
 
 
-async def test_a_request_is_seen_though_the_server_forgot_where_we_were_and_the_line_broke(
-    lab: Lab, receiver: Receiver, line: SeveredLine
-) -> None:
+async def test_requests_are_seen_after_a_broken_watch(lab: Lab, receiver: Receiver, line: SeveredLine) -> None:
     run = await lab.dispatch(receiver.url)
     names = await made_failed(lab, run, receiver.url, 3)
     client = Forgetful(await KubeConnection.load(str(line.kubeconfig)))

@@ -125,9 +125,7 @@ def test_a_download_that_is_not_what_was_published_is_refused(here: Machine, rel
     assert here.cached() == [".lock"]
 
 
-def test_without_an_official_release_it_is_built_once_by_all_who_ask_at_the_same_time(
-    here: Machine, releases: Path
-) -> None:
+def test_concurrent_callers_build_once_without_a_release(here: Machine, releases: Path) -> None:
     (releases / f"v{PINNED.etcd}" / "SHA256SUMS").write_text("0000  something-else.tar.gz\n")
     for name, version in (("etcd", "etcd Version: 3.4.23"), ("kube-apiserver", "Kubernetes v1.36.0")):
         (here.folder / "bin" / name).write_text(f"#!/bin/sh\necho '{version}'\n")  # on PATH, and too old

@@ -135,9 +135,7 @@ def is_gone(pid: int) -> bool:
         return True
 
 
-def test_detached_it_returns_when_ready_says_what_one_needs_and_stops(
-    developer: Developer, cluster: ControlPlane
-) -> None:
+def test_a_detached_start_returns_when_ready(developer: Developer, cluster: ControlPlane) -> None:
     developer.env |= {"CHECKLISTS_RETRY_GAPS": "1,1,1,1", "CHECKLISTS_RATE_LIMIT": "off"}
     done = developer.types("run", "--detach")
     assert done.returncode == 0, done.stderr
@@ -181,9 +179,7 @@ def test_detached_it_returns_when_ready_says_what_one_needs_and_stops(
     assert (again.returncode, again.stderr.strip()) == (0, "no service is running")
 
 
-def test_the_next_start_has_the_same_organization_and_keys_and_another_sign_in_link(
-    developer: Developer, cluster: ControlPlane
-) -> None:
+def test_the_next_start_keeps_organization_and_keys(developer: Developer, cluster: ControlPlane) -> None:
     infos, tokens, keys, printed = [], set(), [], ""
     developer.env["CHECKLISTS_ALLOW_INSECURE_TARGETS"] = "0"
     for _ in range(2):

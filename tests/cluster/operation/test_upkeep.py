@@ -42,9 +42,7 @@ async def all_objects(lab: Lab) -> dict[tuple[str, str], JsonObject]:
     return found
 
 
-async def test_neither_kopf_nor_we_write_anything_at_start(
-    lab: Lab, receiver: Receiver, start_operator: StartOperator
-) -> None:
+async def test_a_start_writes_nothing(lab: Lab, receiver: Receiver, start_operator: StartOperator) -> None:
     operator = await start_operator()
     receiver.answer = lambda _: 500
     runs = [await lab.dispatch(receiver.url, expires_in_s=3600) for _ in range(30)]
@@ -109,9 +107,7 @@ async def record_of_a_key(lab: Lab, name: str, *, expires_in: timedelta) -> str:
     return name
 
 
-async def test_what_is_over_goes_in_its_time_and_what_is_in_use_stays(
-    lab: Lab, receiver: Receiver, operator: OperatorProcess
-) -> None:
+async def test_expired_objects_are_removed(lab: Lab, receiver: Receiver, operator: OperatorProcess) -> None:
     receiver.answer = lambda one: 500 if one.attempt == 1 else 200
     still_open = await lab.dispatch(receiver.url)
     used = (await lab.run(still_open)).resolved.revision_ref.name
@@ -158,9 +154,7 @@ async def test_what_is_over_goes_in_its_time_and_what_is_in_use_stays(
     await lab.answer(still_open)
 
 
-async def test_an_operator_that_archives_nothing_says_so_and_keeps_what_is_due(
-    lab: Lab, start_operator: StartOperator, tmp_path: Path
-) -> None:
+async def test_an_operator_without_archive_keeps_runs(lab: Lab, start_operator: StartOperator, tmp_path: Path) -> None:
     run = await settled_run(lab, days_ago=2)
     await keep(lab, finishedRunsDays=1)
     operator = await start_operator(CHECKLISTS_ARCHIVE="0", CHECKLISTS_SWEEP_SECONDS="0.2")

@@ -83,9 +83,7 @@ def test_every_field_is_described_by_a_sentence_and_bounded(path: Path) -> None:
     assert not faults
 
 
-def test_a_template_applied_with_kubectl_gets_the_defaults_of_rest_and_a_generation(
-    kubectl: Kubectl, namespace: str
-) -> None:
+def test_kubectl_apply_sets_the_defaults_of_rest(kubectl: Kubectl, namespace: str) -> None:
     def apply(**changes: Any) -> JsonObject:
         body = json.dumps(template("opening", **changes))
         return json.loads(kubectl("apply", "-n", namespace, "-f", "-", "-o", "json", stdin=body))
@@ -114,9 +112,7 @@ def test_a_template_applied_with_kubectl_gets_the_defaults_of_rest_and_a_generat
         ({"tags": ["t"] * 51}, "spec.tags", "at most 50"),
     ],
 )
-async def test_a_bad_template_is_refused_with_the_field_and_the_rule(
-    client: KubeClient, changes: dict[str, Any], field: str, rule: str
-) -> None:
+async def test_bad_templates_are_refused(client: KubeClient, changes: dict[str, Any], field: str, rule: str) -> None:
     changes = dict(changes)
     if "steps" in changes:
         changes["sections"] = [{"id": "g-1", "title": "T", "steps": changes.pop("steps")}]

@@ -81,9 +81,7 @@ def holding(folder: Path, text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("ending", [".json", ".jsonl.zst", ".manifest.json"])
-async def test_a_run_that_the_archiver_had_in_hand_is_not_archived_after_its_erasure(
-    lab: Lab, folder: Path, ending: str
-) -> None:
+async def test_an_erased_run_is_not_archived(lab: Lab, folder: Path, ending: str) -> None:
     """The archiver has read the run, and writes its part when the erasure is long over."""
     ada, other = await people(lab)
     store = GatedStore.open(folder.as_uri())
@@ -106,9 +104,7 @@ async def test_a_run_that_the_archiver_had_in_hand_is_not_archived_after_its_era
     assert (await erased(lab, folder))["complete"]
 
 
-async def test_a_part_that_an_archiver_left_unfinished_is_reported_and_goes_with_the_next_sweeps(
-    lab: Lab, folder: Path
-) -> None:
+async def test_unfinished_parts_are_reported_and_removed(lab: Lab, folder: Path) -> None:
     ada, other = await people(lab, deliveries=0)
     store = GatedStore.open(folder.as_uri())
     store.gate(".manifest.json", kill=True)

@@ -21,9 +21,7 @@ def peak_mib(process: ApiProcess) -> float:
     return int(status.split("VmHWM:")[1].split()[0]) / 1024
 
 
-async def test_many_large_uploads_and_downloads_at_once_cost_little_memory(
-    api: Api, control_plane: ControlPlane, tmp_path: Path
-) -> None:
+async def test_parallel_transfers_need_little_memory(api: Api, control_plane: ControlPlane, tmp_path: Path) -> None:
     people = [await person_for(api, step("a", "photo")) for _ in range(CLIENTS)]
     large = tmp_path / "large.jpg"
     Image.effect_noise((3000, 3000), 90).save(large, "JPEG", quality=93)

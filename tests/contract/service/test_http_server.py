@@ -48,9 +48,7 @@ def refused(answer: tuple[str, dict[str, str], bytes], status: str, code: str) -
     assert (headers["Server"], headers["Content-Type"]) == ("checklist-dispatch", "application/json")
 
 
-async def test_what_is_no_http_or_expects_too_much_is_an_error_like_any_other(
-    shared_api: Api, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_invalid_http_is_refused_like_any_error(shared_api: Api, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     for sent in NO_HTTP:
         refused(await answer_to(shared_api, sent), "400", "invalid_parameter")

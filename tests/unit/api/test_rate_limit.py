@@ -35,9 +35,7 @@ async def admitted(limiter: LocalRateLimiter, tries: int, subject: str = "key:a"
     return sum([await limiter.wait_for(subject, RATE) == 0 for _ in range(tries)])
 
 
-async def test_after_a_burst_requests_are_admitted_at_the_sustained_rate_and_a_rest_saves_one_burst(
-    limiter: LocalRateLimiter, ticker: Ticker
-) -> None:
+async def test_a_burst_then_the_sustained_rate(limiter: LocalRateLimiter, ticker: Ticker) -> None:
     assert await admitted(limiter, 8) == 5
     for seconds, expected in ((0.1, 1), (1.0, 5), (3600, 5)):
         ticker.now += seconds
@@ -58,9 +56,7 @@ async def test_a_refusal_tells_how_long_to_wait_and_costs_nothing(limiter: Local
     assert await admitted(limiter, 10, "key:b") == 5, "subjects do not share their limits"
 
 
-async def test_several_count_together_or_not_at_all_and_at_most_as_the_burst(
-    limiter: LocalRateLimiter, ticker: Ticker
-) -> None:
+async def test_several_limits_count_atomically(limiter: LocalRateLimiter, ticker: Ticker) -> None:
     waits = [await limiter.wait_for("key:a", RATE, count) for count in (3, 3, 2, 1)]
     assert waits == pytest.approx([0, 0.1, 0, 0.1])
     ticker.now += 0.5

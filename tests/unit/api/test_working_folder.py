@@ -54,9 +54,7 @@ def owners() -> Iterator[list[Owner]]:
         owner.kill()
 
 
-def test_folders_of_processes_that_were_killed_go_at_the_next_start_whatever_their_numbers(
-    tmp_path: Path, owners: list[Owner]
-) -> None:
+def test_folders_of_killed_processes_are_removed(tmp_path: Path, owners: list[Owner]) -> None:
     """A number may be counted in another container; and ours, after a restart there, is mostly the one of before."""
     owners += [Owner(tmp_path, f"{PREFIX}{os.getpid()}-bb"), Owner(tmp_path, f"{PREFIX}{2**22 + 1}-aa")]
     killed, living = owners

@@ -92,9 +92,7 @@ def test_what_kubernetes_sets_for_services_is_no_setting(program: Program) -> No
 
 @BOTH
 @pytest.mark.parametrize("name", ["CHECKLISTS_SERVER_KEY", "CHECKLISTS_SEALING_KEYS"])
-def test_a_key_comes_from_a_file_or_from_the_environment_and_not_from_both(
-    program: Program, name: str, tmp_path: Path
-) -> None:
+def test_keys_come_from_one_source(program: Program, name: str, tmp_path: Path) -> None:
     (file := tmp_path / "key").write_text(f"{GOOD[name]}\n")
     rest = {other: value for other, value in GOOD.items() if other != name}
     settings = program.from_environment(rest | {f"{name}_FILE": str(file)})

@@ -267,7 +267,7 @@ class _BusyTerm:
 
 
 @pytest.mark.looptime
-async def test_the_lease_is_renewed_while_all_work_waits_and_is_given_back_with_a_note(
+async def test_the_lease_is_renewed_and_released(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     cluster = _ClusterThatOnlyKnowsLeases()

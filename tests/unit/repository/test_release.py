@@ -71,9 +71,7 @@ with open({log!r}, "a") as file:
 
 
 @pytest.mark.parametrize("name", ["docker", "podman", "buildah"])
-def test_make_image_passes_the_sources_labels_and_keeps_addresses_out_of_the_arguments(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_image_arguments_have_labels_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(image_build.Workspace, "ensure_built", lambda _: None)
     monkeypatch.setattr(image_build, "_pip_options", lambda: {"index-url": "https://user:secret@packages.example"})
     (tmp_path / name).write_text(STAND_IN.format(log=str(tmp_path / "log")))

@@ -384,9 +384,7 @@ def test_an_event_has_the_same_id_in_every_process_and_the_next_one_another() ->
     [(MAX_OUTBOX_ENTRIES, None), (MAX_OUTBOX_BYTES // 3000 + 1, "\N{SNOWMAN}" * 1000)],
     ids=["entries", "bytes"],
 )
-def test_while_too_many_events_wait_answers_are_refused_for_now_but_the_run_can_end(
-    count: int, text: str | None
-) -> None:
+def test_a_full_outbox_refuses_answers_but_not_the_end(count: int, text: str | None) -> None:
     life = Life(checklist(step("a")))
     waiting = [
         OutboxEntry(seq=number + 1, event=EventName.STEP_COMPLETED, event_id="evt-x", ts=NOW, encoded=text)
