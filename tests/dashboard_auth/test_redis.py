@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from redis.asyncio import Redis
-from tests.contract.live_viewer import watching
+from tests.contract.dashboard_client import watching
 
 from checklist_api.dashboard.access import COOKIE
 from checklist_api.settings.service import InvalidSetting, Settings

@@ -16,8 +16,17 @@ import pypdfium2
 import pytest
 from tests.chart.node.cluster import Cluster, CommandFailed
 from tests.chart.node.conftest import Image
-from tests.chart.node.pods import phase, python_inside, run_inside, waiting_pod
-from tests.chart.node.release import GROUP, NAME, ORGANIZATION, Release, installed
+from tests.chart.node.release import (
+    GROUP,
+    NAME,
+    ORGANIZATION,
+    Release,
+    installed,
+    phase,
+    python_inside,
+    run_inside,
+    waiting_pod,
+)
 
 from checklist_crds.times import utc_now
 from checklist_dev.failures import say

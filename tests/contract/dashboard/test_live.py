@@ -12,9 +12,8 @@ from urllib.parse import urlsplit
 
 import pytest
 from tests.contract.conftest import ALL_NAMESPACES, Api, StartApi, key_object, shared_api, until
-from tests.contract.dashboard_client import at_desk, member_of
+from tests.contract.dashboard_client import LiveViewer, at_desk, member_of, watching
 from tests.contract.executor_client import WEBHOOK
-from tests.contract.live_viewer import LiveViewer, watching
 from tests.waiting import WITHIN_S, eventually
 
 from checklist_api.dashboard.live import routes as event_routes

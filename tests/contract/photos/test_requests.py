@@ -298,7 +298,7 @@ async def test_photos_are_taken_back_once_and_the_others_keep_their_index(api: A
         assert indexes_in(await person.take_back("a", photo_index=1, op_id=op_id)) == [0, 2]
     assert (await person.upload("a", picture())).json()["photo"]["photo_index"] == 3
     assert indexes_in(await person.call("DELETE", PHOTOS, json={"photo_index": 2, "op_id": "body"})) == [0, 3]
-    # Other ways to name it, and wrong ones: tests/unit/runs/test_executor_commands.py.
+    # Other ways to name it, and wrong ones: tests/unit/runs/test_answers.py.
     assert error_of(await person.take_back("a", photo_index="x")) == (400, "invalid_parameter")
     assert await indexes(person) == [0, 3]
     for replayed in (False, True):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.kube.no_cluster import NO_CLUSTER
+from tests.unit.kube.memory_cluster import NO_CLUSTER
 
 from checklist_api.archive.single_flight import REFRESH_EVERY_S, SingleFlight
 from checklist_api.index.archive_table import ArchivedRow, KnownPart, PartState

@@ -9,7 +9,7 @@ from uuid import UUID, uuid5
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.kube.no_cluster import NO_CLUSTER
+from tests.unit.kube.memory_cluster import NO_CLUSTER
 
 from checklist_api.index.deliveries import DeliveryFilter, DeliveryIndex
 from checklist_api.index.delivery_history import DELIVERED, FAILED, Delivery

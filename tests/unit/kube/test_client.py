@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 from kubernetes.aio.config import incluster_config
-from tests.unit.kube.no_cluster import played_cluster
+from tests.unit.kube.memory_cluster import played_cluster
 
 from checklist_crds.kube import client
 from checklist_crds.kube.client import KubeClient, KubeConnection

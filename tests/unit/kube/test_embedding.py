@@ -9,7 +9,7 @@ from typing import Any, Self
 import pytest
 import uvloop
 from aiohttp import web
-from tests.unit.kube.no_cluster import played_cluster
+from tests.unit.kube.memory_cluster import played_cluster
 from tests.waiting import eventually
 
 from checklist_crds.resources.base import GROUP, VERSION

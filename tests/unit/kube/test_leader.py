@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pytest
 from aiohttp import web
 from kubernetes.aio.leaderelection import leaderelection
-from tests.unit.kube.no_cluster import played_cluster
+from tests.unit.kube.memory_cluster import played_cluster
 from tests.waiting import eventually
 
 from checklist_crds.kube.client import KubeClient
