@@ -4,11 +4,10 @@ from playwright.async_api import expect
 from tests.browser.checklist_screen import tab_to
 
 from checklist_crds.ids import new_id
-from checklist_crds.resources.kinds import API_KEY, MEMBER
+from checklist_crds.resources.kinds import MEMBER
 from checklist_crds.resources.management import MANAGED_BY_ANNOTATION
-from checklist_crds.secrets import api_keys
 from checklist_dev.browser.office import Office
-from checklist_dev.local.bootstrap import NAMESPACE, api_key_object
+from checklist_dev.local.bootstrap import NAMESPACE
 
 from .conftest import SignedIn
 from .dashboard_screen import manage
@@ -54,23 +53,6 @@ async def test_a_key_is_shown_once_works_and_is_refused_when_revoked(office: Off
     await screen.says("The key “Billing” is revoked.")
     await expect(row).to_contain_text("Revoked")
     assert answer() == 401
-
-
-async def test_more_keys_are_on_the_next_page_which_has_an_address(office: Office, signed_in: SignedIn) -> None:
-    for number in range(24):
-        body = api_key_object(api_keys.new_key(), office.organization, office.organization)
-        body["spec"] |= {"name": f"{LONG} {number:02}"}
-        del body["spec"]["createdBy"]
-        await office.kube.create(API_KEY, body, NAMESPACE)
-    screen = await signed_in("admin", at="settings/keys?page=9")
-    pages = screen.main.get_by_role("navigation", name="Pages of keys")
-    await expect(pages).to_contain_text("Page 9 is past the end")
-    await pages.get_by_role("link", name="Previous").click()
-    await expect(pages).to_contain_text("21–25 of 25")
-    assert screen.page.url.endswith("?page=2")
-    await pages.get_by_role("link", name="Previous").click()
-    await expect(pages).to_contain_text("1–20 of 25")
-    await screen.looks_right()
 
 
 async def test_the_last_admin_stays_and_input_is_kept(office: Office, signed_in: SignedIn) -> None:

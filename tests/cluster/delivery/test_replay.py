@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import httpx
-from tests.cluster.operator_lab import OTHER_SECRET, WEBHOOK_SECRET, Lab, OperatorProcess, Receiver, StartOperator
+from tests.cluster.operator_lab import OTHER_SECRET, WEBHOOK_SECRET, Lab, OperatorProcess, Receiver
 from tests.cluster.replay_lab import ask, failed, kube_event, made_failed, replayed, until, until_answered, verdict
 from tests.cluster.severed_line import SeveredLine
 from tests.waiting import eventually
@@ -125,26 +125,6 @@ async def test_a_delivery_that_failed_is_replayed_until_it_arrives_and_every_rea
     (record,) = (await lab.run(run)).status.deliveries
     delivered = (DeliveryPhase.DELIVERED, 5, 202, "success")
     assert (record.phase, record.attempts, record.http_status, record.outcome) == delivered
-
-
-async def test_a_replay_is_refused_before_the_end(lab: Lab, receiver: Receiver, start_operator: StartOperator) -> None:
-    await start_operator(CHECKLISTS_RETRY_GAPS="3,600,600,600")
-    receiver.answer = lambda _: 500
-    run = await lab.dispatch(receiver.url)
-    await lab.cancel(run)
-    (made,) = await eventually(lambda: lab.deliveries(run))
-    event_id = made["metadata"]["name"]
-    await until(lab, event_id, lambda body: body["status"].get("attempt") == 1)
-    assert await verdict(lab, event_id) == ("False", "RetryPending")
-    gate = receiver.hold()
-    await eventually(lambda: receiver.attempts(run) == [1, 2])
-    assert await verdict(lab, event_id) == ("False", "RetryPending")
-    status = (await lab.get(WEBHOOK_DELIVERY, event_id))["status"]
-    assert (status["phase"], status["claim"]["attempt"], "lastReplay" in status) == ("InFlight", 2, False)
-    assert (await kube_event(lab, event_id, "ReplayRefused"))["type"] == "Warning"
-    gate.set()
-    await lab.until_settled(run)
-    assert receiver.attempts(run) == [1, 2]
 
 
 async def test_a_replay_needs_its_secret_and_its_run(lab: Lab, receiver: Receiver, operator: OperatorProcess) -> None:

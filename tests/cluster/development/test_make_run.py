@@ -20,7 +20,6 @@ from tests.waiting import eventually_sync
 from checklist_crds.secrets.account_links import account_of
 from checklist_crds.secrets.digest import digest
 from checklist_dev.local.controlplane import ControlPlane
-from checklist_dev.local.crd_install import VERSION_ANNOTATION
 from checklist_dev.system.ports import free_ports
 
 STAND_IN = """
@@ -209,34 +208,6 @@ def test_the_next_start_keeps_organization_and_keys(developer: Developer, cluste
     ]
 
 
-def test_a_revoked_key_is_replaced_a_provider_needs_no_link_and_newer_definitions_stay(
-    developer: Developer, cluster: ControlPlane
-) -> None:
-    assert developer.types("run", "--detach").returncode == 0
-    first = developer.info()
-    of_the_organization = f"checklists.dev/org={first['organization_id']}"
-    name = cluster.run_kubectl("get", "apikeys", "-n", "checklists", "-l", of_the_organization, "-o", "name").strip()
-    cluster.run_kubectl("patch", name, "-n", "checklists", "--type=merge", "-p", '{"spec": {"revoked": true}}')
-    developer.types("stop")
-    developer.env["STAND_IN_HAS_PROVIDER"] = "1"
-    done = developer.types("run", "--detach")
-    second = developer.info()
-    developer.types("stop")
-    assert second["organization_id"] == first["organization_id"]
-    assert second["api_key"] != first["api_key"]
-    assert "#link=" not in done.stdout
-    assert f"{second['base_url']}/dashboard" in done.stdout
-
-    # Newer definitions in the cluster are not overwritten.
-    annotate = ("annotate", "crd/runs.checklists.dev", "--overwrite")
-    former = json.loads(cluster.run_kubectl("get", "crd/runs.checklists.dev", "-o", "json"))["metadata"]["annotations"]
-    cluster.run_kubectl(*annotate, f"{VERSION_ANNOTATION}=99")
-    try:
-        assert "has version 99 of runs.checklists.dev" in the_one_error(developer.types("run"))
-    finally:
-        cluster.run_kubectl(*annotate, f"{VERSION_ANNOTATION}={former[VERSION_ANNOTATION]}")
-
-
 def test_ctrl_c_in_the_terminal_ends_everything_cleanly(developer: Developer) -> None:
     process = subprocess.Popen(
         developer.command("run"), env=developer.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -294,14 +265,3 @@ def test_without_a_cluster_it_brings_its_own_and_keeps_the_data(tmp_path: Path) 
         assert developer.info()["api_key"] == first["api_key"]
     finally:
         developer.types("stop")
-
-
-def test_a_control_plane_alone_prints_its_kubeconfig_and_leaves_nothing_at_its_end() -> None:
-    command = [sys.executable, "-m", "checklist_dev.local.controlplane", "up", "--ephemeral"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    assert process.stdout is not None
-    kubeconfig = Path(process.stdout.readline().strip().removeprefix("export KUBECONFIG="))
-    assert kubeconfig.is_file()
-    process.terminate()
-    assert process.wait(15) == 0
-    assert not kubeconfig.parent.exists()
