@@ -21,7 +21,7 @@ from checklist_crds.resources.event_names import EVENT_NAMES
 from checklist_crds.resources.outcome import OutcomeClass
 from checklist_crds.runs.replay_rules import ReplayRefusal
 from checklist_dev.checks.citations import anchors, dead_ends
-from checklist_dev.checks.dialect import by_folder, risen, uses
+from checklist_dev.checks.dialect import risen, uses
 from checklist_dev.repository import ROOT
 
 CONTRACT = """\
@@ -48,13 +48,11 @@ def found(path: str, text: str) -> list[str]:
     "citation",
     [
         f"contract {SECTION} 5",
-        f"contract {SECTION}s 5 and 5",
         f'contract {SECTION} 5, "Quota"',
         'contract, "Runs"',
         f"the contract # {SECTION}\n# 5",
         f"RFC 9421, {SECTION} 2.3",
         f"contract {SECTION} 5, 400 in the body",
-        'the delivery, "so to speak"',
     ],
 )
 def test_a_citation_of_a_heading_is_accepted(citation: str) -> None:
@@ -66,7 +64,6 @@ def test_a_citation_of_a_heading_is_accepted(citation: str) -> None:
     [
         (f"Contract {SECTION} 6", "'6'"),
         (f"contract {SECTION}s 5, 7 and 8", "'7'"),
-        (f"contract {SECTION}s 4 to 5", "'4'"),
         (f'contract {SECTION} 5, "Rates"', "'Rates'"),
         (f"contract\n    # {SECTION} 7", "'7'"),
         ("specification" + ', "Runs"', "'Runs'"),
@@ -84,7 +81,6 @@ def test_a_citation_without_a_heading_is_named_with_its_file(citation: str, miss
         f"[a](../{DOCUMENT})",
         f"[a](../{DOCUMENT}#5-runs)",
         "[a](#here)",
-        "[a](../docs/design/)",
         "[a](https://example.com/nothing.md)",
         '<img src="../docs/pictures/one.png">',
         "`[a](nothing.md)`",
@@ -135,15 +131,6 @@ def test_words_are_counted_in_prose_and_in_parts_of_names() -> None:
     assert uses(text, WORDS) == Counter({"gizmo": 4, "spun up": 3})
 
 
-def test_other_words_that_contain_one_are_not_counted() -> None:
-    assert not uses("ungizmo regizmo gizmoo; put it down; inspun upstream", WORDS)
-
-
-def test_counts_are_kept_by_top_level_folder() -> None:
-    found = by_folder({"api/a.py": "gizmo", "api/web/b.ts": "gizmo", "README.md": "spun up"}, WORDS)
-    assert found == {"api": Counter(gizmo=2), ".": Counter({"spun up": 1})}
-
-
 def test_a_count_may_fall_and_not_rise_and_a_new_folder_starts_at_none() -> None:
     found = {"api": Counter(gizmo=2), "cli": Counter(gizmo=1), "new": Counter(gizmo=1)}
     first, second = risen(found, {"api": 1, "cli": 5})
@@ -169,11 +156,6 @@ def test_the_libraries_that_the_guide_calls_tested_are_those_that_the_tests_run(
     tested = {name: version for name, version, run in rows if run == "tests"}
     assert tested == node | {module: version}
     assert {name.removeprefix("github.com/yaronf/") for name in tested} == OTHERS
-
-
-def test_every_file_that_the_guide_links_to_exists() -> None:
-    links = re.findall(r"\]\(([^)#:]+)\)", RECEIVERS)
-    assert [link for link in links if not (ROOT / "docs" / link).exists()] == [] != links
 
 
 def test_the_loop_over_the_vectors_in_the_guide_runs_as_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
