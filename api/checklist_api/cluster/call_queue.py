@@ -4,8 +4,8 @@ An unbounded queue turns overload into latency: at twice the capacity every requ
 for clients that have timed out. So at most `concurrency` calls run, and a request whose first call would wait longer
 than `LONGEST_WAIT_S` (`BURST_S` in a burst) is refused before anything is sent: load shedding by sojourn time, as in
 CoDel (RFC 8289), with Little's law as the prediction, and fair queuing between organizations, as in API Priority and
-Fairness of kube-apiserver. Adaptive limits by latency (TCP Vegas, Netflix's gradient, Envoy) do not fit: they mistake a distant or
-CPU-starved server for an overloaded one. A dozen calls keep kube-apiserver busy.
+Fairness of kube-apiserver. Adaptive limits by latency (TCP Vegas, Netflix's gradient, Envoy) do not fit: they mistake a
+distant or CPU-starved server for an overloaded one. A dozen calls keep kube-apiserver busy.
 
 A request that has begun is never refused: its further calls, and those of background tasks, have priority over requests
 that have not.
