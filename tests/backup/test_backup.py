@@ -71,9 +71,7 @@ async def program(*arguments: str) -> int:
     return await asyncio.to_thread(main, list(arguments))
 
 
-async def test_get_answers_with_the_same_bytes_and_the_service_goes_on(
-    source: Site, target: Site, url: str, receiver: Receiver
-) -> None:
+async def test_restore_gives_byte_identical_answers(source: Site, target: Site, url: str, receiver: Receiver) -> None:
     receiver.answer = lambda delivered: 500 if "/fails" in delivered.path else 204
     failing, working = ({**HOOK, "url": f"http://127.0.0.1:{receiver.port}/{path}"} for path in ("fails", "works"))
     again = {"Idempotency-Key": "once"}
@@ -156,9 +154,7 @@ async def test_get_answers_with_the_same_bytes_and_the_service_goes_on(
             await operator.stop()
 
 
-async def test_every_kind_comes_back_with_its_status_and_a_finished_restore_changes_nothing(
-    source: Site, target: Site, url: str, tmp_path: Path
-) -> None:
+async def test_restore_of_every_kind_is_idempotent(source: Site, target: Site, url: str, tmp_path: Path) -> None:
     """Also those whose status has defaults, and what has ended or was revoked; sessions do not come back, and Secrets
     of webhooks only when that is asked for. Who applies a template goes on managing it."""
     account, runs = await simple_source(source)
@@ -258,9 +254,7 @@ async def cut_restore(target: Site, url: str, at: int, *, afterwards: bool) -> b
 
 
 @pytest.mark.parametrize("afterwards", [False, True])
-async def test_a_restore_that_is_killed_at_any_write_goes_on_and_is_the_same(
-    source: Site, target: Site, url: str, afterwards: bool
-) -> None:
+async def test_a_restore_resumes_after_any_killed_write(source: Site, target: Site, url: str, afterwards: bool) -> None:
     account, [run] = await simple_source(source, runs=1)
     where, run_id = source.namespace, str(run["run_id"])
     event = {"event": "step.completed", "seq": 1, "ts": "2026-11-22T07:18:22.123Z", "payload": "{}"}
@@ -469,9 +463,7 @@ async def storing_v2(target: Site) -> AsyncIterator[None]:
 
 
 @pytest.mark.usefixtures("storing_v2")
-async def test_a_run_that_was_archived_while_the_backup_was_taken_comes_back_as_archived(
-    source: Site, target: Site, url: str
-) -> None:
+async def test_a_run_archived_during_the_backup_is_restored_as_archived(source: Site, target: Site, url: str) -> None:
     account, made = await simple_source(source)
     changed, archived, live = [str(run["run_id"]) for run in made]
     for run_id in (archived, changed):
@@ -492,9 +484,7 @@ async def test_a_run_that_was_archived_while_the_backup_was_taken_comes_back_as_
         assert await seen(base_url, account.key, paths) == before
 
 
-async def test_a_backup_that_is_killed_at_any_step_is_none_and_the_next_one_tidies_up_after_days(
-    source: Site, url: str, tmp_path: Path
-) -> None:
+async def test_a_killed_backup_does_not_count_and_is_cleaned_up_later(source: Site, url: str, tmp_path: Path) -> None:
     _, [run] = await simple_source(source, runs=1)
     await source.stores.photos.put(f"photos/{run['run_id']}/picture", b"a picture")
     plain = BackupStore.open(url)

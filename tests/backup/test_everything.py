@@ -1,28 +1,30 @@
-"""Everything that GET tells is the same bytes after a restore: each address that the service has, by its own router.
+"""Every address gives the same bytes after a restore; and the stores in S3."""
 
-Both APIs have the same clock, which stands still: the answers depend on nothing but what is in cluster and stores.
-"""
-
+import asyncio
 import json
 import re
 from collections.abc import Mapping
 from datetime import timedelta
 
 import httpx
+import pytest
 from aiohttp import web
 from tests.contract.conftest import Account, definition
 from tests.contract.pictures import picture
 
 from checklist_api.wiring.routes import add_routes
 from checklist_api.wiring.services import Services
+from checklist_cli.backup.store import BackupStore
+from checklist_cli.program import main
 from checklist_crds.ids import new_id
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.resources.kinds import DASHBOARD_SESSION, DELIVERY_REPLAY, RUN, WEBHOOK_DELIVERY
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.local.people import sign_in
 from checklist_dev.perf.bench.waiting_deliveries import waiting_deliveries
+from checklist_dev.programs.s3_server import S3Server
 
-from .lab import Site, account_of, archive_run, execute, made_by_hand, token_of
+from .lab import Site, account_of, archive_run, execute, made_by_hand, simple_source, token_of
 
 OF_THE_PROGRAM = {
     *("/", "/docs", "/docs/{name}", "/pages/{name}", "/r/{run_id}", "/r/{folder}/{name}"),
@@ -202,3 +204,42 @@ async def test_every_address_tells_the_same_bytes_after_a_restore(source: Site, 
         await target.services.archive.wait_until_loaded()
         after = await answers(base_url, requests)
     assert {path: (one, after[path]) for path, one in before.items() if after[path] != one} == {}
+
+
+async def test_backup_verify_restore_and_prune(  # noqa: PLR0917 - fixtures
+    source: Site,
+    target: Site,
+    home: str,
+    s3: S3Server,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name, value in s3.settings(home).items():
+        if name.startswith("AWS_"):
+            monkeypatch.setenv(name, value)  # clouds' credentials are looked for in the environment
+    below = s3.settings(home)["CHECKLISTS_PHOTO_STORE"]
+    source.elsewhere, target.elsewhere, url = f"{below}/source", f"{below}/target", f"{below}/backup"
+    account, runs = await simple_source(source)
+    kept, archived, erased = (str(run["run_id"]) for run in runs)
+    for run_id in (kept, archived, erased):
+        await source.stores.photos.put(f"photos/{run_id}/picture", run_id.encode() * 100)
+    await archive_run(source, account, archived)
+    assert len(await source.stored()) == 5  # three pictures, a part with its manifest
+
+    await source.backup(url)
+    await source.kube.delete(RUN, erased, source.namespace)
+    store = source.stores.photos
+    await store.delete([found.key async for found in store.listed(f"photos/{erased}")])
+    second = await source.backup(url)
+    assert second.copies is not None and (second.copies.photos, second.copies.archive) == (2, 2)
+    assert await asyncio.to_thread(main, ["backup", "--verify", url]) == 0
+    assert await asyncio.to_thread(main, ["backup", "--prune", url, "--keep", "1"]) == 0
+    printed = capsys.readouterr().out
+    assert "copies: 1 removed" in printed and "copies kept: 4" in printed
+    assert len(await BackupStore.open(url).names()) == 1
+    assert await asyncio.to_thread(main, ["backup", "--verify", url]) == 0
+
+    result = await target.restore(url)
+    assert result.copies is not None and result.copies.copied == 4
+    assert await target.stored() == await source.stored()
+    assert (await target.objects()).keys() == (await source.objects()).keys()

@@ -131,9 +131,7 @@ async def program(*arguments: str) -> int:
     return await asyncio.to_thread(main, ["backup", *arguments])
 
 
-async def test_copies_that_no_snapshot_refers_to_go_with_the_old_ones(
-    place: Place, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_unreferenced_copies_are_pruned(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     names = [called(days, now=datetime.now(UTC)) for days in (30, 20, 1)]
     for name, photos in zip(names, ("abc", "bcd", "cde"), strict=True):
         await place.snapshot(name, photos)
@@ -234,9 +232,7 @@ async def test_a_prune_that_is_killed_at_any_step_leaves_what_is_whole_and_the_n
     assert at > 20
 
 
-async def test_a_backup_that_begins_at_any_step_of_a_prune_has_all_that_it_counts_on(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_backup_started_during_a_prune_is_complete(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """It takes what it finds as copied, and its manifest comes last, as the real one does."""
     monkeypatch.setattr(turns, "_RENEWED_EVERY_S", 0.0)
     name, waited, counted_on = layout.new_name(NOW, "fedcba98"), 0, 0
@@ -278,9 +274,7 @@ async def test_a_backup_that_begins_at_any_step_of_a_prune_has_all_that_it_count
     assert waited and 3 < counted_on < at - 2
 
 
-async def test_a_mark_of_a_prune_that_is_dead_does_not_keep_backups_waiting(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_dead_prune_does_not_block_backups(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     await place.store.put(layout.pruning_key("0"), b"1")
     lines: list[str] = []
     now = 0.0

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from checklist_dev.perf.bench.growth.scale import writes
-from checklist_dev.perf.bench.report import Figure, Goal, of_rounds, percentile, table, write_report
+from checklist_dev.perf.bench.report import Figure, Goal, of_rounds, table, write_report
 
 
 def test_a_missed_goal_is_shown_and_written(tmp_path: Path) -> None:
@@ -24,10 +24,6 @@ def test_a_missed_goal_is_shown_and_written(tmp_path: Path) -> None:
     assert first["baseline"] == "raw: 400/s"
     assert (second["goal"], second["holds"], second["baseline"]) == (None, None, None)
     assert "MISSED  ratio" in table(figures)
-
-
-def test_a_percentile_is_a_value_that_was_measured() -> None:
-    assert [percentile([3, 1, 2, 4], percent) for percent in (50, 99, 1)] == [2, 4, 1]
 
 
 def test_only_writes_of_our_own_kinds_are_counted() -> None:

@@ -67,9 +67,7 @@ def test_a_whole_archive_is_verified_and_listed(archive: Archive, capsys: pytest
     assert listed == [(FOLDER.organization, "2026-11", 3), (OTHER.organization, "2026-12", 1)]
 
 
-def test_a_run_in_two_parts_and_a_part_in_work_are_no_damage(
-    archive: Archive, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_duplicate_runs_and_open_parts_are_no_damage(archive: Archive, capsys: pytest.CaptureFixture[str]) -> None:
     archive.keep(a_record(1, version=9))
     status, found = archive.verify(capsys)
     assert (status, found["runs"], found["runs_in_several_parts"]) == (0, 4, 1)

@@ -70,9 +70,7 @@ def test_a_closed_output_is_no_traceback(sent: Sent, capture: Path) -> None:
     assert (done.returncode, done.stderr) == (2, b"")
 
 
-def test_an_interruption_shows_in_the_status_alone(
-    capture: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
+def test_an_interruption_sets_the_exit_status(capture: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     def interrupted(_: object) -> None:
         raise KeyboardInterrupt
 
@@ -103,9 +101,7 @@ def test_verify_says_whether_a_request_is_genuine_and_how_to_fix_it(sent: Sent, 
     assert "verify the bytes as they arrived" in lines[at + 1]
 
 
-def test_verify_judges_age_as_of_now_and_reports_to_programs_in_json(
-    sent: Sent, capture: Path, capsys: Capture
-) -> None:
+def test_verify_checks_the_age_and_reports_json(sent: Sent, capture: Path, capsys: Capture) -> None:
     assert verify(capture, "--url", sent.url) == 1
     assert "NOT genuine: created, expires" in capsys.readouterr().out
     assert verify(capture, "--url", sent.url, "--max-age", 10**9, "--skew", 10**9) == 0
@@ -118,9 +114,7 @@ def test_verify_judges_age_as_of_now_and_reports_to_programs_in_json(
     assert set(verdicts.values()) == {"ok"}
 
 
-def test_verify_takes_header_lines_and_body_apart_standard_input_and_secrets_from_anywhere(
-    sent: Sent, capture: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_verify_accepts_all_inputs(sent: Sent, capture: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     headers, body, file = (tmp_path / name for name in ("headers.txt", "body.bin", "secret"))
     url = ("--url", sent.url, "--at", AT)
     given = ("--headers", headers, "--body", body, *url)

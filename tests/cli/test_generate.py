@@ -91,9 +91,7 @@ def test_it_works_as_a_program_in_a_pipe(capsys: Capture) -> None:
     assert (done.stdout.decode(), done.stderr) == (printed(capsys, prompt), b"")
 
 
-def test_a_prompt_of_which_nothing_can_be_made_is_a_no_that_says_why(
-    capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unusable_prompt_fails_with_the_reason(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> NoReturn:
         error = NothingToCompose("This job is unknown.")
         vars(error)["closest"] = ("Boat\x1b[2J check", "Car check")
@@ -144,9 +142,7 @@ def test_the_composer_here_tells_the_words_of_each_step(capsys: Capture) -> None
     assert [line[3] for line in lines if len(line) == 4][:2] == ["Doors locked", "Windows closed"]
 
 
-def test_a_service_makes_it_with_the_key_of_the_environment(
-    service: Service, capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_service_generates_with_the_key(service: Service, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY_VARIABLE, "cds_live_of_the_test")
     made = json.dumps(definition_with("By the model").to_tdl()).encode()
     service.answers = [Answer(made, headers={"X-Generated-By": "model"})]

@@ -1,17 +1,23 @@
-"""Unseen batches: how their files are read, and how verdicts on them are counted."""
+"""Evaluation of the composer: batches, and the regression."""
 
 import asyncio
 import json
 from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
+import yaml
 from tests.generation.model_server import Asked, Writer, fails, model_server, says
 
-from checklist_composer.composing import NothingToCompose
+from checklist_composer.composing import Composition, NothingToCompose, compose
 from checklist_crds.resources.template_definition import Definition
 from checklist_crds.templates.validation import parse_definition
 from checklist_dev.evaluation.batches import load_batches, numbers
+from checklist_dev.evaluation.cases import Case, load_cases
 from checklist_dev.evaluation.curve import failures, families, judged, main, report, shown, table
+from checklist_dev.evaluation.report import LANGUAGE_FLOORS, OVERALL_FLOOR, Verdict, details
+from checklist_dev.evaluation.scoring import Score, score_case
 from checklist_dev.failures import Failure
 
 HEAD = "- {id: A-en-01, lang: en, trade: t, class: plain, checklist: true, prompt: Door tight?, items: [%s]}\n"
@@ -35,16 +41,10 @@ def test_answers_are_read_as_their_authors_wrote_them(when: str, tmp_path: Path)
     ("text", "fault"),
     [
         (HEAD % (SEAL % "[door tight, no]"), "A-en-01: .*not the `say` of an earlier item"),
-        (HEAD % f"{DOOR}, {DOOR}", "is a duplicate"),
-        (HEAD % "{say: x, type: tick}", "no type tick"),
-        (HEAD % "{say: x, type: one}", "options are missing"),
         (HEAD % "{say: x, type: yes, colour: red}", "items.0.colour: Extra inputs"),
         (HEAD % DOOR * 2, "duplicate id A-en-01"),
-        (HEAD % "", "a checklist has items"),
         (NOTHING.replace("[]", f"[{DOOR}]"), "other prompts have none"),
         (HEAD.replace("plain", "odd") % DOOR, "neither plain nor messy"),
-        ("- x", "prompt 1"),
-        ("a: b", "must be a list"),
         ("[", "batch-A.yaml"),
     ],
 )
@@ -53,11 +53,6 @@ def test_a_bad_file_is_reported_in_one_line(text: str, fault: str, tmp_path: Pat
     with pytest.raises(Failure, match=fault) as failure:
         load_batches(tmp_path)
     assert "\n" not in str(failure.value)
-
-
-def test_a_folder_without_batches_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(Failure, match="no batch"):
-        load_batches(tmp_path)
 
 
 def test_the_curve_counts_verdicts_refusals_and_errors(tmp_path: Path) -> None:
@@ -88,9 +83,7 @@ DOORS = {"id": "s-1", "type": "boolean", "required": True, "label": "Door tight?
 DOOR_TEMPLATE = {"name": "Door", "sections": [{"id": "g-1", "title": "All", "steps": [DOORS]}]}
 
 
-async def test_a_model_is_judged_by_the_same_table_and_its_fallback_apart(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_models_are_judged_apart_from_fallbacks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "batch-A.yaml").write_text(HEAD % DOOR + (HEAD % DOOR).replace("en-01", "en-03") + NOTHING)
     (tmp_path / "key").write_text("sk-of-a-test-server")
 
@@ -130,3 +123,63 @@ async def test_a_model_is_judged_by_the_same_table_and_its_fallback_apart(
 def test_a_model_that_cannot_be_asked_is_reported_at_once(options: list[str], fault: str) -> None:
     with pytest.raises(Failure, match=fault):
         main(options)
+
+
+CASES = load_cases()
+
+
+def test_the_templates_have_what_a_person_would_expect_in_every_language() -> None:
+    verdict = Verdict([score_case(case, compose) for case in CASES])
+    worst = details(sorted(verdict.scores, key=lambda score: score.value)[:12])
+    print(f"{verdict.overall:.1%} of {len(CASES)} prompts")
+    assert verdict.overall >= OVERALL_FLOOR, worst
+    for language, floor in LANGUAGE_FLOORS.items():
+        values = [score.value for score in verdict.scores if score.case.language == language]
+        assert len(values) >= 20
+        assert sum(values) / len(values) >= floor, f"{language}: {sum(values) / len(values):.1%}"
+
+
+STEPS = """
+- {id: s-fridge, type: number, label: Fridge temperature, config: {unit: °C, max: 5}}
+- {id: s-condition, type: choice, required: true, label: Condition of the door, config: {options: [
+    {id: o-1, label: Good}, {id: o-2, label: Broken}]}}
+- {id: s-boss, type: boolean, label: Call the boss, condition: {when: {step: s-condition, op: eq, value: o-2}}}
+"""
+
+
+def scored(expected: dict[str, Any], steps: str = STEPS, **fields: Any) -> Score:
+    section = {"id": "g-hall", "title": "Hall", "steps": yaml.safe_load(steps)}
+    composition = Composition(parse_definition({"name": "Door", "sections": [section]}), "en", ())
+    case = {"id": "x", "trade": "any", "kind": "list", "prompt": "Doors", "steps": [expected], **fields}
+    return score_case(Case.model_validate(case), lambda prompt, locale: composition)
+
+
+FRIDGE = {"say": "FRIDGE temp|window", "type": "number", "unit": "°C", "max": 5, "min": "none", "when": []}
+CLAIM = "[{id: s-a, type: boolean, label: Fridge is HACCP compliant}]"
+
+
+@pytest.mark.parametrize(
+    ("expected", "missing"),
+    [
+        (FRIDGE, []),
+        ({"say": "condition", "options": ["broken", "good"], "required": True, "in": "hall"}, []),
+        ({"say": "boss", "when": [["condition", "broken", "good"]]}, []),
+        ({"say": "window"}, ["step 'window'"]),
+        ({"say": "fridge", "max": 4}, ["'fridge': max 4.0"]),
+        ({"say": "condition", "options": ["good"]}, ["'condition': options ['good']"]),
+        ({"say": "boss", "when": []}, ["'boss': when always"]),
+    ],
+)
+def test_what_is_there_is_found_and_what_is_not_is_missing(expected: dict[str, Any], missing: list[str]) -> None:
+    score = scored(expected)
+    assert score.missing == missing
+    assert (score.value == 1) is (missing == [])
+
+
+def test_what_was_not_asked_for_or_is_untidy_is_a_wrong_extra_and_no_template_is_nothing() -> None:
+    assert scored(FRIDGE, count=(1, 2), never=["boss"]).extras == ["more than 2 steps", "'boss': 'Call the boss'"]
+    assert len(scored({"say": "fridge"}, CLAIM).extras) == 2
+    assert scored({"say": "fridge"}, CLAIM, prompt="Is the fridge HACCP compliant?").extras == []
+    assert scored({"say": "fridge"}, "[{id: s-a, type: boolean, label: '- fridge and'}]").value < 1
+    case = Case(id="x", trade="any", kind="list", prompt="Doors")
+    assert score_case(case, Mock(side_effect=NothingToCompose("nothing"))).value == 0

@@ -1,15 +1,19 @@
-"""A prompt that only names a job: which checklist of the library it gets, in which language, and when it gets none."""
+"""Jobs of the library, and the work of the composer."""
 
+import contextlib
 import re
+import sys
+from types import FrameType
 from typing import Any
 
 import pytest
 
-from checklist_composer.composing import compose
+from checklist_composer.composing import NothingToCompose, compose
 from checklist_composer.library import heads
 from checklist_composer.locales import LOCALES
 from checklist_composer.ranking import find_domains
 from checklist_crds.templates.validation import definition_problems
+from checklist_dev.evaluation.hostile_prompts import HOSTILE, LONGEST
 
 CLAIMS = re.compile(
     r"\b(haccp|osha|iso\s?\d|dguv|gdpr|dsgvo|rgpd|compl(?:y|ies|iant|iance)|certif|norm ?konform|gesetzeskonform"
@@ -54,7 +58,39 @@ def test_the_library_knows_at_least_forty_jobs() -> None:
         ("Restaurant opening:\n- Lights on\n- Chairs down\n- Door unlocked\n- Till counted", ()),
     ],
 )
-def test_a_named_job_is_found_in_other_words_and_the_writers_own_list_is_left_alone(
-    prompt: str, domains: tuple[str, ...]
-) -> None:
+def test_jobs_are_found_by_paraphrase(prompt: str, domains: tuple[str, ...]) -> None:
     assert compose(prompt).domains == domains
+
+
+LONG = {name: prompt for name, prompt in HOSTILE.items() if len(prompt) >= LONGEST * 3 // 4}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _tables_that_are_read_once() -> None:
+    for locale in LOCALES:
+        compose("forklift pre-use", locale=locale)
+        calls("- check the doors\n- photo of the floor", locale)
+
+
+def calls(prompt: str, locale: str | None = None) -> int:
+    count = 0
+
+    def counted(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(counted)
+    try:
+        with contextlib.suppress(NothingToCompose):
+            compose(prompt, locale=locale)
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_a_hostile_prompt_of_twice_the_length_is_about_twice_the_work(name: str) -> None:
+    prompt = LONG[name][:LONGEST]
+    half = calls(prompt[: len(prompt) // 2])
+    whole = calls(prompt)
+    assert whole <= 3 * half + 10_000  # what grows with the square is four times

@@ -179,9 +179,7 @@ def settings(tmp_path: Path, namespace: str, monkeypatch: pytest.MonkeyPatch) ->
     )
 
 
-async def test_wherever_the_operator_dies_the_next_one_goes_on_with_what_is_left(
-    control_plane: ControlPlane, namespace: str, settings: Settings
-) -> None:
+async def test_a_killed_replay_is_continued(control_plane: ControlPlane, namespace: str, settings: Settings) -> None:
     receiver = Receiver()
     await receiver.start()
     courses: dict[str, Course] = {}

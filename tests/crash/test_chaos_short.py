@@ -18,9 +18,7 @@ SIZE = Size(
 )
 
 
-async def test_nothing_is_lost_or_made_up_while_api_and_operator_are_killed(
-    rig: Rig, transcript: Transcript, assert_held: AssertHeld
-) -> None:
+async def test_chaos_loses_and_invents_nothing(rig: Rig, transcript: Transcript, assert_held: AssertHeld) -> None:
     result = await kill_under_load(rig, SIZE, GAPS, transcript, seed=20_261_121)
     assert_held(result)
     assert result.figures["operator_kills"] >= 3

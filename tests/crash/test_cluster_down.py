@@ -12,8 +12,6 @@ ANSWER_WITHIN_S = 9.0
 seconds that callers are promised are judged by `make chaos`, without neighbours."""
 
 
-async def test_callers_get_503_at_once_and_everything_catches_up_by_itself(
-    rig: Rig, transcript: Transcript, assert_held: AssertHeld
-) -> None:
+async def test_an_outage_is_503_and_heals(rig: Rig, transcript: Transcript, assert_held: AssertHeld) -> None:
     result = await cluster_down(rig, GAPS, transcript, outage_s=6.0, seed=20_261_121, answer_within_s=ANSWER_WITHIN_S)
     assert_held(result)

@@ -13,9 +13,7 @@ from checklist_dev.perf.load.rig import Rig
 SIGNALS = (signal.SIGTERM, signal.SIGKILL, signal.SIGTERM)
 
 
-async def test_a_standby_takes_over_and_nothing_is_lost_or_sent_twice_without_need(
-    rig: Rig, transcript: Transcript, assert_held: AssertHeld
-) -> None:
+async def test_a_takeover_loses_nothing(rig: Rig, transcript: Transcript, assert_held: AssertHeld) -> None:
     size = Size(
         load_s=180.0, kills=len(SIGNALS), events=250, settle_s=120.0, executors=16, slow_runs=2, events_per_s=12.0
     )

@@ -8,9 +8,7 @@ from checklist_dev.perf.judgement.transcript import Transcript
 from checklist_dev.perf.load.rig import Rig
 
 
-async def test_upgrade_and_rollback_under_load_lose_nothing(
-    rig: Rig, transcript: Transcript, assert_held: AssertHeld
-) -> None:
+async def test_rolling_updates_lose_nothing(rig: Rig, transcript: Transcript, assert_held: AssertHeld) -> None:
     result = await upgrade_and_roll_back(rig, UPGRADE, GAPS, transcript, seed=20_261_126)
     assert_held(result)
     assert result.figures["runs_with_records_as_text"] >= 3

@@ -75,9 +75,7 @@ async def test_filtered_runs_are_exported_in_each_form_and_one_as_a_pdf(office: 
     await screen.looks_right()
 
 
-async def test_an_export_shows_its_progress_is_stopped_or_says_why_it_failed(
-    office: Office, signed_in: SignedIn
-) -> None:
+async def test_exports_show_progress_and_failures(office: Office, signed_in: SignedIn) -> None:
     await two_kinds_of_runs(office)
     screen = await signed_in("viewer")
     page, coming, alert = screen.page, screen.main.locator(".download"), screen.main.get_by_role("alert")

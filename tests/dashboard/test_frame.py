@@ -33,9 +33,7 @@ async def test_one_gets_to_ones_own_account_and_out_again_by_keyboard_alone(sign
     await expect(screen.heading("Sign in")).to_be_visible()
 
 
-async def test_a_person_of_two_organizations_goes_from_one_to_the_other_and_out_of_both(
-    office: Office, signed_in: SignedIn, stage: Stage, kube: KubeClient
-) -> None:
+async def test_switching_organizations(office: Office, signed_in: SignedIn, stage: Stage, kube: KubeClient) -> None:
     person = await office.member("viewer")
     other = await Office.opened(stage, kube, name="Dark Cellars")
     second = await other.member("admin", subject=person.subject)
@@ -125,9 +123,7 @@ async def test_who_only_reads_is_offered_nothing_to_write(office: Office, signed
     await expect(screen.main.get_by_role("link", name="Dispatch a run")).to_have_count(0)
 
 
-async def test_what_is_unknown_or_of_another_organization_is_not_there(
-    signed_in: SignedIn, stage: Stage, kube: KubeClient
-) -> None:
+async def test_unknown_and_foreign_pages_are_not_found(signed_in: SignedIn, stage: Stage, kube: KubeClient) -> None:
     other = await Office.opened(stage, kube, name="Dark Cellars")
     screen = await signed_in("admin")
     end = "00000000-0000-4000-8000-000000000000"

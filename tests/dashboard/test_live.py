@@ -56,9 +56,7 @@ async def test_tabs_share_one_stream_that_goes_on_where_it_ended(office: Office,
     assert "last_event_id=" in streams[1]
 
 
-async def test_a_tab_that_was_hidden_catches_up_and_one_that_is_seen_is_current(
-    office: Office, signed_in: SignedIn
-) -> None:
+async def test_hidden_tabs_catch_up(office: Office, signed_in: SignedIn) -> None:
     link = office.dispatch(checklist(step("clean")))
     screen = await signed_in("viewer")
     page, badge = screen.page, screen.page.locator(".live-badge")

@@ -43,9 +43,7 @@ async def test_a_run_is_dispatched_by_keyboard_and_its_link_given_away(office: O
     await expect(screen.main.locator(".event")).to_contain_text("run.cancelled")
 
 
-async def test_a_double_click_and_a_lost_answer_make_one_run_each_until_the_month_is_used_up(
-    office: Office, signed_in: SignedIn
-) -> None:
+async def test_repeated_dispatches_make_one_run(office: Office, signed_in: SignedIn) -> None:
     limited = await Office.opened(office.stage, office.kube, name="Small", runs_per_month=2)
     template = limited.make_template(checklist(step("clean")))
     screen = await signed_in(person=await limited.member("editor"))

@@ -17,9 +17,7 @@ from checklist_dev.failures import Failure
 from .conftest import SignedIn
 
 
-async def test_usage_shows_the_month_as_a_chart_a_table_and_a_limit_that_is_reached(
-    stage: Stage, kube: KubeClient, signed_in: SignedIn
-) -> None:
+async def test_usage_shows_chart_table_and_limit(stage: Stage, kube: KubeClient, signed_in: SignedIn) -> None:
     small = await Office.opened(stage, kube, name="Small Plan", runs_per_month=2)
     template = small.make_template(checklist(step("clean")))
     for _ in range(2):

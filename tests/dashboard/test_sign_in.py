@@ -48,9 +48,7 @@ async def _press(screen: DashboardScreen, name: str) -> None:
     await expect(screen.dialog("Your session has ended")).to_be_visible()
 
 
-async def test_one_chooses_among_accounts_that_have_one_address_and_one_password(
-    office: Office, new_device: NewDevice
-) -> None:
+async def test_choosing_among_accounts_of_one_address(office: Office, new_device: NewDevice) -> None:
     (_, email), device = await make_with_password(office), await new_device()
     link = await make_link(office, email, LinkPurpose.INVITATION, organization=office.organization)
     await choose_password(office, link)
@@ -164,9 +162,7 @@ async def _with_provider(route: Route) -> None:
     await route.fulfill(json={"oidc": {"name": "Bright SSO"}, "local": False})
 
 
-async def test_signing_in_in_another_tab_lets_the_first_go_on_as_the_same_person(
-    office: Office, signed_in: SignedIn
-) -> None:
+async def test_sign_in_in_another_tab_continues_the_first(office: Office, signed_in: SignedIn) -> None:
     screen = await signed_in("admin", at="settings/keys")
     await screen.name_new_key("Billing")
     await screen.page.route("**/dashboard/api/sign-in", _with_provider)
@@ -244,9 +240,7 @@ async def test_the_page_of_a_run_gets_the_person_back(office: Office, new_device
     assert office.stage.anonymous.ask("GET", "/dashboard/api/session", headers=headers).json()["email"] == other
 
 
-async def test_ones_own_sessions_are_listed_and_ended_and_the_password_is_changed(
-    office: Office, new_device: NewDevice
-) -> None:
+async def test_sessions_are_ended_and_the_password_changed(office: Office, new_device: NewDevice) -> None:
     first, email = await _with_password(office, await new_device(), "settings/usage")
     phone = "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) AppleWebKit/605.1 Version/17.0 Mobile Safari/604.1"
     lost, kept = _screen(office, await new_device(**PHONE, user_agent=phone)), _screen(office, await new_device())

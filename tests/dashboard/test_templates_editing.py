@@ -168,9 +168,7 @@ async def test_conditions_are_sentences_of_what_fits(office: Office, signed_in: 
     assert stored(office, template)["sections"][0]["steps"][2]["condition"] == {"when": when}
 
 
-async def test_the_preview_is_the_executors_own_and_on_a_phone_shown_by_a_button(
-    office: Office, signed_in: SignedIn
-) -> None:
+async def test_the_preview_is_the_executor_app(office: Office, signed_in: SignedIn) -> None:
     template = office.make_template(FRIDGE)
     editor = await TemplateScreen.opened(await signed_in("editor", viewport={"width": 1440, "height": 900}), template)
     why = editor.preview.get_by_role("article", name="What is wrong?")

@@ -42,9 +42,7 @@ async def test_what_the_service_refuses_is_said_at_its_moved_field(office: Offic
     await editor.save("Saved as version 2.")
 
 
-async def test_json_and_steps_are_two_views_of_one_and_errors_have_their_lines(
-    office: Office, signed_in: SignedIn
-) -> None:
+async def test_json_view_and_its_errors(office: Office, signed_in: SignedIn) -> None:
     screen, template = await signed_in("editor"), office.make_template(FRIDGE)
     editor = await TemplateScreen.opened(screen, template)
     wrong = screen.page.get_by_role("region", name="Problems")

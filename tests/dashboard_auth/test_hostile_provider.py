@@ -110,9 +110,7 @@ async def test_tokens_that_the_provider_did_not_sign_are_refused(
 
 
 @pytest.mark.parametrize("promised", [False, True])
-async def test_an_answer_that_names_another_issuer_is_refused(
-    start_api: StartApi, provider: HostileProvider, promised: bool
-) -> None:
+async def test_other_issuers_are_refused(start_api: StartApi, provider: HostileProvider, promised: bool) -> None:
     provider.change_metadata = lambda document: document.update(authorization_response_iss_parameter_supported=promised)
     api = await start_api(**provider.settings)
     wrong: list[dict[str, str]] = [{"iss": "https://evil.example"}, {"iss": ""}, *([{}] if promised else [])]
@@ -130,9 +128,7 @@ WRONG_METADATA = [
 
 
 @pytest.mark.parametrize("change", WRONG_METADATA, ids=str)
-async def test_metadata_that_is_not_as_it_must_be_is_not_used(
-    start_api: StartApi, provider: HostileProvider, change: dict[str, Any]
-) -> None:
+async def test_bad_metadata_is_refused(start_api: StartApi, provider: HostileProvider, change: dict[str, Any]) -> None:
     provider.change_metadata = lambda document: document.update(change)
     api = await start_api(**provider.settings)
     response = await PersonAt(api.anonymous).get("sign-in/oidc")
@@ -203,9 +199,7 @@ async def test_a_refusal_of_the_provider_is_shown_in_plain_words(
         assert "default-src 'none'" in response.headers["Content-Security-Policy"]
 
 
-async def test_an_address_is_verified_only_when_the_provider_says_so(
-    start_api: StartApi, provider: HostileProvider
-) -> None:
+async def test_addresses_need_verification(start_api: StartApi, provider: HostileProvider) -> None:
     distrusting = await start_api(**provider.settings)
     trusting = await start_api(**provider.settings, CHECKLISTS_OIDC_TRUST_EMAIL="1")
 

@@ -156,9 +156,7 @@ async def test_an_organization_cannot_tell_whether_an_address_has_an_account_els
     assert responses == responses[:1] * 4
 
 
-async def test_a_password_signs_in_to_the_account_that_has_it_and_one_chooses_among_several(
-    api: Api, make_link: MakeLink
-) -> None:
+async def test_a_password_selects_its_account(api: Api, make_link: MakeLink) -> None:
     others = [await api.make_account() for _ in range(3)]
     same, also, differs = [account.organization for account in others]
     for organization in (same, also, differs):
@@ -213,9 +211,7 @@ async def test_an_admin_takes_an_account_of_their_organization_over_and_no_other
     assert "member.reset" in (await desk.get("/audit")).text
 
 
-async def test_a_password_is_not_set_by_a_session_that_a_reset_has_overtaken(
-    api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_reset_session_sets_no_password(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     person, accounts = await _with_password_in(api, api.organization, PASSWORD), api.services.accounts
     hashes = accounts._passwords.hash
 

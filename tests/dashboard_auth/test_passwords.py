@@ -80,9 +80,7 @@ async def test_an_address_takes_the_same_work_however_many_accounts_it_has(monke
     passwords.close()
 
 
-async def test_the_hash_is_argon2id_sealed_for_its_account_and_renewed_at_sign_in(
-    start_api: StartApi, make_link: MakeLink, sealing_keys: str
-) -> None:
+async def test_hashes_are_sealed_and_renewed(start_api: StartApi, make_link: MakeLink, sealing_keys: str) -> None:
     old = await start_api()
     await with_password(old, make_link, EMAIL)
     name = account_name(EMAIL)
@@ -181,9 +179,7 @@ async def test_32_hostile_passwords_at_once_hold_up_no_sign_in(
     assert responses.count(judged) >= _WAITING_TO_BE_JUDGED
 
 
-async def test_who_sets_passwords_is_throttled_whether_there_was_one_before_or_not(
-    start_api: StartApi, make_link: MakeLink
-) -> None:
+async def test_setting_passwords_is_throttled(start_api: StartApi, make_link: MakeLink) -> None:
     api = await start_api(CHECKLISTS_SIGN_IN_RATE_LIMIT="0.01/s burst 3")
     person = PersonAt(api.anonymous)
     await person.post("sign-in/link", {"secret": await make_link(EMAIL)})

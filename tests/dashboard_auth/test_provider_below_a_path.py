@@ -45,9 +45,7 @@ async def _sign_in_at_the_provider(page: Page, own: RealProvider, email: str) ->
     await page.get_by_role("button", name="Continue").click()
 
 
-async def test_a_member_is_led_by_the_provider_to_the_checklist_and_answers_it_as_themselves(
-    start_api: StartApi, own: RealProvider
-) -> None:
+async def test_a_member_signs_in_and_answers_below_a_path(start_api: StartApi, own: RealProvider) -> None:
     async with _served(start_api, own) as (api, base_url), chromium() as browser:
         member = await make_member(
             api.kube, organization=api.organization, namespace=api.namespace, role="viewer", email=GRACE

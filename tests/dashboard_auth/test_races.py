@@ -56,9 +56,7 @@ def _binding(api: Api) -> Binding:
     return Binding(api.services.client, api.services.members, api.services.organizations, utc_now)
 
 
-async def test_one_member_bound_at_two_replicas_at_once_is_one_person(
-    start_api: StartApi, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_concurrent_binding_binds_one_person(start_api: StartApi, monkeypatch: pytest.MonkeyPatch) -> None:
     apis = [await start_api(), await start_api()]
     # For this test alone: a person is bound wherever the address was invited, so also where other tests did.
     email = f"{uuid.uuid4().hex}@example.com"

@@ -101,9 +101,7 @@ async def test_a_callback_works_once_and_in_its_own_browser_only(start_api: Star
     assert (response.status_code, before.secret) == (400, None)
 
 
-async def test_keys_may_change_while_the_service_runs(
-    start_api: StartApi, own: RealProvider, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_provider_keys_rotate(start_api: StartApi, own: RealProvider, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(oidc_provider, "_KEYS_REFETCH_AFTER_S", 0.0)
     own.start()
     api = await start_api(**own.settings)
@@ -116,9 +114,7 @@ async def test_keys_may_change_while_the_service_runs(
         assert await person.is_signed_in()
 
 
-async def test_while_the_provider_is_down_a_page_says_so_and_all_else_lives(
-    start_api: StartApi, own: RealProvider
-) -> None:
+async def test_an_unavailable_provider_is_reported(start_api: StartApi, own: RealProvider) -> None:
     own.start()
     api = await start_api(**own.settings)
     person = PersonAt(api.anonymous)

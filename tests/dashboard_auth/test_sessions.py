@@ -65,9 +65,7 @@ async def test_a_person_sees_their_sessions_and_ends_one(
     assert await desk.is_signed_in()
 
 
-async def test_signing_out_everywhere_is_known_to_every_replica(
-    start_api: StartApi, make_link: MakeLink, store: dict[str, str]
-) -> None:
+async def test_sign_out_everywhere(start_api: StartApi, make_link: MakeLink, store: dict[str, str]) -> None:
     one, other = await start_api(**store), await start_api(**store)
     phone = await with_password(one, make_link, EMAIL)
     desk = await _signed_in(other)

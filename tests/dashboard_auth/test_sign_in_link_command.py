@@ -101,9 +101,7 @@ def _environment(**given: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("base_url", "warned"), [("http://checklists.example", True), ("https://checklists.example", False)]
 )
-def test_a_base_url_without_https_is_warned_about(
-    control_plane: ControlPlane, tmp_path: Path, base_url: str, warned: bool
-) -> None:
+def test_http_base_urls_are_warned(control_plane: ControlPlane, tmp_path: Path, base_url: str, warned: bool) -> None:
     environment = _environment(
         KUBECONFIG=str(control_plane.kubeconfig),
         CHECKLISTS_PORT=str(free_ports(1)[0]),

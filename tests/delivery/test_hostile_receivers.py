@@ -119,7 +119,7 @@ async def test_no_byte_of_one_answer_is_taken_for_the_next(name: str, authority:
 
 
 @pytest.mark.looptime
-async def test_an_attempt_without_an_accepted_connection_ends_after_five_seconds(
+async def test_connecting_times_out_after_five_seconds(
     authority: Authority,
 ) -> None:
     """The queue of connections is full, so the kernel answers no further one."""

@@ -60,9 +60,7 @@ async def test_one_family_is_enough(name_server: NameServer) -> None:
         assert await found(name_server) == [expected], replies
 
 
-async def test_a_name_that_leads_nowhere_is_a_dns_failure_that_says_why(
-    name_server: NameServer, authority: Authority
-) -> None:
+async def test_dns_failures_state_the_reason(name_server: NameServer, authority: Authority) -> None:
     async with asking(name_server, authority) as sender:
         for reply, detail in (
             (NXDOMAIN, "the name does not exist"),
@@ -92,9 +90,7 @@ async def test_no_failure_is_kept(name_server: NameServer) -> None:
             assert len(await asked.resolve("hooks.example")) == 1
 
 
-async def test_addresses_are_kept_as_long_as_their_name_says_up_to_the_limit(
-    name_server: NameServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_addresses_are_cached_by_ttl(name_server: NameServer, monkeypatch: pytest.MonkeyPatch) -> None:
     for reply, limit_s, questions in (
         (Reply(("192.0.2.7",), ttl=0), 30.0, 6),
         (Reply(("192.0.2.7",), ttl=20), 30.0, 2),
@@ -110,9 +106,7 @@ async def test_addresses_are_kept_as_long_as_their_name_says_up_to_the_limit(
         assert len(name_server.asked) == questions, (reply, limit_s)
 
 
-async def test_names_are_absolute_except_in_development(
-    name_server: NameServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_names_are_absolute(name_server: NameServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOCALDOMAIN", "default.svc.cluster.local svc.cluster.local")
     monkeypatch.setenv("RES_OPTIONS", "ndots:5")
     with pytest.raises(LookupFailed):
@@ -182,9 +176,7 @@ async def test_a_silent_name_server_of_ours_uses_up_no_attempt(
     assert sum(kind == "NS" for _, kind in name_server.asked) < 10, "lookups that fail together ask together"
 
 
-async def test_an_absent_name_server_of_ours_uses_up_no_attempt_and_a_second_one_answers(
-    name_server: NameServer, authority: Authority
-) -> None:
+async def test_an_absent_name_server_is_a_local_fault(name_server: NameServer, authority: Authority) -> None:
     async with NameServer() as gone:
         pass
     name_server.answer = lambda name, kind: addresses("192.0.2.7")
@@ -196,9 +188,7 @@ async def test_an_absent_name_server_of_ours_uses_up_no_attempt_and_a_second_one
 
 
 @pytest.mark.parametrize("raw", [b"", b"\x81\x80", b"\xff" * 40, b"\x81\x80" + bytes(8), b"no DNS at all"])
-async def test_nonsense_of_a_name_server_is_no_address(
-    raw: bytes, name_server: NameServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_invalid_answers(raw: bytes, name_server: NameServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resolving, "LOOKUP_S", 0.3)
     name_server.answer = lambda name, kind: NXDOMAIN if kind == "NS" else Reply(raw=raw)
     with pytest.raises((LookupFailed, TimeoutError)):

@@ -112,18 +112,14 @@ async def test_a_passing_failure_is_tried_once_more(model: StartModel) -> None:
         assert len(it.server.asked) == 2
 
 
-async def test_a_server_that_is_not_there_or_speaks_no_tls_is_unreachable(
-    model: StartModel, elsewhere: Elsewhere
-) -> None:
+async def test_absent_servers_are_unreachable(model: StartModel, elsewhere: Elsewhere) -> None:
     plain = await elsewhere(fails("400 Bad Request"))
     for url in (f"http://127.0.0.1:{free_ports(1)[0]}", "http://models.invalid", f"https://127.0.0.1:{plain.port}"):
         async with model(says(TEMPLATE), url=f"{url}/v1") as it:
             assert await it.fails() is Reason.UNREACHABLE
 
 
-async def test_neither_a_redirect_nor_a_proxy_of_the_environment_is_followed_but_one_that_is_set(
-    model: StartModel, elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_redirects_and_proxies(model: StartModel, elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch) -> None:
     other = await elsewhere(says(TEMPLATE))
     async with model(redirect(f"{other.url}/chat/completions")) as it:
         assert await it.fails() is Reason.ERROR

@@ -120,9 +120,7 @@ async def test_any_other_output_is_sent_back_with_the_reason(model: StartModel, 
         fails("400 Bad Request", b"\xff\xfe"),
     ],
 )
-async def test_what_a_server_refuses_is_left_out_step_by_step_and_that_is_remembered(
-    model: StartModel, refusal: Any
-) -> None:
+async def test_refused_parameters_are_left_out_and_remembered(model: StartModel, refusal: Any) -> None:
     plain, bounded = strict_schema(bounded=False), strict_schema(bounded=True)
     forms: list[Any] = [bounded, plain, "json_object", None]
     for refused in (1, 2, 3):

@@ -63,9 +63,7 @@ async def generated(url: str, max_tokens: int) -> Generated:
 
 
 @pytest.mark.usefixtures("little")
-async def test_what_a_real_model_writes_is_structured_by_our_schema_and_becomes_a_template(
-    url: str, said: list[Completion]
-) -> None:
+async def test_a_real_model_makes_a_template(url: str, said: list[Completion]) -> None:
     made = await generated(url, 1_000)
     assert made.generated_by == "model"
     assert parse_definition(made.definition.to_tdl(), strict=True) == made.definition

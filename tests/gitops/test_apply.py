@@ -57,9 +57,7 @@ def owned(body: JsonObject, manager: str) -> list[Any]:
 
 
 @pytest.mark.usefixtures("operator")
-async def test_nothing_drifts_from_what_was_applied(
-    lab: Lab, receiver: Receiver, kubectl: Kubectl, overlay: Path
-) -> None:
+async def test_applied_objects_do_not_drift(lab: Lab, receiver: Receiver, kubectl: Kubectl, overlay: Path) -> None:
     side = ("--server-side", "--field-manager=argocd-controller", "-k", str(overlay))
     kubectl("apply", *side)
     objects = declared(kubectl, overlay)

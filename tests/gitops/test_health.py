@@ -125,9 +125,7 @@ async def until_events(lab: Lab, name: str, *reasons: str, namespace: str | None
     await eventually(found)
 
 
-async def test_a_paused_organization_sends_nothing_and_goes_on_later(
-    lab: Lab, receiver: Receiver, operator: OperatorProcess
-) -> None:
+async def test_paused_organizations_send_nothing(lab: Lab, receiver: Receiver, operator: OperatorProcess) -> None:
     await pause(lab, ORGANIZATION, lab.organization)
     began = time.monotonic()
     await until_paused(lab, ORGANIZATION, lab.organization)
@@ -154,9 +152,7 @@ async def test_a_paused_organization_sends_nothing_and_goes_on_later(
     await until_events(lab, lab.organization, "Paused", "Resumed", namespace="default")
 
 
-async def test_the_retries_of_a_paused_run_wait_and_use_up_no_attempt_but_its_time_runs_out(
-    lab: Lab, receiver: Receiver, operator: OperatorProcess
-) -> None:
+async def test_paused_runs_wait_and_expire(lab: Lab, receiver: Receiver, operator: OperatorProcess) -> None:
     receiver.answer = lambda _: 503
     run, expiring = await lab.dispatch(receiver.url), await lab.dispatch(expires_in_s=2)
     for name in (run, expiring):

@@ -1,4 +1,4 @@
-"""Four real API processes: limits that are one, also after Redis was away."""
+"""Several API processes: shared limits and no lost update."""
 
 import asyncio
 from collections import Counter
@@ -17,7 +17,10 @@ from tests.waiting import eventually
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.resources.kinds import API_KEY
 from checklist_crds.secrets import api_keys
+from checklist_dev.faults.replicas.scene import mixed_operations
 from checklist_dev.local.controlplane import ControlPlane
+from checklist_dev.perf.judgement.transcript import Transcript
+from checklist_dev.perf.load.rig import Rig
 from checklist_dev.programs.redis_server import PASSWORD, RedisServer
 
 PER_SECOND, BURST = 20, 40
@@ -94,9 +97,7 @@ async def is_well(replica: ApiProcess) -> bool:
     return bool(await readiness(replica) == {"status": "ok", "notes": []})
 
 
-async def test_four_replicas_share_a_limit_count_alone_without_redis_and_share_again(
-    replicas: list[ApiProcess], new_key: NewKey, server: RedisServer
-) -> None:
+async def test_replicas_share_a_limit(replicas: list[ApiProcess], new_key: NewKey, server: RedisServer) -> None:
     def falls() -> int:
         return sum(replica.child.output().count("rate_limits.redis_down") for replica in replicas)
 
@@ -151,3 +152,13 @@ async def test_four_replicas_share_a_limit_count_alone_without_redis_and_share_a
     for replica in replicas:
         words = replica.child.output()
         assert words.count("rate_limits.redis_down") == words.count("rate_limits.shared_again") >= 2
+
+
+async def test_four_replicas_lose_no_update(tmp_path: Path) -> None:
+    transcript = Transcript(tmp_path / "transcript.txt")
+    with Rig(tmp_path / "rig", fsync=False, report=transcript.say) as rig:
+        result = await mixed_operations(rig, transcript, operations=2_000, seed=20_261_122)
+    transcript.report(result.findings)
+    assert result.holds, [finding.as_json() for finding in result.findings if not finding.holds]
+    assert result.figures["writes_acknowledged"] >= 300
+    assert all(finding.checked > 0 for finding in result.findings)

@@ -114,9 +114,7 @@ async def test_what_another_program_wrote_there_locks_no_caller_out(open_limiter
     assert limiter.note is None
 
 
-async def test_once_is_once_for_all_replicas_and_in_a_process_also_when_redis_forgets(
-    server: RedisServer, open_limiter: OpenLimiter
-) -> None:
+async def test_once_holds_for_all_replicas(server: RedisServer, open_limiter: OpenLimiter) -> None:
     replicas = [open_limiter() for _ in range(3)]
     answers = await asyncio.gather(*(replica.is_first("state", 600) for replica in replicas for _ in range(5)))
     assert answers.count(True) == 1
@@ -201,9 +199,7 @@ async def test_a_process_that_stands_still_does_not_blame_redis() -> None:
         await _within(asyncio.Event().wait(), 0.1)
 
 
-async def test_an_idle_connection_that_broke_is_no_reason_to_doubt_redis(
-    open_limiter: OpenLimiter, reader: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_broken_idle_lines(open_limiter: OpenLimiter, reader: Any, caplog: pytest.LogCaptureFixture) -> None:
     limiter = open_limiter()
     assert await admitted(limiter, 2) == 2
     await reader.client_kill_filter(_type="normal", skipme=True)

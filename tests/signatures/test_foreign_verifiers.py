@@ -40,9 +40,7 @@ async def recorded(urls: list[str], folder: Path, body: str) -> list[Case]:
     return cases
 
 
-async def test_every_verifier_accepts_what_a_socket_received_for_more_than_sixty_urls(
-    programs: Programs, tmp_path: Path
-) -> None:
+async def test_every_verifier_accepts_received_requests(programs: Programs, tmp_path: Path) -> None:
     cases = await recorded(CANONICAL, tmp_path, envelope())
     assert len({case.url for case in cases}) >= 60
     judged = zip(cases, judge(programs, cases), strict=True)

@@ -63,9 +63,7 @@ def about(event_id: str, attempt: int = 1) -> str:
     return f"run.completed {event_id} attempt {attempt} of r-1"
 
 
-async def test_an_event_is_taken_once_and_its_other_attempts_are_answered_and_dropped(
-    name: str, programs: Programs, tmp_path: Path
-) -> None:
+async def test_duplicate_attempts_are_dropped(name: str, programs: Programs, tmp_path: Path) -> None:
     async with running(name, programs, tmp_path) as receiver:
         said = []
         for event_id, attempt in [("evt-1", 1), ("evt-1", 1), ("evt-1", 2), ("evt-2", 1)]:
@@ -88,9 +86,7 @@ async def test_an_event_is_taken_once_and_its_other_attempts_are_answered_and_dr
         assert events == {f"evt-{number}.json": envelope(f"evt-{number}") for number in (1, 2, 3)}
 
 
-async def test_what_is_forged_stale_sent_again_too_large_or_no_event_is_refused(
-    name: str, programs: Programs, tmp_path: Path
-) -> None:
+async def test_invalid_requests_are_refused(name: str, programs: Programs, tmp_path: Path) -> None:
     async with running(name, programs, tmp_path) as receiver:
         forged = await send(receiver.url, envelope("evt-1"), secret="some other secret")
         assert (forged.http_status, await receiver.line()) == (401, FORGED)
@@ -131,9 +127,7 @@ async def test_what_is_forged_stale_sent_again_too_large_or_no_event_is_refused(
         assert [path.name for path in (tmp_path / "events").glob("*.json")] == ["evt-1.json"]
 
 
-async def test_the_answer_waits_for_no_work_and_what_a_crash_left_undone_is_done_at_the_next_start(
-    name: str, programs: Programs, tmp_path: Path
-) -> None:
+async def test_work_is_asynchronous_and_survives_crashes(name: str, programs: Programs, tmp_path: Path) -> None:
     async with running(name, programs, tmp_path, work_s=AN_HOUR_S) as receiver:
         url = receiver.url
         for event_id in ("evt-1", "evt-2"):

@@ -67,9 +67,7 @@ async def check(story: Story, run: JsonObject) -> None:
     assert status is not None and status["attempt"] == 1
 
 
-async def test_runs_keys_and_waiting_deliveries_survive_upgrade_rollback_and_uninstall(
-    installation: Installation, previous: Path
-) -> None:
+async def test_state_survives_upgrade_rollback_and_uninstall(installation: Installation, previous: Path) -> None:
     ours = {crd_version(yaml.safe_load(file.read_text())) for file in CRDS.glob("*.yaml")}
     installation.helm("install", RELEASE, previous, *WITHOUT_PODS, values=VALUES)
     assert definitions(installation) == {version - 1 for version in ours}

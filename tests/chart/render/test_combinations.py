@@ -72,9 +72,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
-def test_a_combination_of_values_renders_as_it_should(
-    case: Case, request: pytest.FixtureRequest, tmp_path: Path, authority: str
-) -> None:
+def test_values_render_to_snapshot(case: Case, request: pytest.FixtureRequest, tmp_path: Path, authority: str) -> None:
     objects = rendered(case.values)
     counts = Counter(body["kind"] for body in objects)
     for kind, wanted in case.kinds.items():

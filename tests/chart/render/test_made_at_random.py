@@ -22,9 +22,7 @@ NEVER_PRUNED = {
 
 
 @pytest.mark.parametrize("name", ["keys", "redis"])
-def test_a_second_rendering_is_refused_and_leaves_the_first_as_it_is(
-    kubectl: Kubectl, namespace: str, name: str
-) -> None:
+def test_a_second_rendering_does_not_replace_secrets(kubectl: Kubectl, namespace: str, name: str) -> None:
     def body() -> Object:
         objects = rendered({"redis": {"builtIn": {"enabled": True}}}, "--namespace", namespace)
         return next(one for one in objects if one["kind"] == "Secret" and one["metadata"]["name"].endswith(name))

@@ -61,9 +61,7 @@ def test_two_installations_of_one_cluster_share_no_object() -> None:
 
 
 @pytest.mark.parametrize(("release", "more"), [("other", {}), ("rel", {"fullnameOverride": "cds"})])
-def test_a_renamed_release_shares_no_object_and_takes_keys_and_photos_of_the_former_one(
-    release: str, more: dict[str, Any]
-) -> None:
+def test_a_renamed_release_can_adopt_keys_and_photos(release: str, more: dict[str, Any]) -> None:
     """As docs/install.md says it: under another name, with what stays when the former one is uninstalled."""
     former = rendered({"bootstrap": {"organization": "A"}, "maintenance": {"enabled": True}})
     stays = {
@@ -120,9 +118,7 @@ def test_the_notes_name_three_commands(values: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("more", "is_archived"), [({}, False), ({"archive": {"existingClaim": "old-runs"}}, True)], ids=str
 )
-def test_with_photos_that_go_with_their_pod_only_an_archive_of_its_own_is_used(
-    more: dict[str, Any], is_archived: bool
-) -> None:
+def test_temporary_photos_need_a_separate_archive_store(more: dict[str, Any], is_archived: bool) -> None:
     values = {"photos": {"store": "temporary"}, **more}
     deployments = [body for body in rendered(values) if body["kind"] == "Deployment"]
     assert len(deployments) == 2

@@ -75,9 +75,7 @@ async def test_the_failed_deliveries_that_a_filter_chooses_are_sent_once_each_an
     assert phases[DeliveryPhase.DELIVERED] == 26
 
 
-async def test_the_event_that_ended_a_run_is_made_again_and_that_of_a_step_is_refused(
-    lab: Lab, receiver: Receiver, operator: OperatorProcess
-) -> None:
+async def test_final_events_are_replayed_steps_refused(lab: Lab, receiver: Receiver, operator: OperatorProcess) -> None:
     run = await lab.dispatch(receiver.url)
     cancelled, expired = await lab.dispatch(receiver.url), await lab.dispatch(receiver.url, expires_in_s=1)
     await lab.answer(run, 0, 7)
@@ -110,7 +108,7 @@ async def test_the_event_that_ended_a_run_is_made_again_and_that_of_a_step_is_re
         assert receiver.received[-1].body == first[event].body
 
 
-async def test_a_dry_run_and_one_of_another_organization_send_nothing_and_an_ended_one_is_removed_in_its_time(
+async def test_dry_runs_and_foreign_replays_send_nothing(
     lab: Lab, receiver: Receiver, start_operator: StartOperator
 ) -> None:
     run = await lab.dispatch(receiver.url)
@@ -128,9 +126,7 @@ async def test_a_dry_run_and_one_of_another_organization_send_nothing_and_an_end
     assert receiver.received == []
 
 
-async def test_new_events_pass_a_bulk_replay_that_waits_for_its_receiver_and_deleting_it_stops_it(
-    lab: Lab, receiver: Receiver, operator: OperatorProcess
-) -> None:
+async def test_new_events_overtake_a_bulk_replay(lab: Lab, receiver: Receiver, operator: OperatorProcess) -> None:
     await lab.cancelled(receiver.url)  # a host that was never heard of is sent little at a time
     receiver.received.clear()
     run = await lab.dispatch(receiver.url)

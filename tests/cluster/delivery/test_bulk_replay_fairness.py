@@ -38,9 +38,7 @@ async def just(lab: Lab, event_id: str) -> dict[str, object]:
     return {"runRef": body["spec"]["runRef"], "eventIds": [event_id]}
 
 
-async def test_replays_that_go_on_and_on_hold_up_no_other_organization_and_end_when_they_can(
-    lab: Lab, receiver: Receiver, start_operator: StartOperator
-) -> None:
+async def test_stuck_replays_do_not_block_others(lab: Lab, receiver: Receiver, start_operator: StartOperator) -> None:
     other = Lab(lab.client, lab.namespace)
     await other.prepare()
     operator = await start_operator()

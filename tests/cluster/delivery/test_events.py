@@ -12,9 +12,7 @@ from checklist_crds.resources.run import RunPhase
 from checklist_dev.system.ports import free_ports
 
 
-async def test_every_subscribed_event_arrives_in_order_and_the_run_settles(
-    lab: Lab, receiver: Receiver, operator: OperatorProcess
-) -> None:
+async def test_subscribed_events_arrive_in_order(lab: Lab, receiver: Receiver, operator: OperatorProcess) -> None:
     run, quiet = await lab.dispatch(receiver.url), await lab.dispatch(receiver.url, events=["run.completed"])
     for step in range(3):
         await lab.answer(run, step, value=step)
@@ -34,9 +32,7 @@ async def test_every_subscribed_event_arrives_in_order_and_the_run_settles(
     assert [event["event"] for event in receiver.events(quiet)] == ["run.completed"]
 
 
-async def test_a_failed_event_is_tried_five_times_and_every_attempt_is_on_record(
-    lab: Lab, receiver: Receiver, operator: OperatorProcess
-) -> None:
+async def test_five_attempts_are_made_and_recorded(lab: Lab, receiver: Receiver, operator: OperatorProcess) -> None:
     statuses = {"/late": [500, 301, 404, 410, 204], "/never": [503] * 5}
 
     def answer(one: Delivered) -> int:
@@ -96,9 +92,7 @@ async def test_a_failed_event_is_tried_five_times_and_every_attempt_is_on_record
     assert {one["detail"] for one in delivery["status"]["attempts"]} == {"no connection: connection refused"}
 
 
-async def test_what_is_in_flight_at_a_crash_is_sent_again_under_its_number(
-    lab: Lab, receiver: Receiver, operator: OperatorProcess
-) -> None:
+async def test_attempts_in_flight_at_a_crash_repeat(lab: Lab, receiver: Receiver, operator: OperatorProcess) -> None:
     receiver.hold(lambda one: one.path == "/first" or one.attempt == 2, others=500)
     base = receiver.url.removesuffix("/hook")
     first, retried = await lab.dispatch(f"{base}/first"), await lab.dispatch(f"{base}/retried")
@@ -116,9 +110,7 @@ async def test_what_is_in_flight_at_a_crash_is_sent_again_under_its_number(
     assert (receiver.attempts(first), receiver.attempts(retried)) == ([1, 1], [1, 2, 2])
 
 
-async def test_a_secret_or_a_revision_that_is_missing_uses_up_no_attempt(
-    lab: Lab, receiver: Receiver, operator: OperatorProcess
-) -> None:
+async def test_a_missing_secret_uses_no_attempt(lab: Lab, receiver: Receiver, operator: OperatorProcess) -> None:
     answered = await lab.dispatch(receiver.url)
     name = (await lab.run(answered)).resolved.revision_ref.name
     revision = await lab.get(TEMPLATE_REVISION, name)

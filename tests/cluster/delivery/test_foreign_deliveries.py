@@ -63,9 +63,7 @@ async def half_made(lab: Lab, url: str) -> tuple[str, str]:
     return run, entry.event_id
 
 
-async def test_the_event_of_a_half_made_delivery_is_sent_once(
-    lab: Lab, receiver: Receiver, operator: OperatorProcess
-) -> None:
+async def test_a_half_made_delivery_is_sent_once(lab: Lab, receiver: Receiver, operator: OperatorProcess) -> None:
     await operator.kill()
     run, _ = await half_made(lab, receiver.url)
     await operator.start()
@@ -105,9 +103,7 @@ async def test_a_half_made_delivery_is_kept_when_it_is_claimed_or_the_run_has_it
     assert {one["metadata"]["name"] for one in left} == {claimed, late}
 
 
-async def test_a_name_that_leads_into_our_network_is_tried_five_times_and_never_dialled(
-    lab: Lab, start_operator: StartOperator
-) -> None:
+async def test_names_of_internal_addresses_are_never_dialled(lab: Lab, start_operator: StartOperator) -> None:
     fallen: list[str] = []
 
     def accept(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -35,9 +35,7 @@ async def pending(operator: OperatorProcess, *names: str) -> list[float]:
     return [seen.get(("checklists_pending", frozenset({("of", name)})), 0.0) for name in names]
 
 
-async def test_attempts_are_counted_by_class_and_number_and_timed(
-    lab: Lab, receiver: Receiver, operator: OperatorProcess
-) -> None:
+async def test_attempt_metrics(lab: Lab, receiver: Receiver, operator: OperatorProcess) -> None:
     async def answer(one: Delivered) -> int:
         await asyncio.sleep(0.15 if one.attempt < 3 else 0)
         return {1: 500, 2: 404}.get(one.attempt, 200)
@@ -73,9 +71,7 @@ async def test_attempts_are_counted_by_class_and_number_and_timed(
     assert 0 < of("expiry_lag_seconds_sum") < 10
 
 
-async def test_what_is_in_flight_and_what_waits_is_reported_with_its_age(
-    lab: Lab, receiver: Receiver, operator: OperatorProcess
-) -> None:
+async def test_queue_metrics(lab: Lab, receiver: Receiver, operator: OperatorProcess) -> None:
     gate = receiver.hold()
     runs = [await lab.dispatch(receiver.url) for _ in range(10)]
     for run in runs:

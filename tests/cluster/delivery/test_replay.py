@@ -1,16 +1,23 @@
-"""One delivery is sent again: asked for with kubectl or over REST, made once, recorded, and shown to every reader."""
+"""Replays of one delivery, and how requests for them are seen."""
 
+import asyncio
 import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 
 import httpx
-from tests.cluster.operator_lab import OTHER_SECRET, WEBHOOK_SECRET, Lab, OperatorProcess, Receiver, StartOperator
-from tests.cluster.replay_lab import ask, failed, kube_event, replayed, until, until_answered, verdict
+from tests.cluster.operator_lab import OTHER_SECRET, WEBHOOK_SECRET, Lab, OperatorProcess, Receiver
+from tests.cluster.replay_lab import ask, failed, kube_event, made_failed, replayed, until, until_answered, verdict
+from tests.cluster.severed_line import SeveredLine
 from tests.waiting import eventually
 
-from checklist_crds.kube.client import JsonObject
+from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
+from checklist_crds.kube.errors import KubeGone
 from checklist_crds.resources.delivery_records import DeliveryPhase
 from checklist_crds.resources.kinds import EVENT, RUN, SECRET, WEBHOOK_DELIVERY
 from checklist_dev.local.kubectl import Kubectl
+from checklist_operator.attempts.replay_progress import is_requested
+from checklist_operator.replays.settled_deliveries import SettledDeliveries
 
 
 def row(kubectl: Kubectl, lab: Lab, name: str) -> dict[str, str]:
@@ -120,31 +127,7 @@ async def test_a_delivery_that_failed_is_replayed_until_it_arrives_and_every_rea
     assert (record.phase, record.attempts, record.http_status, record.outcome) == delivered
 
 
-async def test_a_replay_is_refused_while_a_retry_is_to_come_or_an_attempt_is_under_way(
-    lab: Lab, receiver: Receiver, start_operator: StartOperator
-) -> None:
-    await start_operator(CHECKLISTS_RETRY_GAPS="3,600,600,600")
-    receiver.answer = lambda _: 500
-    run = await lab.dispatch(receiver.url)
-    await lab.cancel(run)
-    (made,) = await eventually(lambda: lab.deliveries(run))
-    event_id = made["metadata"]["name"]
-    await until(lab, event_id, lambda body: body["status"].get("attempt") == 1)
-    assert await verdict(lab, event_id) == ("False", "RetryPending")
-    gate = receiver.hold()
-    await eventually(lambda: receiver.attempts(run) == [1, 2])
-    assert await verdict(lab, event_id) == ("False", "RetryPending")
-    status = (await lab.get(WEBHOOK_DELIVERY, event_id))["status"]
-    assert (status["phase"], status["claim"]["attempt"], "lastReplay" in status) == ("InFlight", 2, False)
-    assert (await kube_event(lab, event_id, "ReplayRefused"))["type"] == "Warning"
-    gate.set()
-    await lab.until_settled(run)
-    assert receiver.attempts(run) == [1, 2]
-
-
-async def test_a_replay_waits_for_its_secret_and_is_refused_without_its_run(
-    lab: Lab, receiver: Receiver, operator: OperatorProcess
-) -> None:
+async def test_a_replay_needs_its_secret_and_its_run(lab: Lab, receiver: Receiver, operator: OperatorProcess) -> None:
     run, event_id = await failed(lab, receiver, run=await lab.apply_run_with_secret(receiver.url))
     await operator.kill()  # a secret that was read is remembered for a while
     await lab.client.delete(SECRET, "hook", lab.namespace)
@@ -161,3 +144,67 @@ async def test_a_replay_waits_for_its_secret_and_is_refused_without_its_run(
     assert await verdict(lab, event_id) == ("False", "RunDeleted")
     assert (await lab.get(WEBHOOK_DELIVERY, event_id))["status"]["settled"] is True
     assert len(receiver.received) == 6
+
+
+@asynccontextmanager
+async def watching(client: KubeClient, namespace: str) -> AsyncIterator[set[str]]:
+    """The names of those that were seen with a request."""
+    seen: set[str] = set()
+
+    def observe(_: str | None, body: JsonObject) -> None:
+        assert "spec" not in body
+        if is_requested(body):
+            seen.add(body["metadata"]["name"])
+
+    task = asyncio.create_task(
+        SettledDeliveries(client=client, observe=observe, namespaces=(namespace,), page_pause_s=0.01).run()
+    )
+    try:
+        yield seen
+        assert not task.done()
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_requests_on_every_page_are_seen(lab: Lab, receiver: Receiver) -> None:
+    run = await lab.dispatch(receiver.url)
+    names = sorted(await made_failed(lab, run, receiver.url, 520))
+    for name in (names[0], names[-1]):
+        await ask(lab, name)
+    async with watching(lab.client, lab.namespace) as seen:
+        await eventually(lambda: seen == {names[0], names[-1]})
+        await ask(lab, names[7])
+        await eventually(lambda: names[7] in seen)
+
+
+class Forgetful(KubeClient):
+    """Breaks off the first watch as a server does whose history is gone; `meanwhile` happens before."""
+
+    meanwhile: Callable[[], Awaitable[object]] | None = None
+
+    async def watch(self, *arguments: object, **named: object):  # type: ignore[no-untyped-def, override]
+        if self.meanwhile:
+            meanwhile, self.meanwhile = self.meanwhile, None
+            await meanwhile()
+            raise KubeGone("too old resource version", status=410)
+        async for event in super().watch(*arguments, **named):  # type: ignore[arg-type]
+            yield event
+
+
+async def test_requests_are_seen_after_a_broken_watch(lab: Lab, receiver: Receiver, line: SeveredLine) -> None:
+    run = await lab.dispatch(receiver.url)
+    names = await made_failed(lab, run, receiver.url, 3)
+    client = Forgetful(await KubeConnection.load(str(line.kubeconfig)))
+    client.meanwhile = lambda: ask(lab, names[0])  # no watch will ever bring this one
+    async with client, watching(client, lab.namespace) as seen:
+        await eventually(lambda: names[0] in seen)
+        line.down = True
+        line.cut()
+        await ask(lab, names[1])
+        await asyncio.sleep(0.3)
+        assert names[1] not in seen
+        line.down = False
+        await eventually(lambda: names[1] in seen)
+        await ask(lab, names[2])
+        await eventually(lambda: names[2] in seen)

@@ -193,9 +193,7 @@ async def test_attempts_of_a_run_without_a_trace_are_linked_also_beyond_a_restar
     assert [line["trace_id"] for line in failed] == [second.trace_id.hex()]
 
 
-async def test_without_a_collector_that_answers_everything_goes_on(
-    start_api: StartApi, start_operator: StartOperator, receiver: Receiver
-) -> None:
+async def test_work_without_a_collector(start_api: StartApi, start_operator: StartOperator, receiver: Receiver) -> None:
     settings = {"CHECKLISTS_OTLP_ENDPOINT": f"http://127.0.0.1:{free_ports(1)[0]}", **SOON}
     api, key = await start_api(**settings)
     await start_operator(may_log_errors=True, **settings)

@@ -82,9 +82,7 @@ async def deployment(client: KubeClient, namespace: str, component: str, account
 # -- the cluster -----------------------------------------------------------------------------------------------------
 
 
-async def test_a_definition_that_is_not_as_it_should_be_is_found(
-    here: KubeClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_wrong_definitions_are_found(here: KubeClient, monkeypatch: pytest.MonkeyPatch) -> None:
     [finding] = await found(cluster.definitions(here))
     assert (finding.level, finding.text) == (Level.OK, f"12 kinds, version {CRD_VERSION}, stored as v1")
     get = here.get
@@ -121,9 +119,7 @@ async def test_a_definition_that_is_not_as_it_should_be_is_found(
     assert (finding.level, finding.text) == (Level.CRITICAL, "others.checklists.dev is not installed")
 
 
-async def test_a_leader_whose_lease_is_fresh_is_good_and_one_that_is_gone_is_found_and_a_wrong_clock(
-    here: KubeClient, namespace: str
-) -> None:
+async def test_missing_leaders_and_wrong_clocks_are_found(here: KubeClient, namespace: str) -> None:
     for ahead_s, level in ((0, Level.OK), (10, Level.WARNING), (-10, Level.WARNING), (90, Level.CRITICAL)):
         assert levels(await found(cluster.clock(here, in_time(seconds=ahead_s)))) == [level], ahead_s
     [finding] = await found(cluster.leaders(here, namespace, utc_now))
@@ -149,9 +145,7 @@ async def test_pods_that_are_missing_are_found(here: KubeClient, namespace: str)
     assert await cluster.api_pods(here, namespace) == 2
 
 
-async def test_rights_are_asked_of_the_cluster_and_each_that_is_missing_is_found(
-    here: KubeClient, namespace: str
-) -> None:
+async def test_missing_rights_are_found(here: KubeClient, namespace: str) -> None:
     await deployment(here, namespace, "api", "api")
     await deployment(here, namespace, "operator", "operator")
     for component in ("api", "operator"):
@@ -219,9 +213,7 @@ async def test_runs_that_no_operator_ends_and_events_that_wait_are_found(here: K
     assert (await finding("events", 5)).level is Level.OK
 
 
-async def test_runs_past_their_retention_are_found_but_not_those_that_a_legal_hold_keeps(
-    here: KubeClient, lab: Lab
-) -> None:
+async def test_overdue_runs_without_a_legal_hold_are_found(here: KubeClient, lab: Lab) -> None:
     await lab.configure(retention={"finishedRunsDays": 1})
     kept, left = await lab.dispatch(), await lab.dispatch()
     for run in (kept, left):

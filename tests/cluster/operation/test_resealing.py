@@ -139,7 +139,7 @@ async def test_a_cluster_that_pauses_or_forgets_its_list_and_writes_in_between_c
     assert [ring.open(secrets[run], owner=run_owner(lab.namespace, run)) for run in runs] == [WEBHOOK_SECRET] * 3
 
 
-async def test_a_run_that_is_written_or_deleted_meanwhile_does_no_harm_and_who_still_seals_under_the_old_key_is_noticed(
+async def test_concurrent_changes_are_kept_and_use_of_the_old_key_is_reported(
     lab: Lab,
 ) -> None:
     changing, going, staying = await dispatched(lab, 3)

@@ -1,23 +1,32 @@
-"""What the operator keeps tidy: retention, unused revisions, unconfirmed counts; and that Kopf writes nothing."""
+"""What the operator keeps tidy, and objects that it cannot read."""
 
 import asyncio
 import json
 import uuid
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
+import pytest
 from tests.cluster.archive_lab import keep, settled_run
-from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver, StartOperator
+from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver, StartOperator, condition
+from tests.nested_templates import NESTED, apply_nested
 from tests.waiting import eventually
 
 from checklist_api.dashboard.sessions.store import object_name
-from checklist_crds.kube.client import JsonObject
+from checklist_crds.kube.client import JsonObject, KubeConnection
 from checklist_crds.limits.quota import Quota
-from checklist_crds.resources.base import ORGANIZATION_LABEL
+from checklist_crds.resources.base import (
+    CREATED_AT_ANNOTATION,
+    ORGANIZATION_LABEL,
+    SIZE_ANNOTATION,
+    VERSION_OFFSET_ANNOTATION,
+)
 from checklist_crds.resources.kinds import (
     ALL_KINDS,
     AUDIT_ENTRY,
     DASHBOARD_SESSION,
+    DELIVERY_REPLAY,
     IDEMPOTENCY_RECORD,
     ORGANIZATION,
     RUN,
@@ -26,6 +35,7 @@ from checklist_crds.resources.kinds import (
 )
 from checklist_crds.secrets.digest import digest
 from checklist_crds.times import format_timestamp, utc_now
+from checklist_dev.local.controlplane import ControlPlane
 from checklist_dev.local.people import sign_in
 
 OPERATOR_SETTINGS = {"CHECKLISTS_SWEEP_SECONDS": "0.5", "CHECKLISTS_REVISION_GRACE_SECONDS": "1"}
@@ -42,9 +52,7 @@ async def all_objects(lab: Lab) -> dict[tuple[str, str], JsonObject]:
     return found
 
 
-async def test_neither_kopf_nor_we_write_anything_at_start(
-    lab: Lab, receiver: Receiver, start_operator: StartOperator
-) -> None:
+async def test_a_start_writes_nothing(lab: Lab, receiver: Receiver, start_operator: StartOperator) -> None:
     operator = await start_operator()
     receiver.answer = lambda _: 500
     runs = [await lab.dispatch(receiver.url, expires_in_s=3600) for _ in range(30)]
@@ -109,9 +117,7 @@ async def record_of_a_key(lab: Lab, name: str, *, expires_in: timedelta) -> str:
     return name
 
 
-async def test_what_is_over_goes_in_its_time_and_what_is_in_use_stays(
-    lab: Lab, receiver: Receiver, operator: OperatorProcess
-) -> None:
+async def test_expired_objects_are_removed(lab: Lab, receiver: Receiver, operator: OperatorProcess) -> None:
     receiver.answer = lambda one: 500 if one.attempt == 1 else 200
     still_open = await lab.dispatch(receiver.url)
     used = (await lab.run(still_open)).resolved.revision_ref.name
@@ -158,9 +164,7 @@ async def test_what_is_over_goes_in_its_time_and_what_is_in_use_stays(
     await lab.answer(still_open)
 
 
-async def test_an_operator_that_archives_nothing_says_so_and_keeps_what_is_due(
-    lab: Lab, start_operator: StartOperator, tmp_path: Path
-) -> None:
+async def test_an_operator_without_archive_keeps_runs(lab: Lab, start_operator: StartOperator, tmp_path: Path) -> None:
     run = await settled_run(lab, days_ago=2)
     await keep(lab, finishedRunsDays=1)
     operator = await start_operator(CHECKLISTS_ARCHIVE="0", CHECKLISTS_SWEEP_SECONDS="0.2")
@@ -171,3 +175,71 @@ async def test_an_operator_that_archives_nothing_says_so_and_keeps_what_is_due(
     await eventually(lambda: operator.metric("checklists_archive_backlog_runs"))
     assert not await lab.is_gone(RUN, run)
     assert not (tmp_path / "photos" / "archive").exists()
+
+
+@pytest.mark.parametrize("nested", NESTED)
+async def test_a_value_that_is_nested_deeper_than_a_parser_goes_stops_no_operator(
+    lab: Lab, start_operator: StartOperator, control_plane: ControlPlane, nested: str
+) -> None:
+    operator = await start_operator()
+    connection = await KubeConnection.load(str(control_plane.kubeconfig))
+    name = await apply_nested(connection, lab.organization, lab.namespace, nested)
+    await lab.until(TEMPLATE, name, lambda body: condition(body, "Valid"))
+    await lab.until_admitted(await lab.apply_run())
+    assert await operator.metric("checklists_kopf_restarts_total") == 0
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        {"createdAt": "0001-01-01T00:00:00+14:00"},
+        {"expiresAt": "9999-12-31T23:59:59-14:00"},
+        {"createdAt": "0000-01-01T00:00:00Z", "expiresInHours": 1},
+    ],
+)
+async def test_a_run_or_replay_with_a_time_that_is_none_is_refused(
+    lab: Lab, start_operator: StartOperator, times: dict[str, Any]
+) -> None:
+    await start_operator(CHECKLISTS_SWEEP_SECONDS="0.2")
+    run = await lab.apply_run(**times)
+    name = next(name for name in times if name.endswith("At"))
+    refusal = await lab.until_condition(RUN, run, "Admitted", status="False", reason="Invalid")
+    assert refusal["message"].startswith(f"spec.{name}: ")
+    filters = {"finishedAfter": times[name]}
+    replay = lab.owned("DeliveryReplay", "odd", filter=filters, ttlSecondsAfterFinished=3600)
+    await lab.client.create(DELIVERY_REPLAY, replay, lab.namespace)
+    refusal = await lab.until_condition(DELIVERY_REPLAY, "odd", "Complete", status="False", reason="Invalid")
+    assert refusal["message"].startswith("spec.filter.finishedAfter: ")
+    short = lab.owned("DeliveryReplay", "short", filter=filters, ttlSecondsAfterFinished=0)
+    await lab.client.create(DELIVERY_REPLAY, short, lab.namespace)
+    await eventually(lambda: lab.is_gone(DELIVERY_REPLAY, "short"))
+    assert not await lab.is_gone(DELIVERY_REPLAY, "odd")
+
+
+async def test_the_last_run_of_the_calendar_expires_with_it(lab: Lab, start_operator: StartOperator) -> None:
+    await start_operator()
+    run = await lab.apply_run(createdAt="9999-12-31T23:59:59Z", expiresInHours=8760)
+    admitted = await lab.until_admitted(run)
+    assert format_timestamp(admitted.status.expires_at or admitted.created_at) == "9999-12-31T23:59:59.999Z"
+
+
+@pytest.mark.parametrize(
+    "annotations",
+    [
+        {CREATED_AT_ANNOTATION: "0001-01-01T00:00:00+14:00"},
+        {CREATED_AT_ANNOTATION: "yesterday"},
+        {VERSION_OFFSET_ANNOTATION: "9" * 5000},
+        {VERSION_OFFSET_ANNOTATION: "9" * 30},
+        {SIZE_ANNOTATION: "9" * 5000},
+    ],
+)
+async def test_an_annotation_that_is_none_of_the_service_s_is_passed_over(
+    lab: Lab, start_operator: StartOperator, annotations: dict[str, str]
+) -> None:
+    await start_operator()
+    body = lab.template_body("by-hand", revisedAt="2026-01-01T00:00:00+99:99")
+    body["metadata"]["annotations"] = annotations
+    await lab.client.create(TEMPLATE, body, lab.namespace)
+    await lab.until_condition(TEMPLATE, "by-hand", "Valid", status="True")
+    admitted = await lab.until_admitted(await lab.apply_run(templateRef={"name": "by-hand"}))
+    assert admitted.admitted_as.template_version == 1

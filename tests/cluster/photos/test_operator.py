@@ -106,9 +106,7 @@ async def test_photos_of_a_deleted_run_go_at_once(
 
 
 @pytest.mark.parametrize("archive", [True, False])
-async def test_photos_go_with_a_run_whose_retention_is_over_unless_it_is_archived(
-    photos: PhotoLab, lab: Lab, start_operator: StartOperator, archive: bool
-) -> None:
+async def test_photo_retention(photos: PhotoLab, lab: Lab, start_operator: StartOperator, archive: bool) -> None:
     await start_operator(**SWEEPING)
     run = await lab.dispatch()
     await photos.add(run)

@@ -37,9 +37,7 @@ def new_run_id() -> str:
     return f"r-{uuid.uuid4()}"
 
 
-async def test_a_revision_is_made_once_read_back_as_it_was_and_made_again_after_its_collection(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_revision_is_created_once_and_recreated(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     taken, client = snapshot(lab.template), lab.client
     store, *others = [RevisionStore(client) for _ in range(3)]
     await asyncio.gather(*(each.ensure(taken.revision, taken.definition) for each in (store, *others)))
@@ -57,9 +55,7 @@ async def used(client: KubeClient, organization: str) -> Quota:
     return Quota.parse((await client.get(ORGANIZATION, organization))["status"]["quota"])
 
 
-async def test_confirmed_and_released_runs_leave_the_memory_of_the_count_and_an_id_is_counted_once(
-    client: KubeClient, organization: str
-) -> None:
+async def test_confirm_and_release_leave_no_pending_runs(client: KubeClient, organization: str) -> None:
     ledger, other = QuotaLedger(client, utc_now), QuotaLedger(client, utc_now)
     made, unmade = new_run_id(), new_run_id()
     reserving = (one.reserve(organization, made) for one in (ledger, ledger, other))
@@ -110,9 +106,7 @@ class Counting(KubeClient):
         return await super().patch_status(*arguments, **named)
 
 
-async def test_lone_dispatches_are_counted_one_by_one_bursts_in_advance_and_unused_counts_are_returned(
-    client: KubeClient, organization: str
-) -> None:
+async def test_bursts_are_counted_ahead_and_unused_counts_returned(client: KubeClient, organization: str) -> None:
     await with_a_plan_of(client, organization, 100_000)
     counting = Counting(client)
     now = utc_now()  # and it stays: no test counts on two days here
@@ -138,9 +132,7 @@ async def test_lone_dispatches_are_counted_one_by_one_bursts_in_advance_and_unus
     assert await is_right()
 
 
-async def test_several_processes_count_exactly_up_to_the_limit_and_a_raised_plan_takes_effect_at_once(
-    client: KubeClient, organization: str
-) -> None:
+async def test_several_processes_count_exactly(client: KubeClient, organization: str) -> None:
     """The last runs of a plan are never counted ahead."""
     await with_a_plan_of(client, organization, 200)
     ledgers = [QuotaLedger(client, utc_now) for _ in range(4)]
@@ -160,9 +152,7 @@ async def test_several_processes_count_exactly_up_to_the_limit_and_a_raised_plan
     assert (await ledgers[0].reserve(organization, "r-201")).verdict is Verdict.RESERVED
 
 
-async def test_what_was_counted_too_long_ago_or_in_another_month_is_not_taken(
-    client: KubeClient, organization: str
-) -> None:
+async def test_stale_prefetched_counts_are_not_used(client: KubeClient, organization: str) -> None:
     await with_a_plan_of(client, organization, 100_000)
     now = datetime(2026, 11, 30, 23, 59, 58, tzinfo=UTC)
     ledger = QuotaLedger(client, lambda: now)
@@ -204,9 +194,7 @@ async def test_a_remembered_run_is_changed_without_a_read_unless_it_was_written_
         await store.change_remembered(written, [AnswerStep(step_id="s-1", value=2, op_id="b")])
 
 
-async def test_what_is_known_of_runs_is_written_later_when_the_cluster_does_not_answer(
-    client: KubeClient, organization: str
-) -> None:
+async def test_confirmations_are_retried(client: KubeClient, organization: str) -> None:
     """Without an operator, which would find it out half a minute later."""
     failing = Counting(client)
     ledger = QuotaLedger(failing, utc_now)

@@ -98,9 +98,7 @@ async def test_a_list_that_takes_too_long_is_begun_again(lab: Lab, store: Archiv
     assert {run for manifest in await manifests(store) for run in manifest.run_ids} == runs
 
 
-async def test_a_run_that_is_due_moves_with_all_that_belongs_to_it(
-    lab: Lab, store: ArchiveStore, archiving: Archiving
-) -> None:
+async def test_a_due_run_moves_with_its_objects(lab: Lab, store: ArchiveStore, archiving: Archiving) -> None:
     await keep(lab, finishedRunsDays=30)
     old, young = await settled_run(lab, days_ago=31, deliveries=2), await settled_run(lab, days_ago=29)
     still_open = await lab.dispatch()
@@ -131,9 +129,7 @@ async def test_a_run_that_is_due_moves_with_all_that_belongs_to_it(
     assert await archiving.retention.sweep() == 0
 
 
-async def test_where_nothing_is_archived_what_is_due_stays_and_is_counted(
-    lab: Lab, store: ArchiveStore, folder: Path
-) -> None:
+async def test_without_archive_due_runs_are_counted(lab: Lab, store: ArchiveStore, folder: Path) -> None:
     await keep(lab, finishedRunsDays=30, deliveriesDays=0.5)
     run, young = await settled_run(lab, days_ago=31, deliveries=1), await settled_run(lab, deliveries=1)
     tomorrow = utc_now() + timedelta(days=1)
@@ -150,9 +146,7 @@ async def test_where_nothing_is_archived_what_is_due_stays_and_is_counted(
     assert archiving.value("checklists_archive_backlog_runs") == 0
 
 
-async def test_a_legal_hold_on_a_run_or_its_organization_keeps_it_as_long_as_it_is_there(
-    lab: Lab, folder: Path, archiving: Archiving, kubectl: Kubectl
-) -> None:
+async def test_a_legal_hold_keeps_runs(lab: Lab, folder: Path, archiving: Archiving, kubectl: Kubectl) -> None:
     await keep(lab, finishedRunsDays=30, deliveriesDays=0.001)
     run, other = await settled_run(lab, days_ago=31, deliveries=1), await settled_run(lab, days_ago=31)
     await lab.client.patch(ORGANIZATION, lab.organization, HOLD)
@@ -177,9 +171,7 @@ async def test_a_legal_hold_on_a_run_or_its_organization_keeps_it_as_long_as_it_
     assert archiving.value("checklists_held_runs") == 0
 
 
-async def test_what_changes_while_a_part_is_written_is_archived_as_it_is_then_unless_it_is_held(
-    lab: Lab, folder: Path
-) -> None:
+async def test_changes_while_a_part_is_written(lab: Lab, folder: Path) -> None:
     await keep(lab, finishedRunsDays=30)
     run = await settled_run(lab, days_ago=31, deliveries=2)
     changed, _ = await delivery_names(lab)
@@ -242,9 +234,7 @@ async def test_a_store_that_gives_back_something_else_is_not_believed(lab: Lab, 
     assert not [key for key in files_in(folder) if key.startswith("archive-unfinished/")]
 
 
-async def test_deliveries_that_leave_before_their_run_are_archived_by_themselves(
-    lab: Lab, store: ArchiveStore, archiving: Archiving
-) -> None:
+async def test_deliveries_are_archived_before_their_run(lab: Lab, store: ArchiveStore, archiving: Archiving) -> None:
     """One that was replayed a moment ago stays: its time begins again."""
     await keep(lab, deliveriesDays=0.03)  # they failed an hour ago
     run = await settled_run(lab, deliveries=3)
@@ -262,9 +252,7 @@ async def test_deliveries_that_leave_before_their_run_are_archived_by_themselves
     assert await in_archive(store, run) is None
 
 
-async def test_one_that_does_not_lead_deletes_nothing_and_what_it_left_is_finished_by_the_next(
-    lab: Lab, store: ArchiveStore
-) -> None:
+async def test_a_leader_finishes_unfinished_parts(lab: Lab, store: ArchiveStore) -> None:
     await keep(lab, finishedRunsDays=30)
     run = await settled_run(lab, days_ago=31)
     former = Archiving.over(lab.client, store, lab.namespace, leads=lambda: False)
@@ -277,9 +265,7 @@ async def test_one_that_does_not_lead_deletes_nothing_and_what_it_left_is_finish
     assert await in_cluster(lab, run) is None
 
 
-async def test_a_few_runs_wait_for_others_but_not_for_long_and_one_without_a_revision_is_archived_so(
-    lab: Lab, store: ArchiveStore, folder: Path
-) -> None:
+async def test_small_parts_wait_and_revisions_may_be_missing(lab: Lab, store: ArchiveStore, folder: Path) -> None:
     await keep(lab, finishedRunsDays=30)
     run = await settled_run(lab, days_ago=30.1)
     await lab.client.delete(TEMPLATE_REVISION, (await lab.run(run)).admitted_as.revision_ref.name, lab.namespace)
@@ -295,9 +281,7 @@ async def test_a_few_runs_wait_for_others_but_not_for_long_and_one_without_a_rev
     assert keys_in_use(record.parsed().status) == frozenset()
 
 
-async def test_runs_are_listed_unchanged_and_once_at_every_moment_of_their_move(
-    lab: Lab, rest: httpx.AsyncClient, archiving: Archiving
-) -> None:
+async def test_lists_are_unchanged_during_archiving(lab: Lab, rest: httpx.AsyncClient, archiving: Archiving) -> None:
     """The real archiver moves runs while the real API is asked for them."""
 
     async def shown(path: str) -> bytes:

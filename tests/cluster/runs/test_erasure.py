@@ -1,4 +1,4 @@
-"""An erasure while the archiver handles the same runs: the second sees the first."""
+"""Erasure while the archiver handles the same runs, and objects that leave the cluster once."""
 
 import asyncio
 from datetime import timedelta
@@ -6,7 +6,17 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from tests.cluster.archive_lab import Archiving, delivery_names, files_in, in_archive, in_cluster, keep, settled_run
+from tests.cluster.archive_lab import (
+    Archiving,
+    delivery_names,
+    files_in,
+    in_archive,
+    in_cluster,
+    keep,
+    manifests,
+    removed_deliveries,
+    settled_run,
+)
 from tests.cluster.operator_lab import SERVER_KEY, Lab
 
 from checklist_cli.console.progress import Progress
@@ -17,9 +27,9 @@ from checklist_cli.erasure.person import Person
 from checklist_crds.archive import ArchiveStore
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.photos.store import PhotoStore
-from checklist_crds.resources.kinds import RUN
+from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY
 from checklist_crds.secrets.sealing import ServerKeys
-from checklist_crds.times import utc_now
+from checklist_crds.times import format_timestamp, utc_now
 
 ADA = "ada@example.org"
 
@@ -81,9 +91,7 @@ def holding(folder: Path, text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("ending", [".json", ".jsonl.zst", ".manifest.json"])
-async def test_a_run_that_the_archiver_had_in_hand_is_not_archived_after_its_erasure(
-    lab: Lab, folder: Path, ending: str
-) -> None:
+async def test_an_erased_run_is_not_archived(lab: Lab, folder: Path, ending: str) -> None:
     """The archiver has read the run, and writes its part when the erasure is long over."""
     ada, other = await people(lab)
     store = GatedStore.open(folder.as_uri())
@@ -106,9 +114,7 @@ async def test_a_run_that_the_archiver_had_in_hand_is_not_archived_after_its_era
     assert (await erased(lab, folder))["complete"]
 
 
-async def test_a_part_that_an_archiver_left_unfinished_is_reported_and_goes_with_the_next_sweeps(
-    lab: Lab, folder: Path
-) -> None:
+async def test_unfinished_parts_are_reported_and_removed(lab: Lab, folder: Path) -> None:
     ada, other = await people(lab, deliveries=0)
     store = GatedStore.open(folder.as_uri())
     store.gate(".manifest.json", kill=True)
@@ -125,3 +131,50 @@ async def test_a_part_that_an_archiver_left_unfinished_is_reported_and_goes_with
     again = await erased(lab, folder)
     assert again["complete"] and len(again["attempts"]) == 2
     assert {run["id"] for run in again["erased"]["runs"]} == {ada}
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> ArchiveStore:
+    return ArchiveStore.open((tmp_path / "archive").as_uri())
+
+
+HELD = {"metadata": {"finalizers": ["example.com/held"]}}
+LET_GO = {"metadata": {"finalizers": None}}
+
+
+async def test_what_a_finalizer_holds_goes_into_the_archive_once(lab: Lab, archive: ArchiveStore) -> None:
+    in_four_days = utc_now() + timedelta(days=4)
+    archiving = Archiving.over(lab.client, archive, lab.namespace, clock=lambda: in_four_days)
+    await keep(lab, finishedRunsDays=30, deliveriesDays=3)
+    run = await settled_run(lab, days_ago=31)
+    with_delivery = await settled_run(lab, days_ago=10, deliveries=1)
+    [delivery] = await lab.deliveries(with_delivery)
+    names = ((RUN, run), (WEBHOOK_DELIVERY, str(delivery["metadata"]["name"])))
+    for kind, name in names:
+        await lab.client.patch(kind, name, HELD, lab.namespace)
+    for _ in range(3):
+        await archiving.retention.sweep()
+    assert await in_archive(archive, run) is not None
+    assert len(await removed_deliveries(archive)) == 1
+    assert len(await manifests(archive)) == 2, "a part for the run, a part for the delivery"
+    for kind, name in names:
+        await lab.client.patch(kind, name, LET_GO, lab.namespace)
+        assert await lab.is_gone(kind, name)
+
+
+async def test_a_run_that_was_never_admitted_leaves_whichever_organization_it_names(
+    lab: Lab, archive: ArchiveStore
+) -> None:
+    archiving = Archiving.over(lab.client, archive, lab.namespace)
+    await keep(lab, finishedRunsDays=30)
+    ended = format_timestamp(utc_now() - timedelta(days=31))
+    expired = {"type": "Completed", "status": "False", "reason": "RunExpired", "lastTransitionTime": ended}
+    run = await lab.apply_run(organizationRef={"name": lab.organization}, templateRef={"name": "none"})
+    status = {"phase": "Expired", "settled": True, "conditions": [expired]}
+    await lab.client.patch_status(RUN, run, status, lab.namespace)
+    await archiving.retention.sweep()
+    assert await lab.is_gone(RUN, run)
+    assert (await manifests(archive), archiving.value("checklists_archive_failures_total", reason="unreadable")) == (
+        [],
+        0,
+    )

@@ -25,9 +25,7 @@ async def used(lab: Lab) -> int:
     return Quota.parse((await lab.get(ORGANIZATION, lab.organization))["status"]["quota"]).used
 
 
-async def test_a_run_expires_at_its_time_with_one_event_unless_it_has_ended_or_was_never_admitted(
-    lab: Lab, receiver: Receiver, operator: OperatorProcess
-) -> None:
+async def test_runs_expire_with_one_event(lab: Lab, receiver: Receiver, operator: OperatorProcess) -> None:
     run, completed = [await lab.dispatch(receiver.url, expires_in_s=1.5) for _ in range(2)]
     never = await lab.apply_run(
         templateRef={"name": "missing"},
@@ -96,9 +94,7 @@ async def test_a_run_of_kubectl_is_admitted_and_works_like_one_of_the_api(
         assert run.resolved.template_id == public_id
 
 
-async def test_a_refused_run_says_why_and_is_admitted_when_its_cause_is_gone(
-    lab: Lab, operator: OperatorProcess
-) -> None:
+async def test_refused_runs_state_the_reason(lab: Lab, operator: OperatorProcess) -> None:
     def webhook(secret: str, url: str = "https://example.com/") -> dict[str, Any]:
         return {"webhook": {"url": url, "events": ["*"], "secretRef": {"name": secret}}}
 
@@ -120,9 +116,7 @@ async def test_a_refused_run_says_why_and_is_admitted_when_its_cause_is_gone(
     await lab.until_admitted(run)
 
 
-async def test_the_quota_admits_exactly_as_many_as_the_plan_allows_and_more_when_it_grows(
-    lab: Lab, operator: OperatorProcess
-) -> None:
+async def test_the_quota_admits_exactly_the_plan(lab: Lab, operator: OperatorProcess) -> None:
     await lab.configure(plan={"name": "small", "runsPerMonth": 3})
     runs = await asyncio.gather(*(lab.apply_run() for _ in range(6)))
 
@@ -137,7 +131,7 @@ async def test_the_quota_admits_exactly_as_many_as_the_plan_allows_and_more_when
     assert await used(lab) == 5
 
 
-async def test_an_organization_has_no_runs_in_a_namespace_that_is_not_its_own(
+async def test_runs_in_foreign_namespaces_are_refused(
     lab: Lab, kubectl: Kubectl, start_operator: StartOperator
 ) -> None:
     elsewhere = f"{lab.namespace}-elsewhere"
@@ -151,9 +145,7 @@ async def test_an_organization_has_no_runs_in_a_namespace_that_is_not_its_own(
     assert refused["reason"] == "OrganizationNotFound"
 
 
-async def test_a_template_of_no_organization_or_of_one_that_is_not_served_says_so(
-    lab: Lab, operator: OperatorProcess, kubectl: Kubectl
-) -> None:
+async def test_templates_without_organization(lab: Lab, operator: OperatorProcess, kubectl: Kubectl) -> None:
     later, elsewhere = f"org-{uuid.uuid4()}", f"{lab.namespace}-elsewhere"
     body = lab.template_body("early", organizationRef={"name": later})
     await lab.client.create(TEMPLATE, body, lab.namespace)

@@ -156,9 +156,7 @@ async def test_what_an_earlier_version_restored_is_kept_admitted(lab: Lab, start
     assert await used(lab) == 0
 
 
-async def test_runs_of_the_version_before_and_of_a_key_that_goes_are_kept_admitted(
-    lab: Lab, start_operator: StartOperator
-) -> None:
+async def test_runs_of_the_former_version_stay_admitted(lab: Lab, start_operator: StartOperator) -> None:
     old_key = RunSeals(ServerKeys(bytes(range(2, 34))))
     body = await lab.get(RUN, await lab.dispatch())
     runs = {}

@@ -10,7 +10,7 @@ from tests.contract.conftest import Api, StartApi, shared_api
 from tests.contract.dashboard_client import Desk, at_desk
 from tests.contract.delivery_stories import completed_story, five_failures
 from tests.contract.executor_client import error_of
-from tests.unit.kube.no_cluster import NO_CLUSTER
+from tests.unit.kube.memory_cluster import NO_CLUSTER
 from tests.waiting import eventually
 
 from checklist_api.audit.index import AuditFilter, AuditIndex

@@ -12,9 +12,8 @@ from urllib.parse import urlsplit
 
 import pytest
 from tests.contract.conftest import ALL_NAMESPACES, Api, StartApi, key_object, shared_api, until
-from tests.contract.dashboard_client import at_desk, member_of
+from tests.contract.dashboard_client import LiveViewer, at_desk, member_of, watching
 from tests.contract.executor_client import WEBHOOK
-from tests.contract.live_viewer import LiveViewer, watching
 from tests.waiting import WITHIN_S, eventually
 
 from checklist_api.dashboard.live import routes as event_routes
@@ -230,9 +229,7 @@ async def test_frequent_changes_are_coalesced_to_a_few_a_second_and_the_newest_c
         assert len(seen) < 15
 
 
-async def test_a_session_and_a_process_have_so_many_streams_and_a_closed_one_does_not_count(
-    start_api: StartApi, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_streams_are_limited_by_session_and_process(start_api: StartApi, monkeypatch: pytest.MonkeyPatch) -> None:
     api = await start_api()
     monkeypatch.setattr(event_routes, "STREAMS_OF_A_PROCESS", event_routes.STREAMS_OF_A_SESSION + 1)
     person, other, third = [await _person(api) for _ in range(3)]

@@ -49,7 +49,7 @@ async def test_a_replay_of_a_failed_delivery_is_an_annotation_that_says_when_and
     assert error_of(await replay_of(api, event_id)) == (409, "replay_refused")
 
 
-async def test_of_a_final_run_its_last_event_is_replayed_through_an_object_and_nothing_that_is_to_come(
+async def test_the_last_event_of_a_final_run_is_replayed_through_an_object(
     api: Api,
 ) -> None:
     story = await completed_story(api)

@@ -188,9 +188,7 @@ async def test_nothing_is_read_of_an_upload_that_cannot_be_taken(api: Api) -> No
     assert await answer_to(person, PHOTOS) == 409
 
 
-async def test_a_full_disk_and_a_store_that_is_away_are_no_verdict_on_the_photo(
-    api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_full_disk_or_missing_store_is_retryable(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     person = await person_for(api, step("a", "photo"))
 
     def full(*_: Any) -> None:
@@ -270,7 +268,7 @@ async def test_one_run_cannot_take_all_places_for_uploads(api: Api) -> None:
     assert (await one.upload("a", picture())).status_code == 201
 
 
-async def test_owner_and_executor_read_new_addresses_and_a_changed_or_old_one_opens_nothing(
+async def test_photo_urls_expire_and_cannot_be_changed(
     start_api: StartApi,
 ) -> None:
     ahead = [timedelta()]
@@ -300,7 +298,7 @@ async def test_photos_are_taken_back_once_and_the_others_keep_their_index(api: A
         assert indexes_in(await person.take_back("a", photo_index=1, op_id=op_id)) == [0, 2]
     assert (await person.upload("a", picture())).json()["photo"]["photo_index"] == 3
     assert indexes_in(await person.call("DELETE", PHOTOS, json={"photo_index": 2, "op_id": "body"})) == [0, 3]
-    # Other ways to name it, and wrong ones: tests/unit/runs/test_executor_commands.py.
+    # Other ways to name it, and wrong ones: tests/unit/runs/test_answers.py.
     assert error_of(await person.take_back("a", photo_index="x")) == (400, "invalid_parameter")
     assert await indexes(person) == [0, 3]
     for replayed in (False, True):

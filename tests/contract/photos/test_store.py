@@ -1,12 +1,15 @@
-"""The store of photos, in a folder and in S3: the same promises."""
+"""The store of photos, a folder and S3: by itself and behind the executor API."""
 
+import hashlib
 import logging
+from io import BytesIO
 from pathlib import Path
 
 import pytest
-from tests.contract.conftest import EACH_STORE, StartApi, until_status
-from tests.contract.executor_client import person_for, step
-from tests.contract.pictures import picture
+from PIL import Image
+from tests.contract.conftest import EACH_STORE, Api, StartApi, until_status
+from tests.contract.executor_client import error_of, person_for, step
+from tests.contract.pictures import drawing, photo_of_a_camera, picture
 from tests.mounted_secret import MountedSecret
 
 from checklist_crds.photos.keys import PhotoFolder, photo_id, photo_key, thumbnail_key
@@ -61,9 +64,7 @@ async def test_what_was_put_is_got_in_small_chunks_listed_by_its_run_and_goes(st
     assert await store.read(other, at_most=10) == b"0123456789"
 
 
-async def test_what_a_killed_process_left_half_written_is_listed_and_goes_with_the_rest(
-    tmp_path: Path, file: Path
-) -> None:
+async def test_half_written_objects_are_listed_and_deleted(tmp_path: Path, file: Path) -> None:
     store = PhotoStore.open((tmp_path / "my photos").as_uri())
     file.write_bytes(b"x")
     await store.put(KEY, file, "image/jpeg")
@@ -88,9 +89,7 @@ def test_an_address_that_is_no_store_is_refused_without_repeating_secrets() -> N
         assert "secret" not in str(caught.value)
 
 
-async def test_an_unavailable_store_is_distinguished_from_a_missing_photo(
-    monkeypatch: pytest.MonkeyPatch, file: Path
-) -> None:
+async def test_an_unavailable_store_is_no_missing_photo(monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
     away = {
         "AWS_ENDPOINT_URL": f"http://127.0.0.1:{free_ports(1)[0]}",
         "AWS_ALLOW_HTTP": "true",
@@ -160,3 +159,69 @@ async def test_a_running_api_takes_the_keys_that_a_secret_holds_now(
     files.change(secret=s3.secret_key)
     await until_status(201, lambda: person.upload("a", picture()), every_s=0.2)
     assert s3.secret_key not in caplog.text
+
+
+@EACH_STORE
+async def test_a_photo_is_kept_once_and_can_be_fetched(api: Api) -> None:
+    person = await person_for(api, step("a", "photo", required=True), step("b", "photo"))
+    response = await person.upload("a", picture(), op_id="one")
+    assert response.status_code == 201, response.text
+    change = response.json()
+    photo = change["photo"]
+    assert change["answer"]["photos"] == [photo]
+    assert (change["status"], change["progress"]["answered"], change["replayed"]) == ("in_progress", 1, False)
+    assert (photo["photo_index"], photo["content_type"]) == (0, "image/jpeg")
+    assert (photo["width"], photo["height"], photo["captured_at"], photo["distance_m"]) == (640, 480, None, None)
+    served = await person.fetch(photo["url"])
+    assert (served.status_code, len(served.content)) == (200, photo["bytes"])
+    assert hashlib.sha256(served.content).hexdigest() == photo["sha256"]
+    assert Image.open(BytesIO(served.content)).size == (640, 480)
+    thumbnail = await person.fetch(photo["thumbnail_url"])
+    assert max(Image.open(BytesIO(thumbnail.content)).size) == 320
+    assert await person.events() == ["step.completed"]
+    again = await person.upload("a", picture(), op_id="one")
+    assert (again.status_code, again.json()["replayed"]) == (200, True)
+    assert (again.json()["photo"]["photo_index"], again.json()["photo"]["sha256"]) == (0, photo["sha256"])
+    assert error_of(await person.upload("b", picture(), op_id="one")) == (422, "idempotency_key_reused")
+    assert len(await person.photo_objects()) == 2
+    assert list(api.services.settings.upload_folder.glob("checklist-dispatch-uploads-*/*")) == []
+
+
+@EACH_STORE
+async def test_what_a_photo_says_of_itself_becomes_data_and_is_not_served(api: Api) -> None:
+    person = await person_for(api, step("a", "photo", geo=True))
+    await person.answer("a", None, geo={"lat": 52.501, "lng": 13.4, "accuracy_m": 5})
+    photo = (await person.upload("a", photo_of_a_camera())).json()["photo"]
+    seen = (await api.http.get(f"/v1/runs/{person.run_id}")).json()["answers"]["s-a"]["photos"][0]
+    for each in (photo, seen):
+        assert (each["captured_at"], each["captured_at_zone"]) == ("2026-11-21T12:30:00.000Z", "stated")
+        assert 105 <= each["distance_m"] <= 117
+    assert (photo["width"], photo["height"]) == (480, 640)
+    served = await person.fetch(photo["url"])
+    assert not Image.open(BytesIO(served.content)).getexif()
+    assert b"Camera Works" not in served.content
+
+
+@EACH_STORE
+async def test_a_photo_is_served_so_that_it_can_be_nothing_but_an_image(api: Api) -> None:
+    person = await person_for(api, step("a", "photo"), step("c", "signature"))
+    url = (await person.upload("a", picture())).json()["photo"]["url"]
+    served = await person.fetch(url)
+    assert served.headers["X-Content-Type-Options"] == "nosniff"
+    assert served.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
+    assert served.headers["Content-Disposition"].startswith('inline; filename="')
+    assert served.headers["Cache-Control"].startswith("private, max-age=3")
+    assert "X-Request-Id" in served.headers
+    head = await person.fetch(url, "HEAD")
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["Content-Length"] == str(len(served.content))
+    part = await person.fetch(url, headers={"Range": "bytes=0-9"})
+    assert (part.status_code, part.headers["Accept-Ranges"], part.content) == (200, "none", served.content)
+    again = await person.fetch(url, headers={"If-None-Match": served.headers["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    drawn = (await person.upload("c", drawing(), "image/png")).json()
+    assert (drawn["progress"]["answered"], drawn["answer"]["value"]) == (1, None)
+    signed = (await person.answer("c", {"name": "Ada"})).json()["answer"]
+    assert (signed["value"]["name"], signed["photos"]) == ("Ada", [])
+    served = await person.fetch(signed["value"]["url"])
+    assert (served.status_code, served.headers["Content-Type"]) == (200, "image/png")

@@ -182,9 +182,7 @@ async def _nothing_listed(*_: object) -> Any:
     yield
 
 
-async def test_an_unavailable_store_is_reported_and_live_runs_go_on(
-    start_api: StartApi, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_unavailable_archive_is_reported(start_api: StartApi, monkeypatch: pytest.MonkeyPatch) -> None:
     api = await start_api()
     lab, archived, live = ArchiveLab(api), await completed(api), await completed(api)
     await lab.archive(archived)

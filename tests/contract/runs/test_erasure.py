@@ -240,9 +240,7 @@ async def test_a_legal_hold_stops_the_erasure_of_that_run_alone(api: Api, erase:
     assert await all_objects(lab.store) == {} and await keys_of(lab.url, held) == []
 
 
-async def test_a_dry_run_tells_what_would_go_a_damaged_part_is_left_and_snapshots_that_have_the_runs_are_named(
-    api: Api, erase: Eraser, tmp_path: Path
-) -> None:
+async def test_dry_runs_damaged_parts_and_snapshots(api: Api, erase: Eraser, tmp_path: Path) -> None:
     lab = ArchiveLab(api)
     live, archived = await answered(api, ADA), await answered(api, ADA)
     theirs = await (await api.make_account()).new_run(executor_ref=ADA)

@@ -248,9 +248,7 @@ async def test_every_run_is_exported_once_while_others_come_and_go(api: Api, mon
     assert sorted(found) == sorted(made[1:])
 
 
-async def test_a_run_that_is_gone_is_left_out_and_an_export_that_fails_does_not_look_whole(
-    api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_deleted_runs_and_failures_during_an_export(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("checklist_api.exports.run_source.AT_ONCE", 1)
     first, *others = [await api.account.new_run() for _ in range(3)]
     read = RunAccess.of_organization
@@ -276,9 +274,7 @@ async def test_a_run_that_is_gone_is_left_out_and_an_export_that_fails_does_not_
     assert "Content-Disposition" not in response.headers
 
 
-async def test_what_is_too_much_or_lacks_archived_runs_is_refused_or_says_so(
-    api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_export_limits_and_missing_archive(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     query = {"format": "csv"}
     slots, other = api.services.export_slots, await api.make_account()
     with slots.taken(api.organization), slots.taken(api.organization):

@@ -78,7 +78,7 @@ async def test_a_repeated_create_gets_the_first_answer_whatever_became_of_the_te
     assert (await api.http.get("/v1/templates")).json()["pagination"]["total"] == 1
 
 
-async def test_keys_of_organizations_and_routes_are_apart_and_one_that_is_none_is_refused_first(
+async def test_keys_are_scoped_and_invalid_ones_refused(
     api: Api,
 ) -> None:
     for account in (api.account, await api.make_account()):
@@ -131,9 +131,7 @@ async def test_a_dispatch_that_another_process_has_counted_but_not_made_is_in_pr
     assert await used(api) == 1
 
 
-async def test_a_run_that_a_repeated_request_returned_is_in_the_next_list_of_a_replica_with_a_stale_cache(
-    start_api: StartApi, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_replayed_run_is_in_the_next_list(start_api: StartApi, monkeypatch: pytest.MonkeyPatch) -> None:
     async def silent(*_: Any, **__: Any) -> AsyncIterator[Any]:
         await asyncio.Event().wait()
         yield
@@ -152,9 +150,7 @@ async def test_a_run_that_a_repeated_request_returned_is_in_the_next_list_of_a_r
 
 
 @pytest.mark.parametrize("confirmed", [True, False], ids=["the first was counted for good", "the first died"])
-async def test_a_repeated_dispatch_that_looked_just_before_the_first_was_made_is_not_counted(
-    start_api: StartApi, confirmed: bool
-) -> None:
+async def test_a_racing_repeated_dispatch_is_not_counted(start_api: StartApi, confirmed: bool) -> None:
     now = utc_now()
     api, other = await start_api(clock=lambda: now), await start_api(clock=lambda: now)
     body = {"template_id": (await api.account.create_template())["id"]}

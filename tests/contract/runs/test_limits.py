@@ -98,7 +98,7 @@ async def test_the_bytes_of_templates_are_capped_when_they_are_made_and_when_the
     assert (await api.http.patch(first, json=longer)).status_code == 200
 
 
-async def test_the_organization_s_own_cap_goes_before_the_setting_and_what_is_deleted_leaves_room_at_once(
+async def test_the_cap_of_the_organization_precedes_the_setting(
     start_api: StartApi,
 ) -> None:
     api = await start_api(CHECKLISTS_MAX_TEMPLATES="1")
@@ -111,9 +111,7 @@ async def test_the_organization_s_own_cap_goes_before_the_setting_and_what_is_de
 
 
 @pytest.mark.parametrize(("ago", "status"), [(timedelta(minutes=3), 201), (timedelta(), 409)])
-async def test_what_a_process_reserved_before_it_died_counts_for_two_minutes(
-    start_api: StartApi, ago: timedelta, status: int
-) -> None:
+async def test_dead_reservations_expire(start_api: StartApi, ago: timedelta, status: int) -> None:
     api = await start_api(CHECKLISTS_MAX_TEMPLATES="1")
     left = Reserved("one", Counted.TEMPLATE, f"{api.namespace}/t-never-made", 100, utc_now() - ago)
     await api.kube.patch_status(ORGANIZATION, api.organization, {"reservations": [left.as_status()]})

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from tests.contract.conftest import Account, Api, definition, http_client
 from tests.contract.own_process import own_process
-from tests.contract.photos.test_memory import peak_mib
+from tests.contract.photos.test_own_process import peak_mib
 from tests.replicas.api_processes import ApiProcess
 from tests.waiting import eventually
 

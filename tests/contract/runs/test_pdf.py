@@ -126,9 +126,7 @@ async def test_what_is_not_there_or_not_known_is_refused(api: Api) -> None:
     assert (head.status_code, head.headers["Content-Type"]) == (200, "application/pdf")
 
 
-async def test_a_worker_that_dies_or_is_busy_is_an_error_to_try_again_and_leaves_nothing(
-    api: Api, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+async def test_dead_or_busy_workers_are_retryable(api: Api, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     run_id = await api.account.new_run()
     for name, value in (("sys.executable", "/bin/false"), ("checklist_api.exports.pdf.press._WAITING", 0)):
         with monkeypatch.context() as patch:

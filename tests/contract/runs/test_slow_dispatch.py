@@ -67,9 +67,7 @@ async def test_the_slow_one_takes_no_count_back_that_is_another_s_by_now(
     assert await counted(slow, quick) == (1, 0, 1)
 
 
-async def test_a_replica_that_took_a_count_over_in_vain_leaves_it_to_the_run_of_the_slow_one(
-    start_api: StartApi, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_failed_takeover_keeps_the_count(start_api: StartApi, monkeypatch: pytest.MonkeyPatch) -> None:
     now = utc_now()
     slow, refused = await start_api(clock=lambda: now), await start_api(clock=lambda: now)
     template = (await slow.account.create_template())["id"]
@@ -87,9 +85,7 @@ async def test_a_replica_that_took_a_count_over_in_vain_leaves_it_to_the_run_of_
     assert await counted(slow, refused) == (1, 0, 1)
 
 
-async def test_a_run_is_not_made_any_more_when_the_operator_may_have_given_its_count_up(
-    start_api: StartApi, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_no_run_is_made_without_its_count(start_api: StartApi, monkeypatch: pytest.MonkeyPatch) -> None:
     now = utc_now()
     api = await start_api(clock=lambda: now)
     template = (await api.account.create_template())["id"]

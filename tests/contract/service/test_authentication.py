@@ -144,7 +144,7 @@ async def test_a_flood_of_one_unknown_key_asks_the_cluster_once(api: Api, monkey
     assert len(calls) == 1
 
 
-async def test_an_organization_is_served_in_its_own_namespace_and_no_key_counts_outside_of_it(
+async def test_keys_work_only_in_the_namespace_of_the_organization(
     start_api: StartApi,
 ) -> None:
     api = await start_api(**ALL_NAMESPACES)

@@ -47,9 +47,7 @@ async def until_it_serves(api: Api) -> None:
 
 
 @pytest.mark.parametrize("part", ["apiserver", "etcd"])
-async def test_while_the_cluster_hangs_or_is_gone_every_request_is_503_soon(
-    api: Api, control_plane: ControlPlane, part: str
-) -> None:
+async def test_an_outage_answers_503_soon(api: Api, control_plane: ControlPlane, part: str) -> None:
     template = await api.account.create_template()
     run_id = (await api.account.dispatch(template["id"]))["run_id"]
     dispatch = {"template_id": template["id"]}
@@ -101,23 +99,7 @@ async def test_while_the_cluster_hangs_or_is_gone_every_request_is_503_soon(
     await until(lambda: api.http.get(path), lambda answer: answer.json()["name"] == "By kubectl")
 
 
-async def test_a_server_that_is_slow_is_waited_for(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Slow is not down: as long as anything is answered, a call has its time."""
-    call = KubeClient._call
-
-    async def slow(self: KubeClient, method: str, path: str, **others: object) -> object:
-        if self is api.services.client and path.endswith("/runs"):
-            await asyncio.sleep(2.5)
-        return await call(self, method, path, **others)  # type: ignore[arg-type]
-
-    template = await api.account.create_template()
-    monkeypatch.setattr(KubeClient, "_call", slow)
-    await api.account.dispatch(template["id"])
-
-
-async def test_what_may_have_been_done_says_so_and_what_was_not_sent_does_not(
-    api: Api, control_plane: ControlPlane, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_unknown_outcomes_say_so(api: Api, control_plane: ControlPlane, monkeypatch: pytest.MonkeyPatch) -> None:
     """The answer to a cancellation is lost after the cluster has made it. The audit trail says the same."""
 
     async def entries(of: str) -> list[tuple[str, dict[str, str]]]:

@@ -70,9 +70,7 @@ async def runs_of(account: Account, count: int) -> list[str]:
     return [str((await account.dispatch(template))["run_id"]) for _ in range(count)]
 
 
-async def test_answers_that_take_three_seconds_are_waited_for_and_nothing_is_called_an_outage(
-    slow: SlowCluster, start_api: StartApi, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_slow_is_no_outage(slow: SlowCluster, start_api: StartApi, caplog: pytest.LogCaptureFixture) -> None:
     async with slow.standing() as connection:
         api = await api_behind(slow, connection, start_api)
         runs = await runs_of(api.account, 4)
@@ -109,9 +107,7 @@ async def test_answers_that_take_three_seconds_are_waited_for_and_nothing_is_cal
         slow.delay_s = (0.0, 0.0)
 
 
-async def test_more_than_can_be_done_is_refused_soon_what_is_taken_is_fast_and_nothing_else_is_late(
-    slow: SlowCluster, start_api: StartApi
-) -> None:
+async def test_overload_is_refused_soon_and_fairly(slow: SlowCluster, start_api: StartApi) -> None:
     """Twice the capacity of ten calls a second, for as long as it takes."""
     async with slow.standing() as connection:
         api = await api_behind(slow, connection, start_api)

@@ -32,9 +32,7 @@ def run(*arguments: str, module: str = "checklist_api", **environment: str) -> s
     )
 
 
-def test_help_names_settings_and_a_store_or_cluster_that_cannot_be_used_is_one_clear_line(
-    control_plane: ControlPlane, tmp_path: Path
-) -> None:
+def test_help_and_unusable_store_or_cluster(control_plane: ControlPlane, tmp_path: Path) -> None:
     printed = run("--help").stdout
     assert [name for name in (*GOOD, "CHECKLISTS_PORT", "KUBECONFIG") if name not in printed] == []
     store = {"KUBECONFIG": str(control_plane.kubeconfig), "CHECKLISTS_PHOTO_STORE": "ftp://elsewhere/photos"}
@@ -66,9 +64,7 @@ def test_a_start_with_bad_settings_ends_in_one_line_that_names_all_of_them(progr
     assert sorted(each.split()[0].strip(":") for each in faults) == names
 
 
-async def test_it_serves_finishes_what_is_under_way_and_ends_cleanly(
-    api: Api, control_plane: ControlPlane, tmp_path: Path
-) -> None:
+async def test_sigterm_finishes_requests_in_flight(api: Api, control_plane: ControlPlane, tmp_path: Path) -> None:
     template = await api.account.create_template()
     webhook = {"url": "https://a.example/?token=in-the-url", "secret": WEBHOOK_SECRET, "events": ["*"]}
     body = {"template_id": template["id"], "webhook": webhook}
@@ -94,9 +90,7 @@ async def test_it_serves_finishes_what_is_under_way_and_ends_cleanly(
         assert secret not in text
 
 
-async def test_callers_with_kept_connections_lose_no_request_and_a_port_is_taken_once(
-    api: Api, control_plane: ControlPlane, tmp_path: Path
-) -> None:
+async def test_kept_connections_lose_no_request(api: Api, control_plane: ControlPlane, tmp_path: Path) -> None:
     async with own_process(api, control_plane, tmp_path, CHECKLISTS_RATE_LIMIT="off") as (process, _):
         port = int(process.url.rpartition(":")[2])
         elsewhere = {"KUBECONFIG": str(control_plane.kubeconfig), "CHECKLISTS_PHOTO_STORE": tmp_path.as_uri()}
@@ -226,9 +220,7 @@ async def repeats_the_key(asked: Asked, writer: Writer) -> None:
     writer.write(response(completion(json.dumps(TEMPLATE | {"name": key}))))
 
 
-async def test_neither_key_nor_prompt_nor_template_is_written_down(
-    api: Api, control_plane: ControlPlane, tmp_path: Path
-) -> None:
+async def test_model_secrets_are_not_logged(api: Api, control_plane: ControlPlane, tmp_path: Path) -> None:
     behaviour = [says(TEMPLATE), repeats_the_key, echoes, echoes, echoes, fails("401 Unauthorized", MODEL_KEY.encode())]
     async with model_server(*behaviour) as server:
         settings = {

@@ -85,9 +85,7 @@ async def test_a_prompt_that_cannot_be_used_is_refused_with_the_reason_and_the_l
 
 
 @pytest.mark.parametrize("before", ["", "\n  \t"])
-async def test_an_explained_template_tells_which_characters_of_the_prompt_each_step_came_from(
-    api: Api, before: str
-) -> None:
+async def test_explained_steps_name_their_source(api: Api, before: str) -> None:
     prompt = f"{before}{PROMPTS[1]}\n"
     made = await generated(api, prompt, explain="true")
     assert made["template"] == await generated(api, prompt, explain="false") == await generated(api, prompt)
@@ -101,9 +99,7 @@ async def test_an_explained_template_tells_which_characters_of_the_prompt_each_s
     assert {each["source"] for each in named["steps"]} == {None}
 
 
-async def test_a_manifest_of_the_command_line_is_the_same_template_in_the_cluster(
-    api: Api, kubectl: Kubectl, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_manifests_equal_templates(api: Api, kubectl: Kubectl, capsys: pytest.CaptureFixture[str]) -> None:
     options = ("--format", "manifest", "--organization", api.organization, "--namespace", api.namespace)
     assert checklist_dispatch(["generate", PROMPTS[1], *options]) == 0
     manifest = capsys.readouterr().out

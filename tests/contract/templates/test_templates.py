@@ -167,7 +167,7 @@ async def test_an_invalid_template_made_with_kubectl_can_be_read_and_fixed_but_n
     assert (await api.http.post("/v1/runs", json={"template_id": template_id})).status_code == 201
 
 
-async def test_every_version_is_kept_and_read_as_it_was_until_the_template_is_deleted_and_its_runs_are_not(
+async def test_versions_are_kept_until_the_template_is_deleted(
     api: Api,
 ) -> None:
     others = [(await api.account.create_template(name=f"Number {number}"))["id"] for number in range(2)]

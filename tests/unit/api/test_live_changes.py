@@ -22,9 +22,7 @@ def _after(recent: RecentChanges, number: int, scope: Scope = ALL) -> list[tuple
 
 
 @given(given=_changes, kept=st.integers(1, 8), seen=st.integers(0, 40))
-def test_either_the_newest_of_all_that_came_after_or_nothing_at_all(
-    given: list[tuple[str, int]], kept: int, seen: int
-) -> None:
+def test_resume_gives_all_newer_changes_or_nothing(given: list[tuple[str, int]], kept: int, seen: int) -> None:
     recent = RecentChanges(kept)
     for number, (kind, name) in enumerate(given, start=1):
         recent.add(LiveChange(LiveKind(kind), f"{name}", "home", more={"status": str(number)}))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.kube.no_cluster import NO_CLUSTER
+from tests.unit.kube.memory_cluster import NO_CLUSTER
 
 from checklist_api.archive.single_flight import REFRESH_EVERY_S, SingleFlight
 from checklist_api.index.archive_table import ArchivedRow, KnownPart, PartState
@@ -38,7 +38,7 @@ def a_run(number: int, *, version: int = 1, minutes: float = 0, **changes: Any) 
     }
 
 
-def test_a_late_old_state_does_not_replace_a_newer_one_and_what_cannot_be_listed_stops_no_other(
+def test_stale_states_are_ignored_and_unlistable_runs_skipped(
     index: RunIndex,
 ) -> None:
     for number, minutes in ((1, 5), (2, 9), (3, 5)):

@@ -144,9 +144,7 @@ def test_the_days_always_add_up_to_what_is_used(story: list[tuple[str, int, int]
 
 @pytest.mark.looptime
 @pytest.mark.parametrize(("action", "arguments", "used"), [("release", [NOW], 0), ("confirm", [], 2)])
-async def test_the_end_of_what_another_process_has_counted_since_is_written(
-    action: str, arguments: list[datetime], used: int
-) -> None:
+async def test_confirmations_survive_other_writers(action: str, arguments: list[datetime], used: int) -> None:
     cluster: Any = MemoryCluster()
     cluster.put(ORGANIZATION, "acme", {"displayName": "Acme"})
 

@@ -92,9 +92,7 @@ def test_what_kubernetes_sets_for_services_is_no_setting(program: Program) -> No
 
 @BOTH
 @pytest.mark.parametrize("name", ["CHECKLISTS_SERVER_KEY", "CHECKLISTS_SEALING_KEYS"])
-def test_a_key_comes_from_a_file_or_from_the_environment_and_not_from_both(
-    program: Program, name: str, tmp_path: Path
-) -> None:
+def test_keys_come_from_one_source(program: Program, name: str, tmp_path: Path) -> None:
     (file := tmp_path / "key").write_text(f"{GOOD[name]}\n")
     rest = {other: value for other, value in GOOD.items() if other != name}
     settings = program.from_environment(rest | {f"{name}_FILE": str(file)})
@@ -137,6 +135,9 @@ CONTRADICTIONS: list[tuple[dict[str, str], str]] = [
     (MODEL | {"MODEL_LIMIT": "60/h 30/day"}, "MODEL_LIMIT must not allow more in an hour (60) than in a day (30)"),
     ({"HOST": "0.0.0.0"}, "BASE_URL is not set, but HOST is 0.0.0.0"),
     (OIDC | {"BASE_URL": "http://checklists.example"}, "OIDC_ISSUER is set, but BASE_URL is not https://"),
+    (OIDC | {"OIDC_ISSUER": "http://login.example"}, "OIDC_ISSUER must begin with https://"),
+    (OIDC | {"OIDC_ISSUER": "https://login.example?x=1"}, "OIDC_ISSUER must be https://host, optionally with a path"),
+    (OIDC | {"OIDC_SCOPES": "email"}, "OIDC_SCOPES must be words separated by spaces, including openid"),
 ]
 """Settings and the beginnings of messages, without the prefix CHECKLISTS_ of their names."""
 
@@ -289,6 +290,7 @@ WRONG: dict[Program, dict[str, list[str]]] = {
     ApiSettings: {
         "NAMESPACE": [""],
         "RATE_LIMIT": ["fast"],
+        "SIGN_IN_RATE_LIMIT": ["often"],
         "BASE_URL": ["checklists.example", "https://a.example/api?x=1", "https://user@a.example"],
     },
 }

@@ -33,9 +33,7 @@ class Watched:
             self.rotation.poll()
 
 
-def test_a_file_that_cannot_be_used_is_reported_once_and_changes_nothing(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_unusable_files_are_reported_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     keys = ServerKeys.parse(OLD)
     watched = Watched(tmp_path / "keys", keys, OLD)
     watched.look(5, after="not a key, but perhaps a secret")

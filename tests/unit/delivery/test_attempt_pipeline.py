@@ -190,9 +190,7 @@ async def test_what_is_paused_when_its_turn_comes_is_neither_claimed_nor_sent() 
 
 
 @pytest.mark.parametrize(("first", "postponed"), [(True, []), (False, [("evt-1", "TransportUnavailable")])])
-async def test_a_local_fault_is_no_outcome_and_shows_on_what_is_retried(
-    first: bool, postponed: list[tuple[str, str]]
-) -> None:
+async def test_local_faults_are_no_outcome(first: bool, postponed: list[tuple[str, str]]) -> None:
     """The faults of first attempts are gathered by the outbox, one for each run."""
     bench = Bench()
     bench.error = LocalFault("TransportUnavailable", "no name server answers")

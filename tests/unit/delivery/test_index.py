@@ -9,7 +9,7 @@ from uuid import UUID, uuid5
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.kube.no_cluster import NO_CLUSTER
+from tests.unit.kube.memory_cluster import NO_CLUSTER
 
 from checklist_api.index.deliveries import DeliveryFilter, DeliveryIndex
 from checklist_api.index.delivery_history import DELIVERED, FAILED, Delivery
@@ -128,7 +128,7 @@ def test_an_event_goes_from_the_outbox_into_the_records_and_stays_one(index: Del
     assert delivery.finished_at == NOW.timestamp() * 1000 + 50
 
 
-def test_what_only_the_object_or_only_the_run_records_is_in_the_index(
+def test_objects_and_records_are_indexed_alone(
     index: DeliveryIndex,
 ) -> None:
     body = an_object(1, 1, *(an_attempt(number) for number in range(1, 6)), status=ENDED)

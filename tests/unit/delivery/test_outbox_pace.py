@@ -69,9 +69,7 @@ class Attempts:
 
 @pytest.mark.looptime
 @pytest.mark.parametrize(("takes_s", "pause_s"), [(0.02, 0.02), (10.0, HEAD_START_S)])
-async def test_an_event_waits_for_the_answer_to_the_one_before_and_no_longer_than_the_head_start(
-    takes_s: float, pause_s: float
-) -> None:
+async def test_events_wait_for_the_previous_answer(takes_s: float, pause_s: float) -> None:
     attempts = Attempts([takes_s] * 5)
     await attempts.play()
     assert attempts.order == list(range(5))

@@ -130,7 +130,7 @@ def test_a_success_and_the_fifth_failure_are_the_end_once_they_are_recorded() ->
 
 
 @pytest.mark.parametrize("jump", HOURS)
-def test_a_claim_is_its_holders_and_others_leave_it_alone_while_it_holds_whatever_the_clocks_say(
+def test_claims_hold_whatever_the_clocks_say(
     jump: timedelta,
 ) -> None:
     first = WebhookDeliveryStatus(attempt=1, next_attempt_at=NOW)
@@ -150,7 +150,7 @@ def test_a_claim_is_its_holders_and_others_leave_it_alone_while_it_holds_whateve
 
 
 @pytest.mark.parametrize("jump", HOURS)
-def test_what_looks_half_made_is_left_to_the_outbox_in_the_first_minute_of_itself_and_of_a_leader(
+def test_half_made_deliveries_are_left_to_the_outbox(
     jump: timedelta,
 ) -> None:
     late = NOW + timedelta(hours=2)
@@ -311,9 +311,7 @@ def test_a_success_delivers_what_had_failed_and_a_failure_settles_at_once() -> N
 
 
 @pytest.mark.parametrize(("ok", "expected"), [(False, ("False", "ReplayFailed")), (True, ("True", "Delivered"))])
-def test_what_is_delivered_stays_so_and_the_run_goes_on_showing_the_attempt_that_did_it(
-    ok: bool, expected: tuple[str, str]
-) -> None:
+def test_delivered_stays_delivered(ok: bool, expected: tuple[str, str]) -> None:
     status = sent(asked(ended(ok=True, number=2)), ok=ok, now=NOW + timedelta(hours=1))
     assert (step(status), status.phase, status.finished_at) == (Nothing(), DeliveryPhase.DELIVERED, NOW)
     assert condition(status, "Delivered") == ("True", "Delivered")

@@ -215,9 +215,7 @@ async def test_resolving_is_part_of_the_ten_seconds(monkeypatch: pytest.MonkeyPa
     assert outcome.duration_ms == pytest.approx(10_000, abs=30)
 
 
-async def test_a_request_has_exactly_the_fields_of_the_profile_and_needs_a_secret(
-    start_receiver: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_requests_have_the_profile_s_fields(start_receiver: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     receiver = await start_receiver(says(status(200, "Set-Cookie: a=b; Path=/", "Content-Encoding: gzip")))
     async with open_sender(version="1.2.3", nonce_source=lambda: "bm9uY2Vub25jZW5vbmNlMQ") as sender:
@@ -275,9 +273,7 @@ SHORT_ANSWERS = [
 ]
 
 
-async def test_a_connection_is_kept_after_a_short_answer_and_each_transmission_has_a_nonce_of_its_own(
-    start_receiver: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_connections_are_kept_and_nonces_new(start_receiver: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sender_module, "_DRAIN_S", 30)
     monkeypatch.setattr(sender_module, "KEEP_ALIVE_S", 30)
 
@@ -311,9 +307,7 @@ LONG_ANSWERS = {
 }
 
 
-async def test_a_long_or_a_slow_answer_is_cut_off_and_its_connection_closed(
-    start_receiver: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_long_and_slow_answers_are_cut(start_receiver: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     for answer, drain_s in ((dribble, sender_module._DRAIN_S), *((says(raw), 30) for raw in LONG_ANSWERS.values())):
         monkeypatch.setattr(sender_module, "_DRAIN_S", drain_s)
         receiver = await start_receiver(answer)
@@ -341,9 +335,7 @@ async def test_nothing_is_sent_twice_when_a_kept_connection_breaks(start_receive
 
 
 @pytest.mark.looptime
-async def test_an_idle_connection_is_closed_before_servers_do_it(
-    start_receiver: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_idle_connections_are_closed(start_receiver: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aiohttp.connector, "monotonic", asyncio.get_running_loop().time)
     receiver = await start_receiver()
     async with open_sender() as sender:
@@ -361,9 +353,7 @@ async def test_a_stored_url_that_breaks_the_rules_is_blocked_before_a_lookup() -
     assert names.asked == []
 
 
-async def test_only_hosts_that_the_settings_name_are_reached_inside_the_network(
-    monkeypatch: pytest.MonkeyPatch, start_receiver: Start
-) -> None:
+async def test_internal_hosts_need_a_setting(monkeypatch: pytest.MonkeyPatch, start_receiver: Start) -> None:
     """(The receiver is on this machine, which no receiver inside a network is.)"""
     monkeypatch.setattr(addresses, "NEVER_INTERNAL", ())
     monkeypatch.setattr(dialing, "_is_own_address", lambda *_: False)
@@ -382,9 +372,7 @@ async def test_only_hosts_that_the_settings_name_are_reached_inside_the_network(
 ALLOWED = AddressPolicy.parse(allowed="127.0.0.1")
 
 
-async def test_an_unknown_authority_gets_nothing_even_under_the_development_setting(
-    tmp_path: Path, start_receiver: Start
-) -> None:
+async def test_unknown_authorities_get_nothing(tmp_path: Path, start_receiver: Start) -> None:
     authority = Authority.make(tmp_path)
     for own, policy in product((False, True), (ALLOWED, AddressPolicy(allow_insecure=True))):
         receiver = await start_receiver(ssl_context=authority.server_context(own=own))

@@ -168,9 +168,7 @@ async def transmit(over: Transmitter) -> Outcome:
     ],
     ids=["without the lease", "no more starts", "no more answers"],
 )
-async def test_without_the_lease_or_near_its_end_a_transmission_waits_to_be_cancelled(
-    leads: bool, stop: Callable[[Transmitter], None], sent: int
-) -> None:
+async def test_without_the_lease_nothing_is_sent(leads: bool, stop: Callable[[Transmitter], None], sent: int) -> None:
     sender = Recorder()
     over = transmitter(sender, leads=leads)
     stop(over)

@@ -1,12 +1,16 @@
-"""A cluster in memory, for tests of what reads and writes single objects."""
+"""Clusters of the tests: one in memory, and one that answers nothing."""
 
 import asyncio
 import copy
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any
+from contextlib import asynccontextmanager
+from typing import Any, cast
 
-from checklist_crds.kube.client import JsonObject
+import pytest
+from aiohttp import web
+
+from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeConflict, KubeNotFound
 from checklist_crds.resources.kinds import Kind
 from checklist_crds.values import merge_patch
@@ -109,3 +113,29 @@ def _apply(body: Any, op: str, path: str, value: Any = None) -> None:
             del place[key]
         case "test" if (place[key] if isinstance(place, list) else place.get(key)) != value:
             raise ValueError(path)
+
+
+class _NoCluster:
+    def places(self, kind: Kind, namespace: str | None = None) -> tuple[str | None, ...]:
+        return (namespace,)
+
+
+NO_CLUSTER = cast(KubeClient, _NoCluster())
+
+
+@asynccontextmanager
+async def played_cluster(application: web.Application, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
+    """Until the block ends, every KubeConnection that is loaded leads to the application."""
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    connection = KubeConnection(f"http://127.0.0.1:{runner.addresses[0][1]}", None, dict)
+
+    async def load() -> KubeConnection:
+        return connection
+
+    monkeypatch.setattr(KubeConnection, "load", load)
+    try:
+        yield
+    finally:
+        await runner.cleanup()

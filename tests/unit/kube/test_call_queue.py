@@ -94,9 +94,7 @@ async def test_a_burst_after_calm_may_wait_longer_than_requests_in_an_overload()
 
 @pytest.mark.parametrize("times", [2, 10])
 @pytest.mark.parametrize("calls", [1, 3])
-async def test_beyond_it_all_is_done_that_can_be_and_the_rest_is_refused_within_a_second(
-    times: float, calls: int
-) -> None:
+async def test_overload_is_refused_within_a_second(times: float, calls: int) -> None:
     server = Server()
     per_s = times * PER_S / calls
     answers = await server.offer(per_s, 20, calls=calls)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 from kubernetes.aio.config import incluster_config
-from tests.unit.kube.no_cluster import played_cluster
+from tests.unit.kube.memory_cluster import played_cluster
 
 from checklist_crds.kube import client
 from checklist_crds.kube.client import KubeClient, KubeConnection
@@ -67,9 +67,7 @@ def _bearer(connection: KubeConnection) -> str:
     return connection.headers()["Authorization"].partition(" ")[2]
 
 
-async def test_a_token_that_the_kubelet_replaced_is_used_a_minute_later_at_most(
-    token: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_replaced_tokens_are_used_within_a_minute(token: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     connection = await KubeConnection.load()
     assert _bearer(connection) == "token-of-the-first-hour"
     for minute, unreadable in enumerate((token.unlink, lambda: token.write_text("")), start=1):

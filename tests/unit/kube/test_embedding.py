@@ -9,7 +9,7 @@ from typing import Any, Self
 import pytest
 import uvloop
 from aiohttp import web
-from tests.unit.kube.no_cluster import played_cluster
+from tests.unit.kube.memory_cluster import played_cluster
 from tests.waiting import eventually
 
 from checklist_crds.resources.base import GROUP, VERSION
@@ -103,7 +103,7 @@ class Embedding:
         await asyncio.gather(self.task, return_exceptions=True)
 
 
-async def test_it_watches_what_is_unsettled_lists_by_streaming_and_leaves_no_task_at_its_end(
+async def test_kopf_watches_unsettled_objects_by_streaming(
     cluster: FakeCluster,
 ) -> None:
     async with Embedding() as kopf:
@@ -127,9 +127,7 @@ async def test_it_watches_what_is_unsettled_lists_by_streaming_and_leaves_no_tas
 @pytest.mark.parametrize(
     "fatal", [b'{"type":"ERROR","object":{"code":500,"message":"etcd"}}\n', b'{"type":"MODIFIED","obj']
 )
-async def test_what_is_fatal_to_kopf_is_survived_and_takes_no_other_task_along(
-    cluster: FakeCluster, fatal: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_kopf_failures_restart(cluster: FakeCluster, fatal: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedding, "_FIRST_PAUSE_S", 0.01)
     cluster.then = fatal
     async with Embedding() as kopf:

@@ -106,9 +106,7 @@ async def test_a_flood_of_events_is_written_at_a_bounded_rate_and_the_rest_dropp
 
 
 @pytest.mark.parametrize("fault", [KubeUnavailable("down"), KubeForbidden("events are not allowed", status=403)])
-async def test_what_cannot_be_written_is_lost_and_stops_nothing(
-    fault: Exception, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_failed_events_stop_nothing(fault: Exception, caplog: pytest.LogCaptureFixture) -> None:
     cluster = Cluster()
     cluster.fails = fault
     async with running(cluster) as recorder:
@@ -174,9 +172,7 @@ async def acme(cluster: Any, recorder: Any) -> AsyncIterator[Organizations]:
     await made.queue.close()
 
 
-async def test_a_used_up_quota_is_reported_once_for_each_month_and_limit(
-    acme: Organizations, cluster: MemoryCluster, recorder: Recorder
-) -> None:
+async def test_exceeded_quotas_emit_one_event(acme: Organizations, cluster: MemoryCluster, recorder: Recorder) -> None:
     def see(used: int, period: str, limit: int | None = 5, event: str | None = "MODIFIED") -> list[str]:
         body = cluster.put(ORGANIZATION, "acme", {"displayName": "Acme", "plan": {"runsPerMonth": limit}})
         body["status"] = {**body["status"], "quota": {"period": period, "used": used, "pending": {}}}
@@ -194,9 +190,7 @@ async def test_a_used_up_quota_is_reported_once_for_each_month_and_limit(
     assert see(5, "2026-12") == ["Warning QuotaExceeded"] * 3
 
 
-async def test_an_organization_without_its_namespace_is_reported_and_so_is_its_return(
-    acme: Organizations, cluster: MemoryCluster, recorder: Recorder
-) -> None:
+async def test_missing_namespaces_emit_events(acme: Organizations, cluster: MemoryCluster, recorder: Recorder) -> None:
     async def see(namespace: str | None, **annotations: str) -> list[str]:
         spec = {"displayName": "A", "namespace": namespace}
         acme.observe("MODIFIED", cluster.put(ORGANIZATION, "acme", spec, **annotations))
@@ -216,9 +210,7 @@ async def test_an_organization_without_its_namespace_is_reported_and_so_is_its_r
 
 
 @pytest.mark.parametrize("kind", [ORGANIZATION, RUN], ids=lambda kind: kind.kind)
-async def test_what_says_that_something_is_paused_is_true_before_its_watch_has_brought_it(
-    cluster: MemoryCluster, recorder: Recorder, kind: Kind
-) -> None:
+async def test_pause_events_are_immediate(cluster: MemoryCluster, recorder: Recorder, kind: Kind) -> None:
     resumed: list[None] = []
     client, pauses = cast(Any, cluster), Pauses(cast(Any, cluster), on_resume=lambda: resumed.append(None))
     events, see = cast(Any, recorder), pauses.observe_organization if kind is ORGANIZATION else pauses.observe_run
@@ -250,9 +242,7 @@ async def test_what_says_that_something_is_paused_is_true_before_its_watch_has_b
 
 
 @pytest.mark.parametrize("kind", [MEMBER, API_KEY], ids=lambda kind: kind.kind)
-async def test_a_member_or_key_of_no_organization_and_a_revoked_key_are_reported_once(
-    cluster: Any, recorder: Any, kind: Kind
-) -> None:
+async def test_unowned_and_revoked_objects_emit_one_event(cluster: Any, recorder: Any, kind: Kind) -> None:
     members = Members(cluster, Tenancy(cluster, HOME), events=recorder, clock=clock, on_bug=never)
 
     async def see(organization: str, **spec: Any) -> list[str]:
@@ -271,9 +261,7 @@ async def test_a_member_or_key_of_no_organization_and_a_revoked_key_are_reported
         assert await see("globex", revoked=True, name="another") == []
 
 
-async def test_a_template_is_reported_when_it_breaks_a_rule_and_when_it_no_longer_does(
-    cluster: Any, recorder: Any
-) -> None:
+async def test_template_validity_emits_events(cluster: Any, recorder: Any) -> None:
     limits = LimitLedger(cluster, clock, limits=Limits(), installation_namespace="checklists")
     templates = Templates(
         *(cluster, Tenancy(cluster, HOME)),

@@ -93,7 +93,7 @@ async def test_a_probe_that_waits_behind_load_is_slowness_as_long_as_calls_are_a
         assert await until(lambda: client.down) == IN_TIME, "and when they are not, it is an outage"
 
 
-async def test_calls_of_a_server_that_hangs_end_when_it_counts_as_down_and_new_ones_fail_at_once(
+async def test_calls_end_when_the_server_counts_as_down(
     server: Server,
 ) -> None:
     async with guarded() as client:
@@ -154,9 +154,7 @@ async def test_answers_from_the_server_s_memory_do_not_hide_that_its_store_is_aw
 
 
 @pytest.mark.looptime(False)
-async def test_time_in_which_this_process_did_not_run_is_not_held_against_the_server(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_stopped_process_is_no_outage(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     async with guarded() as client:
         """In real time: the loop is blocked, as by a neighbour that has the processor."""
         monkeypatch.setattr(kube_guard, "_SILENT_S", 1.2)

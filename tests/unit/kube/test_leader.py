@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pytest
 from aiohttp import web
 from kubernetes.aio.leaderelection import leaderelection
-from tests.unit.kube.no_cluster import played_cluster
+from tests.unit.kube.memory_cluster import played_cluster
 from tests.waiting import eventually
 
 from checklist_crds.kube.client import KubeClient
@@ -267,7 +267,7 @@ class _BusyTerm:
 
 
 @pytest.mark.looptime
-async def test_the_lease_is_renewed_while_all_work_waits_and_is_given_back_with_a_note(
+async def test_the_lease_is_renewed_and_released(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     cluster = _ClusterThatOnlyKnowsLeases()

@@ -138,9 +138,7 @@ async def many_runs(rig: Rig) -> tuple[set[str], set[str]]:
 
 
 @pytest.mark.parametrize("gone_after", [None, 1], ids=["whole lists", "a list that expires in the middle"])
-async def test_very_many_runs_are_read_in_pages_and_only_runs_that_no_list_shows_are_read_alone(
-    rig: Rig, gone_after: int | None
-) -> None:
+async def test_runs_are_read_in_pages(rig: Rig, gone_after: int | None) -> None:
     stay, go = await many_runs(rig)
     rig.cluster.gone_after = gone_after
     assert await rig.collector_for(clock=utc_now, orphan_after=timedelta(hours=1)).sweep() == 0, "all are young"
@@ -181,9 +179,7 @@ async def test_a_run_of_the_same_id_in_another_organization_costs_no_photo(rig: 
 
 
 @pytest.mark.parametrize("others", [1, MANY])
-async def test_a_folder_of_the_version_before_stays_while_its_run_is_in_a_namespace_that_is_not_served(
-    rig: Rig, others: int
-) -> None:
+async def test_former_folders_of_unserved_namespaces_stay(rig: Rig, others: int) -> None:
     rig.cluster.unlisted = {ELSEWHERE}
     for number in range(others):
         before = PhotoFolder("", run_id(number)).key(photo_id("r", "b", "ab"))

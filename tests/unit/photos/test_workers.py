@@ -42,9 +42,7 @@ async def test_the_kernel_holds_each_image_to_its_limits(tmp_path: Path, monkeyp
         assert not any(into.iterdir())
 
 
-async def test_no_death_and_no_full_disk_is_a_verdict_but_that_of_a_decoder_and_a_worker_that_died_is_replaced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_only_decoders_give_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nonexistent/python")
     async with Lab(tmp_path) as lab:
         with pytest.raises(ServiceUnavailable):
@@ -78,7 +76,7 @@ async def test_no_death_and_no_full_disk_is_a_verdict_but_that_of_a_decoder_and_
         await lab.usable()
 
 
-async def test_so_many_images_wait_none_is_mistaken_for_another_and_the_end_of_the_service_ends_all(
+async def test_images_wait_in_a_bounded_queue(
     tmp_path: Path,
 ) -> None:
     taken = {0x9003: "2026:11:21 13:50:00", 0x9011: "+01:00"}

@@ -1,6 +1,7 @@
-"""What a release stands on: one version everywhere, `make audit`, and the arguments of the image engines."""
+"""The release: its files, the image and the definitions."""
 
 import json
+import sys
 import tomllib
 from importlib.metadata import metadata
 from pathlib import Path
@@ -8,6 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from checklist_crds.crd import __main__ as command
+from checklist_crds.crd.definition import CRD_VERSION, CRD_VERSION_ANNOTATION, crd_of, render
+from checklist_crds.crd.kinds import RESOURCES
 from checklist_dev.generate.chart_files import CHART
 from checklist_dev.release.audit import of_npm, of_python, python_names
 from checklist_dev.release.image import build as image_build
@@ -71,9 +75,7 @@ with open({log!r}, "a") as file:
 
 
 @pytest.mark.parametrize("name", ["docker", "podman", "buildah"])
-def test_make_image_passes_the_sources_labels_and_keeps_addresses_out_of_the_arguments(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_image_arguments_have_labels_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(image_build.Workspace, "ensure_built", lambda _: None)
     monkeypatch.setattr(image_build, "_pip_options", lambda: {"index-url": "https://user:secret@packages.example"})
     (tmp_path / name).write_text(STAND_IN.format(log=str(tmp_path / "log")))
@@ -101,3 +103,39 @@ def test_the_bases_are_pinned_by_digest() -> None:
     assert all("@sha256:" in line and len(line.rpartition("@sha256:")[2]) == 64 for line in bases)
     without_variables = [line for line in lines if line.startswith("FROM ") and "${" not in line]
     assert without_variables == ["FROM packages AS service", "FROM scratch"]
+
+
+_COMMITTED = Path(command.__file__).resolve().parents[2]
+
+
+def _run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["crd", *arguments])
+    return command.main()
+
+
+def test_the_files_are_written_from_the_models_and_a_stale_one_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = ("--output", str(tmp_path))
+    assert _run(monkeypatch, *output) == 0
+    written = {file.name: file.read_text("utf-8") for file in tmp_path.iterdir()}
+    assert written == {name: (_COMMITTED / name).read_text("utf-8") for name in written}
+    assert set(written) == {f"{resource.kind.plural}.yaml" for resource in RESOURCES}
+    capsys.readouterr()
+    (tmp_path / "runs.yaml").unlink()
+    (tmp_path / "templates.yaml").write_text(written["templates.yaml"] + "\n")
+    assert _run(monkeypatch, *output, "--check") == 1
+    assert not (tmp_path / "runs.yaml").exists(), "a check writes nothing"
+    assert capsys.readouterr().err == "not current: templates.yaml, runs.yaml; run `make crds`\n"
+
+
+def test_every_definition_bears_its_version_and_rules_stand_where_they_hold() -> None:
+    definitions = {resource.kind.kind: crd_of(resource) for resource in RESOURCES}
+    versions = {each["metadata"]["annotations"][CRD_VERSION_ANNOTATION] for each in definitions.values()}
+    assert versions == {str(CRD_VERSION)}
+    run = definitions["Run"]["spec"]["versions"][0]
+    assert yaml.safe_load(render(RESOURCES[0])) == crd_of(RESOURCES[0])
+    spec = run["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    rules = [rule["rule"] for rule in spec["properties"]["templateRef"].get("x-kubernetes-validations", ())]
+    rules += [rule["rule"] for rule in spec.get("x-kubernetes-validations", ())]
+    assert any("oldSelf" in rule for rule in rules), "a run's spec cannot be changed afterwards"

@@ -188,9 +188,7 @@ def test_no_story_breaks_the_rules_of_a_run(made: tuple[Run, Definition], story:
 
 @settings(max_examples=100)
 @given(runs(), st.lists(commands, min_size=1, max_size=30), st.integers(0, 30), st.integers(0, 600))
-def test_a_batch_does_what_its_operations_do_singly(
-    made: tuple[Run, Definition], asked: list[Command], half: int, max_added: int
-) -> None:
+def test_batch_equals_singles(made: tuple[Run, Definition], asked: list[Command], half: int, max_added: int) -> None:
     run, definition = made
 
     def singly(run: Run, asked: list[Command]) -> tuple[Run, list[Any]]:

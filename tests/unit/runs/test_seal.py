@@ -90,9 +90,7 @@ def test_a_seal_is_computed_once_and_what_is_remembered_is_bounded(monkeypatch: 
         (None, False),
     ],
 )
-def test_a_seal_is_believed_of_an_object_that_was_created_when_it_was_sealed(
-    created: str | None, believed: bool
-) -> None:
+def test_seals_need_a_matching_creation_time(created: str | None, believed: bool) -> None:
     seals = RunSeals(ServerKeys(KEY))
     body = seals.sealed(run(creationTimestamp=created))
     assert is_believed(seals, body) is believed

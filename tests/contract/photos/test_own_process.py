@@ -1,4 +1,4 @@
-"""The API is killed while a photo is on its way: nothing that was promised is lost, nothing is there twice."""
+"""Photos through an API in its own process: it is killed, and its memory is measured."""
 
 import asyncio
 import contextlib
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from PIL import Image
 from tests.contract.conftest import EACH_STORE, Api
 from tests.contract.executor_client import Person, person_for, step
 from tests.contract.own_process import own_process, upload
@@ -19,8 +20,6 @@ from checklist_crds.resources.kinds import RUN
 from checklist_crds.resources.run import Run
 from checklist_crds.runs.photos import keys_in_use
 from checklist_dev.local.controlplane import ControlPlane
-
-pytestmark = EACH_STORE
 
 
 @pytest.fixture
@@ -56,6 +55,7 @@ async def start_again(process: ApiProcess) -> None:
     await eventually(process.is_ready)
 
 
+@EACH_STORE
 async def test_killed_between_store_and_run_it_leaves_an_orphan_at_most_and_the_retry_is_one_photo(
     api: Api, process: ApiProcess, control_plane: ControlPlane, tmp_path: Path
 ) -> None:
@@ -83,6 +83,7 @@ async def test_killed_between_store_and_run_it_leaves_an_orphan_at_most_and_the_
     assert await person.events() == ["step.completed"]
 
 
+@EACH_STORE
 async def test_killed_while_it_receives_it_leaves_nothing(api: Api, process: ApiProcess, tmp_path: Path) -> None:
     person, halves = await person_for(api, step("a", "photo")), Halves(tmp_path)
     sending = asyncio.create_task(upload(process, person, halves.body(), op_id="one"))
@@ -102,3 +103,40 @@ async def test_killed_while_it_receives_it_leaves_nothing(api: Api, process: Api
     assert (first.status_code, again.status_code, again.json()["replayed"]) == (201, 200, True)
     assert again.json()["photo"]["sha256"] == first.json()["photo"]["sha256"]
     assert (await person.fetch(again.json()["photo"]["url"])).status_code == 200
+
+
+MIB = 1024 * 1024
+CLIENTS = 16
+
+
+def peak_mib(process: ApiProcess) -> float:
+    status = Path(f"/proc/{process.child.pid}/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) / 1024
+
+
+async def test_parallel_transfers_need_little_memory(api: Api, control_plane: ControlPlane, tmp_path: Path) -> None:
+    people = [await person_for(api, step("a", "photo")) for _ in range(CLIENTS)]
+    large = tmp_path / "large.jpg"
+    Image.effect_noise((3000, 3000), 90).save(large, "JPEG", quality=93)
+    assert 5 * MIB < large.stat().st_size < 10 * MIB
+    async with own_process(api, control_plane, tmp_path, CHECKLISTS_RATE_LIMIT="off") as (process, _):
+        photo = (await upload(process, people[0], large.read_bytes())).json()["photo"]
+        path = photo["url"].removeprefix(api.services.settings.base_url)
+        refused_by_its_head = b"GIF89a"
+        assert (await upload(process, people[0], refused_by_its_head)).status_code == 422  # what is made once is there
+        before = peak_mib(process)
+        body = refused_by_its_head.ljust(10 * MIB, b"\0")
+        answers = await asyncio.gather(*(upload(process, person, body) for person in people))
+        assert {answer.status_code for answer in answers} == {422}
+        assert peak_mib(process) - before < CLIENTS * 10 / 3
+        before = peak_mib(process)
+
+        async def slowly() -> int:
+            async with (
+                httpx.AsyncClient(base_url=process.url, timeout=180, trust_env=False) as http,
+                http.stream("GET", path) as response,
+            ):
+                return sum([len(chunk) async for chunk in response.aiter_raw(65536)])
+
+        assert set(await asyncio.gather(*(slowly() for _ in range(CLIENTS)))) == {photo["bytes"]}
+        assert peak_mib(process) - before < CLIENTS * photo["bytes"] / MIB / 3

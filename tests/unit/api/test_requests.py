@@ -1,12 +1,17 @@
-"""GCRA, and what a request counts for (contract section 8)."""
+"""Requests: rate limits, and bodies that are JSON or refused."""
+
+import json
 
 import pytest
 from aiohttp.test_utils import make_mocked_request
+from hypothesis import given
+from hypothesis import strategies as st
 
 from checklist_api.http.addresses import client_address
 from checklist_api.http.rate_limit import LocalRateLimiter
+from checklist_api.http.request_body import parse_json_object, require_members
 from checklist_api.settings.rates import Rate
-from checklist_crds.errors import RateLimited
+from checklist_crds.errors import MalformedJson, MissingField, RateLimited
 
 
 class Ticker:
@@ -35,9 +40,7 @@ async def admitted(limiter: LocalRateLimiter, tries: int, subject: str = "key:a"
     return sum([await limiter.wait_for(subject, RATE) == 0 for _ in range(tries)])
 
 
-async def test_after_a_burst_requests_are_admitted_at_the_sustained_rate_and_a_rest_saves_one_burst(
-    limiter: LocalRateLimiter, ticker: Ticker
-) -> None:
+async def test_a_burst_then_the_sustained_rate(limiter: LocalRateLimiter, ticker: Ticker) -> None:
     assert await admitted(limiter, 8) == 5
     for seconds, expected in ((0.1, 1), (1.0, 5), (3600, 5)):
         ticker.now += seconds
@@ -58,9 +61,7 @@ async def test_a_refusal_tells_how_long_to_wait_and_costs_nothing(limiter: Local
     assert await admitted(limiter, 10, "key:b") == 5, "subjects do not share their limits"
 
 
-async def test_several_count_together_or_not_at_all_and_at_most_as_the_burst(
-    limiter: LocalRateLimiter, ticker: Ticker
-) -> None:
+async def test_several_limits_count_atomically(limiter: LocalRateLimiter, ticker: Ticker) -> None:
     waits = [await limiter.wait_for("key:a", RATE, count) for count in (3, 3, 2, 1)]
     assert waits == pytest.approx([0, 0.1, 0, 0.1])
     ticker.now += 0.5
@@ -93,3 +94,55 @@ def test_an_address_is_believed_only_as_far_as_our_own_proxies_wrote_it() -> Non
         headers = {"X-Forwarded-For": forwarded} if forwarded else {}
         request = make_mocked_request("GET", "/", headers=headers).clone(remote=remote)
         assert client_address(request, proxies) == address, (remote, forwarded)
+
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.text(), JSON_VALUES, max_size=5))
+def test_every_object_that_json_can_write_is_read_as_it_is(document: dict[str, object]) -> None:
+    assert parse_json_object(json.dumps(document).encode()) == document
+    try:
+        raw = json.dumps(document, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return
+    assert parse_json_object(raw) == document
+
+
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [
+        (b"", "missing"),
+        (b"   ", "not JSON"),
+        (b"{", "line 1"),
+        (b'{"a": 1,}', "not JSON"),
+        (b"[]", "not a JSON object"),
+        (b"null", "not a JSON object"),
+        (b'{"a": 1, "a": 1}', 'the name "a" twice'),
+        (b'{"a": {"b": 1, "c": 2, "b": 3}}', 'the name "b" twice'),
+        (b'{"a": -Infinity}', "-Infinity"),
+        (b'{"a": 1e999}', "too large"),
+        (b'{"a": ' + b"9" * 5000 + b"}", "too long"),
+        (b'{"a": "\xff"}', "UTF-8"),
+        ('{"a": "x"}'.encode("utf-16"), "UTF-8"),
+        (b'\xef\xbb\xbf{"a": 1}', "not JSON"),
+        (b'{"a": "\\ud800"}', "surrogate"),
+        (b'{"\\udc00": 1}', "surrogate"),
+        (b'{"a": "tab\there"}', "not JSON"),
+        (b'{"a":' + b"[" * 100_000, "deeply"),
+        (b"{} {}", "not JSON"),
+    ],
+)
+def test_a_body_that_readers_could_understand_differently_is_malformed(raw: bytes, words: str) -> None:
+    with pytest.raises(MalformedJson, match=words):
+        parse_json_object(raw)
+
+
+def test_all_missing_members_are_reported_at_once_and_null_is_not_missing() -> None:
+    with pytest.raises(MissingField) as caught:
+        require_members({"b": None}, "a", "b", "c", within="webhook")
+    assert [problem.path for problem in caught.value.details] == ["webhook.a", "webhook.c"]

@@ -1,15 +1,20 @@
-"""What the image holds, read from its archive: what runs, and nothing that only builds, tests or tempts."""
+"""The image: what its archive holds, and how it runs in a pod under restricted Pod Security."""
 
 import json
 import re
 import tomllib
+import uuid
+from collections.abc import Callable, Iterator
 from email.parser import HeaderParser
+from functools import partial
 from pathlib import Path, PurePosixPath
 from tarfile import TarInfo
 from typing import Any
 
 import pytest
+from tests.chart.node.cluster import Cluster
 from tests.chart.node.conftest import Image, base_for
+from tests.chart.node.release import phase, run_inside, waiting_pod
 
 from checklist_dev.failures import say
 from checklist_dev.release.image import runtime_lock
@@ -62,9 +67,7 @@ def test_its_labels_say_which_sources_it_is_of(contents: Archive) -> None:
     assert labels[prefix + "base.name"]
 
 
-def test_nothing_of_how_this_machine_reaches_its_registries_is_in_it(
-    contents: Archive, files: dict[str, TarInfo]
-) -> None:
+def test_the_image_contains_no_registry_addresses(contents: Archive, files: dict[str, TarInfo]) -> None:
     config = json.dumps([contents.config["config"], contents.config.get("history", [])])
     assert "://" not in config
     assert not {"etc/pip.conf", "root/.npmrc", "run/secrets/certificates", "run/secrets"} & set(files)
@@ -100,9 +103,7 @@ def test_the_web_app_and_bytecode_of_what_starts_are_in_it(files: dict[str, TarI
         assert re.search(rf"site-packages/{module}\.cpython-\d+\.pyc$", names, re.MULTILINE)
 
 
-def test_the_bill_of_materials_lists_every_installed_distribution_and_no_other_with_its_licence(
-    installed: dict[str, str], bill: dict[str, Any]
-) -> None:
+def test_the_sbom_lists_exactly_the_installed_packages(installed: dict[str, str], bill: dict[str, Any]) -> None:
     """(Debian keeps its licences apart from a package's paragraph.)"""
     listed = {each["name"]: each["version"] for each in bill["components"] if each["purl"].startswith("pkg:pypi/")}
     assert listed == installed
@@ -117,9 +118,7 @@ def test_what_is_installed_is_what_the_lock_file_says(installed: dict[str, str])
     assert {name: wanted.get(name) for name in installed} == installed
 
 
-def test_the_bill_lists_the_systems_packages_the_interpreter_and_what_the_web_app_is_made_of(
-    files: dict[str, TarInfo], bill: dict[str, Any]
-) -> None:
+def test_the_sbom_lists_system_and_npm_packages(files: dict[str, TarInfo], bill: dict[str, Any]) -> None:
     listed = {each["purl"].partition("@")[0] for each in bill["components"]}
     assert {"pkg:deb/debian/libc6", "pkg:deb/debian/libssl3", "pkg:generic/python"} <= listed
     assert {"pkg:npm/preact", "pkg:npm/idb-keyval"} <= listed
@@ -143,9 +142,7 @@ def test_the_bill_is_cyclonedx_whose_references_lead_somewhere(bill: dict[str, A
     assert any(needed.startswith("pkg:pypi/yarl@") for needed in aiohttp["dependsOn"])
 
 
-def test_it_is_small_since_nothing_is_in_it_that_no_program_loads(
-    contents: Archive, files: dict[str, TarInfo], installed: dict[str, str]
-) -> None:
+def test_the_image_is_small(contents: Archive, files: dict[str, TarInfo], installed: dict[str, str]) -> None:
     """Fonts of Chinese, Japanese and Korean are in a variant."""
     assert contents.packed <= PACKED_AT_MOST
     assert contents.unpacked() <= UNPACKED_AT_MOST
@@ -171,3 +168,47 @@ def test_a_build_from_nothing_gives_the_same_layers(image: Image, contents: Arch
     different = sorted(path for path in before | after if before.get(path) != after.get(path))
     assert different == []
     assert [layer["digest"] for layer in again.layers] == [layer["digest"] for layer in contents.layers]
+
+
+Inside = Callable[..., str]
+EVERY_WRITABLE_PATH = """
+import json, os
+found = []
+for folder, folders, files in os.walk("/"):
+    folders[:] = [name for name in folders if os.path.join(folder, name) not in ("/proc", "/sys", "/dev")]
+    for name in [".", *files]:
+        path = os.path.normpath(os.path.join(folder, name))
+        if not os.path.islink(path) and os.access(path, os.W_OK):
+            found.append(path)
+print(json.dumps(found))
+"""
+
+
+@pytest.fixture(scope="module")
+def inside(cluster: Cluster, loaded: Image) -> Iterator[Inside]:
+    """Runs words in a pod of the image that does nothing, to look around there; what they print."""
+    with cluster.namespace(f"test-{uuid.uuid4().hex[:10]}") as namespace:
+        cluster.apply(waiting_pod("inside", namespace, loaded.name))
+        cluster.wait_until(lambda: phase(cluster, namespace, "inside") == "Running", "the pod runs")
+        yield partial(run_inside, cluster, namespace, "inside")
+
+
+def test_it_is_not_root_and_has_no_capability(inside: Inside) -> None:
+    script = "import json, os; print(json.dumps([os.getresuid(), os.getresgid(), open('/proc/self/status').read()]))"
+    users, groups, status = json.loads(inside("python3", "-c", script))
+    assert (users, groups) == ([65532] * 3, [65532] * 3)
+    fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+    assert {fields[name] for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {"0" * 16}
+    assert fields["NoNewPrivs"] == "1"
+    assert fields["Seccomp"] == "2"
+
+
+def test_it_may_write_tmp_and_nothing_else(inside: Inside) -> None:
+    writable = json.loads(inside("python3", "-c", EVERY_WRITABLE_PATH))
+    assert "/tmp" in writable
+    assert [path for path in writable if path != "/tmp" and not path.startswith("/tmp/")] == []
+
+
+def test_the_authorities_that_sign_receivers_certificates_are_known(inside: Inside) -> None:
+    script = "import json, ssl; print(json.dumps(ssl.create_default_context().cert_store_stats()))"
+    assert json.loads(inside("python3", "-c", script))["x509_ca"] > 100
