@@ -95,7 +95,7 @@ OPEN = "127.0.0.1"
 """The one address of the test that may be dialled: an explicit exception, so that a real receiver can be there."""
 
 FLIPS = 1000
-NAMES = 8
+FLIPPING_NAMES = 8
 FLIP_POLICY = AddressPolicy(POLICY.denied, AddressPolicy.parse(allowed=OPEN).allowed)
 
 
@@ -150,14 +150,14 @@ async def _flips(authority: Authority) -> None:
         async def keep_flipping(number: int) -> None:
             choice = random.Random(5 + number)
             name = f"h{number}.hooks.example"
-            for _ in range(FLIPS // NAMES):
+            for _ in range(FLIPS // FLIPPING_NAMES):
                 zone[name], outcome = flip(choice)
                 expected[name] += outcome == "success"
                 given = await deliver(sender, f"https://{name}:{port}/")
                 assert given.outcome_class == outcome, f"{given} after {zone[name]}"
 
         with dialled_addresses() as dialled:
-            await asyncio.gather(*(keep_flipping(number) for number in range(NAMES)))
+            await asyncio.gather(*(keep_flipping(number) for number in range(FLIPPING_NAMES)))
         assert len(name_server.asked) >= 2 * FLIPS, "each attempt asks for both families"
     assert set(dialled) == {(OPEN, port)}
     assert taken == +expected

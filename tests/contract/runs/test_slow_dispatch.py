@@ -19,7 +19,7 @@ from checklist_crds.resources.kinds import ORGANIZATION, RUN
 from checklist_crds.times import utc_now
 
 TAKEN_OVER_AFTER = timedelta(seconds=12)
-TAKEN_OVER_AFTER = timedelta(seconds=26)
+REFUSED_AFTER = timedelta(seconds=26)
 
 
 def held(api: Api, monkeypatch: pytest.MonkeyPatch) -> Gate:
@@ -94,7 +94,7 @@ async def test_no_run_is_made_without_its_count(start_api: StartApi, monkeypatch
     async def slowly(*given: Any) -> None:
         nonlocal now
         await ensure(*given)
-        now += TAKEN_OVER_AFTER
+        now += REFUSED_AFTER
 
     monkeypatch.setattr(api.services.dispatcher._revisions, "ensure", slowly)
     response = await dispatch(api.account, template)
