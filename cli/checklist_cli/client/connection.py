@@ -31,7 +31,7 @@ class Refused(CommandFailed):
 
 
 class Retryable(Exception):
-    """A failure to retry, after `after_s` seconds if the service said so. `code`: of its response, empty without one."""
+    """A failure to retry, after `after_s` seconds if the service said so. `code`: of its response, else empty."""
 
     def __init__(self, why: str, after_s: float | None = None, *, code: str = "") -> None:
         super().__init__(why)
