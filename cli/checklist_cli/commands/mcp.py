@@ -56,8 +56,8 @@ dispatch a run, wait for it, read its answers and cancel it. A client starts thi
 
   checklist-dispatch mcp --server https://checklists.example --key-file key.txt
 
-By default the agent does not get the link of a run: whoever holds it can answer in the person's place. Needs the extra
-mcp of the package: pip install 'checklist-dispatch[mcp]'. Logs go to standard error.
+By default the agent does not get the link of a run: anyone who holds it can answer in the person's place. Needs the
+extra mcp of the package: pip install 'checklist-dispatch[mcp]'. Logs go to standard error.
 
 Exit status: 0 the client has ended, 2 an error.
 """,

@@ -76,7 +76,7 @@ class Service:
                 number += 1
                 pause_s = _pause_after(failure, number)
                 if self._now() + pause_s > deadline:
-                    raise _given_up(failure, number) from None
+                    raise _after_last_attempt(failure, number) from None
                 log.warning("%s; next attempt in %g s", failure, pause_s)
                 await self._pause(pause_s)
 
@@ -93,7 +93,7 @@ class Service:
             except Retryable as failure:
                 number += 1
                 if self._now() >= deadline:
-                    raise _given_up(failure, number) from None
+                    raise _after_last_attempt(failure, number) from None
                 pause_s = min(_pause_after(failure, number), deadline - self._now())
                 log.warning("%s; next attempt in %g s", failure, pause_s)
                 await self._pause(pause_s)
@@ -145,7 +145,7 @@ def _pause_after(failure: Retryable, number: int) -> float:
     return failure.after_s or min(_PAUSE_S * 2 ** min(number - 1, 10), _LONGEST_PAUSE_S)
 
 
-def _given_up(failure: Retryable, attempts: int) -> ToolFailed:
+def _after_last_attempt(failure: Retryable, attempts: int) -> ToolFailed:
     times = "once" if attempts == 1 else f"{attempts} times"
     later = "" if failure.after_s is None else f"; try again in {failure.after_s:g} s"
     return ToolFailed(failure.code or UNREACHABLE, f"{failure} (tried {times}{later})", is_outcome_unknown=True)

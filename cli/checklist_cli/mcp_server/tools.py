@@ -135,7 +135,7 @@ _GENERATE_S: Final = 310.0
 _OF_THE_SERVICE: Final = frozenset({"id", "v", "org_id", "created_at", "updated_at"})
 """Members of a stored template that are not TDL."""
 _HOW_TO_GET_THE_LINK: Final = (
-    "The run waits for a person. This server does not return the link, because whoever holds it can answer in the "
+    "The run waits for a person. This server does not return the link, because anyone who holds it can answer in the "
     "person's place. Your user gets it in the dashboard or with: checklist-dispatch link {}"
 )
 
@@ -212,5 +212,5 @@ def tools(*, with_link: bool) -> tuple[Tool[Any], ...]:
 
 
 _WITHOUT_LINK: Final = (
-    "The link is not in the result, because whoever holds it can answer in the person's place; your user sends it."
+    "The link is not in the result, because anyone who holds it can answer in the person's place; your user sends it."
 )
