@@ -205,6 +205,7 @@ async def test_standard_output_has_the_protocol_alone_and_the_end_of_input_ends_
         assert process.stdin is not None
         process.stdin.writelines(json.dumps({"jsonrpc": "2.0", **each}).encode() + b"\n" for each in messages)
         await eventually(lambda: run_id in api.services.run_waits._waiters)
+        process.stdin.close()  # communicate() leaves it open without an input
         out, err = await asyncio.wait_for(process.communicate(), 60)
     finally:
         if process.returncode is None:
