@@ -155,6 +155,7 @@ cluster: binaries environment ## Run a bare Kubernetes API on loopback and print
 lock: environment ## Resolve the dependencies again into requirements.lock
 	@$$(sh hack/installer/uv.sh) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-emit-find-links --no-annotate --no-header --extra dev --extra otel --extra redis --extra cjk \
+	  --extra mcp \
 	  pyproject.toml -o requirements.lock
 	@grep -c == requirements.lock | sed 's/$$/ packages in requirements.lock/'
 	@sh hack/environment.sh && $(BIN)/python -m checklist_dev.release.image lock

@@ -1,7 +1,9 @@
 """The connection of the commands to the REST API: options, HTTP client, and errors of the service as exceptions."""
 
+import contextlib
 import os
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,11 +31,12 @@ class Refused(CommandFailed):
 
 
 class Retryable(Exception):
-    """A failure to retry, after `after_s` seconds if the service said so."""
+    """A failure to retry, after `after_s` seconds if the service said so. `code`: of its response, else empty."""
 
-    def __init__(self, why: str, after_s: float | None = None) -> None:
+    def __init__(self, why: str, after_s: float | None = None, *, code: str = "") -> None:
         super().__init__(why)
         self.after_s = after_s
+        self.code = code
 
 
 def add_service_options(parser: ArgumentParser) -> None:
@@ -60,15 +63,74 @@ def client_of(server: str, key: str, *, next_byte_within_s: float) -> "httpx.Cli
     """Raises CommandFailed."""
     import httpx
 
+    with valid_url():
+        return httpx.Client(**_settings(server, key, next_byte_within_s))
+
+
+def async_client_of(server: str, key: str, *, next_byte_within_s: float) -> "httpx.AsyncClient":
+    """Raises CommandFailed."""
+    import httpx
+
+    with valid_url():
+        return httpx.AsyncClient(**_settings(server, key, next_byte_within_s))
+
+
+def timeouts(next_byte_within_s: float) -> "httpx.Timeout":
+    import httpx
+
+    return httpx.Timeout(next_byte_within_s, connect=_CONNECT_WITHIN_S)
+
+
+def _settings(server: str, key: str, next_byte_within_s: float) -> dict[str, Any]:
+    return {
+        "base_url": server.rstrip("/"),
+        "headers": {"Authorization": f"Bearer {key}", "Accept-Encoding": "identity"},
+        "timeout": timeouts(next_byte_within_s),
+        "trust_env": False,
+    }
+
+
+@contextlib.contextmanager
+def valid_url() -> Iterator[None]:
+    """Raises CommandFailed if httpx refuses a URL in the block."""
+    import httpx
+
     try:
-        return httpx.Client(
-            base_url=server.rstrip("/"),
-            headers={"Authorization": f"Bearer {key}", "Accept-Encoding": "identity"},
-            timeout=httpx.Timeout(next_byte_within_s, connect=_CONNECT_WITHIN_S),
-            trust_env=False,
-        )
+        yield
     except httpx.InvalidURL:
         raise CommandFailed("the server's address is not a valid URL") from None
+
+
+@contextlib.contextmanager
+def without_answer_retryable() -> Iterator[None]:
+    """Raises Retryable if the connection fails in the block, and CommandFailed for an invalid URL."""
+    import httpx
+
+    with valid_url():
+        try:
+            yield
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            raise Retryable(f"the service does not answer: {type(error).__name__}") from None
+        except httpx.HTTPError as error:
+            raise Retryable(f"the answer is lost: {type(error).__name__}") from None
+
+
+def answer_of(response: "httpx.Response") -> dict[str, Any]:
+    """The JSON object of a response 200 or 201. Raises CommandFailed and Retryable."""
+    if response.status_code not in (200, 201):
+        raise refusal(response)
+    try:
+        answer = response.json()
+    except ValueError:
+        answer = None
+    return with_members(answer)
+
+
+def with_members(answer: object, *members: str) -> dict[str, Any]:
+    """Return the answer, an object with these text members. Raises CommandFailed."""
+    if not isinstance(answer, dict) or not all(isinstance(answer.get(member), str) for member in members):
+        raise CommandFailed("the service answers with an unexpected body; check --server")
+    return answer
 
 
 def refusal(response: "httpx.Response") -> Refused | Retryable:
@@ -80,10 +142,11 @@ def refusal(response: "httpx.Response") -> Refused | Retryable:
     body = body if isinstance(body, dict) else {}
     code, message = body.get("error"), _printable(body.get("message"))
     text = f"the service answers {response.status_code}: {message}{_problems(body)}"
+    code = code if isinstance(code, str) else ""
     if response.status_code not in _RETRIED and code != "idempotency_in_progress":
-        return Refused(text, code=code if isinstance(code, str) else "", message=message)
+        return Refused(text, code=code, message=message)
     after = response.headers.get("Retry-After", "")
-    return Retryable(text, float(after) if after.isdecimal() else None)
+    return Retryable(text, float(after) if after.isdecimal() else None, code=code)
 
 
 def _problems(body: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..console.command import CommandFailed
 from ..console.progress import Progress
-from .connection import Retryable, refusal
+from .connection import Retryable, answer_of, with_members, without_answer_retryable
 
 if TYPE_CHECKING:
     import httpx
@@ -56,17 +56,17 @@ class Runs:
         except Retryable as failure:
             advice = f"the run may exist; repeat the command with --idempotency-key {key}"
             raise CommandFailed(f"{failure}; {advice}") from None
-        return _with(answer, "run_id", "link")
+        return with_members(answer, "run_id", "link")
 
     def link(self, run_id: str) -> dict[str, Any]:
         """Return the link of an open run and its expiry. Raises Refused, with the code, for a run without a link."""
-        return _with(self._repeatable("GET", f"/v1/runs/{run_id}/link"), "link")
+        return with_members(self._repeatable("GET", f"/v1/runs/{run_id}/link"), "link")
 
     def read(self, run_id: str) -> Run:
-        return _with(self._repeatable("GET", f"/v1/runs/{run_id}"), "run_id", "status")
+        return with_members(self._repeatable("GET", f"/v1/runs/{run_id}"), "run_id", "status")
 
     def cancel(self, run_id: str) -> Run:
-        return _with(self._repeatable("POST", f"/v1/runs/{run_id}/cancel", body={}), "run_id", "status")
+        return with_members(self._repeatable("POST", f"/v1/runs/{run_id}/cancel", body={}), "run_id", "status")
 
     def wait(self, run_id: str, timeout_s: float | None) -> Run:
         """Return the run when it has ended, or as it is after `timeout_s`."""
@@ -84,7 +84,7 @@ class Runs:
                 failures += 1
                 self._back_off(failure, failures, at_most_s=left_s if deadline is not None else None)
                 continue
-            run = _with(answer, "run_id", "status")
+            run = with_members(answer, "run_id", "status")
             answered_at, failures = self._now(), 0
             if run["status"] in FINAL or (deadline is not None and answered_at >= deadline):
                 return run
@@ -134,32 +134,11 @@ class Runs:
         headers: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
         """Raises CommandFailed and Retryable."""
-        import httpx
-
         content = None if body is None else json.dumps(body).encode()
         sent = {**(headers or {}), **({} if body is None else {"Content-Type": "application/json"})}
-        try:
+        with without_answer_retryable():
             response = self._client.request(method, path, params=dict(query or {}), content=content, headers=sent)
-        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            raise Retryable(f"the service does not answer: {type(error).__name__}") from None
-        except httpx.HTTPError as error:
-            raise Retryable(f"the answer is lost: {type(error).__name__}") from None
-        except httpx.InvalidURL:
-            raise CommandFailed("the server's address is not a valid URL") from None
-        if response.status_code not in (200, 201):
-            raise refusal(response)
-        try:
-            answer = response.json()
-        except ValueError:
-            answer = None
-        return _with(answer)
-
-
-def _with(answer: object, *members: str) -> dict[str, Any]:
-    """Return the answer, an object with these text members. Raises CommandFailed."""
-    if not isinstance(answer, dict) or not all(isinstance(answer.get(member), str) for member in members):
-        raise CommandFailed("the service answers with an unexpected body; check --server")
-    return answer
+        return answer_of(response)
 
 
 def _progress_of(run: Run) -> str:

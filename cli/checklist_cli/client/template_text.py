@@ -24,7 +24,7 @@ _WIDTH: Final = 118
 def as_json(definition: Definition) -> str:
     """The complete TDL as the API returns it, with control characters escaped."""
     text = json.dumps(definition.to_tdl(), ensure_ascii=False, indent=2)
-    return "".join(_escaped(character) for character in text)
+    return "".join(escaped(character) for character in text)
 
 
 def as_yaml(definition: Definition) -> str:
@@ -71,7 +71,7 @@ def _dumped(document: dict[str, Any]) -> str:
     return str(yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDTH))
 
 
-def _escaped(character: str) -> str:
+def escaped(character: str) -> str:
     if character == "\n" or unicodedata.category(character) not in ("Cc", "Cf", "Cs"):
         return character
     return json.dumps(character)[1:-1]

@@ -51,6 +51,7 @@ def main() -> int:
             scenario.expiry()
             scenario.cancellation()
             scenario.kubernetes()
+            scenario.agent()
             scenario.quota()
     print(f"\nall {transcript.checks} checks passed", flush=True)
     return 0

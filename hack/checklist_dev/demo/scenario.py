@@ -1,5 +1,6 @@
 """The chapters of the demo, each on a running service."""
 
+import asyncio
 import json
 import time
 import uuid
@@ -9,6 +10,7 @@ from typing import Any
 import httpx
 
 from checklist_dev.browser.stage import Link, Stage
+from checklist_dev.demo.agent import ask_a_person
 from checklist_dev.demo.browser import finish_offline
 from checklist_dev.demo.person import Json, drawn_signature, photos_needed, plausible_value, steps_of, taken_photo
 from checklist_dev.demo.transcript import Transcript
@@ -233,8 +235,19 @@ class Scenario:
             seen,
         )
 
+    def agent(self) -> None:
+        self._say.chapter("8. An agent asks a person")
+        asyncio.run(ask_a_person(self._stage, self._say, self._answer_for_agent))
+
+    def _answer_for_agent(self, run_id: str) -> int:
+        """Get the link as the agent's user, answer and submit; return the number of answers."""
+        link = Link(run_id, self._rest.call("GET", f"/v1/runs/{run_id}/link")["link"])
+        answers, _ = self._answer_all(link)
+        self._submit(link)
+        return answers
+
     def quota(self) -> None:
-        self._say.chapter("8. The quota")
+        self._say.chapter("9. The quota")
         used = self._rest.call("GET", "/v1/usage")["used"]
         self._plan(used + 2)
         codes = [self._try_dispatch().status_code for _ in range(2)]
