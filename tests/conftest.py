@@ -61,6 +61,7 @@ VERIFY: Final = (
     "chart/install/",
     "chart/render/",
     "gitops/test_chart_drift.py",
+    "pipelines/",
     "gitops/test_examples_are_valid.py",
     # The browser matrix: every state, device, theme and language.
     "dashboard/test_every_page.py",
