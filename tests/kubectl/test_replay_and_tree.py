@@ -32,7 +32,7 @@ async def test_one_delivery_is_sent_again_and_the_tree_shows_every_attempt(
     assert tree.lines[2] == f"└─ event 1 run.cancelled: Delivered after 5 attempts, WebhookDelivery {event_id}"
     assert [line.split()[1:3] for line in tree.lines[3:8]] == [["attempt", str(number)] for number in range(1, 6)]
     assert all("http_5xx, 500" in line for line in tree.lines[3:8])
-    assert "replay" in tree.lines[8] and "http_4xx, 418" in tree.lines[8] and "HTTP 418" in tree.lines[8]
+    assert "replay" in tree.lines[8] and "http_4xx, 418" in tree.lines[8]
     assert tree.lines[9].startswith("   └─ replay") and "success, 202" in tree.lines[9]
     assert len(tree.lines) == 10
 
@@ -97,7 +97,7 @@ async def test_a_filter_that_is_not_valid_is_refused(lab: Lab, shell: Shell) -> 
         ([], "give a DELIVERY"),
         (["--host", "hooks.example.com"], "--organization"),
         (["--organization", "acme", "--event-id", "evt-1"], "--event-id needs --run"),
-        (["--organization", "acme", "--after", "yesterday"], "finishedAfter"),
+        (["--organization", "acme", "--after", "yesterday"], "--after: "),
         (["evt-1"], "evt-<uuid>"),
         (["evt-0b9c7a52-6f0e-4f58-9a0c-3c1c9a9f2f10", "--host", "x"], "not both"),
         (["--outcome", "unlucky"], "invalid choice"),

@@ -115,7 +115,7 @@ async def test_a_refused_dispatch_says_why_and_names_the_run(lab: Lab, shell: Sh
 async def test_a_link_that_the_operator_cannot_write_says_what_is_missing(lab: Lab, shell: Shell) -> None:
     body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "taken"}, "data": {}}
     await lab.client.create(SECRET, body, lab.namespace)
-    done = await shell("dispatch", template_of(lab), "--link", "taken")
+    done = await shell("dispatch", template_of(lab), "--link", "--link-secret", "taken")
     assert done.code == 1 and "SecretNotOwned" in done.err
     assert is_id("r", done.out.strip())
 

@@ -1,6 +1,8 @@
 """The examples are what the four projects allow: by the types of Argo Workflows and Tekton, and by the published
 schemas of GitHub Actions and GitLab CI."""
 
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -36,6 +38,20 @@ def test_argo_and_tekton_take_the_objects_and_refuse_a_mistake(name: str) -> Non
     part = body["spec"]["templates"][1]["resource"] if name == "argo.yaml" else body["spec"]["steps"][0]
     part["typo"] = "x"
     assert "typo" in problem(body)
+
+
+def test_the_argo_steps_give_each_template_what_it_needs() -> None:
+    templates = {template["name"]: template for template in example("argo.yaml")["spec"]["templates"]}
+    needed = {
+        name: {one["name"] for one in template["inputs"]["parameters"] if "value" not in one}
+        for name, template in templates.items()
+    }
+    steps = [step for group in templates["human-step"]["steps"] for step in group]
+    given = {step["template"]: {one["name"] for one in step["arguments"]["parameters"]} for step in steps}
+    assert given == {name: needed[name] for name in ("dispatch", "send-link", "wait")}
+    for name, template in templates.items():
+        used = set(re.findall(r"\{\{inputs\.parameters\.([\w-]+)\}\}", json.dumps(template)))
+        assert used == {one["name"] for one in template["inputs"]["parameters"]}, name
 
 
 def test_tekton_refuses_what_its_webhook_refuses() -> None:

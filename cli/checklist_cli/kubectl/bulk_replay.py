@@ -89,8 +89,13 @@ async def _spec(cluster: Cluster, options: Namespace, chosen: dict[str, Any]) ->
 
 
 def _first_problem(error: ValueError) -> str:
+    """The option and what is wrong with it."""
     problems: list[Any] = getattr(error, "errors", list)()
-    return f"{problems[0]['loc'][-1]}: {problems[0]['msg']}" if problems else str(error)
+    if not problems:
+        return str(error)
+    options = {name: option for option, name in MEMBERS}
+    places = [options.get(str(place)) or str(place) for place in problems[0]["loc"]]
+    return f"{places[0]}: {problems[0]['msg']}"
 
 
 def _phase(body: JsonObject) -> str:

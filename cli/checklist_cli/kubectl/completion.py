@@ -49,9 +49,7 @@ def _candidates(
         values, directive = _values(options.get(option), given)
         return [(f"{option}={word}", text) for word, text in values], directive
     if given and (action := options.get(given[-1])) is not None and action.nargs != 0:
-        values, directive = _values(action, given)
-        if action.nargs != "?" or not last.startswith("-"):
-            return values, directive
+        return _values(action, given)
     if last.startswith("-"):
         return _options(chosen), NO_FILES
     return _values(_next_positional(chosen, options, given), given)

@@ -42,12 +42,11 @@ def _configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--expires", metavar="TIME", type=duration, help="when the link expires, as 30m, 4h or 2d (default: never)"
     )
+    parser.add_argument("--link", action="store_true", help="have the link put into a Secret, and print it")
     parser.add_argument(
-        "--link",
-        metavar="SECRET",
-        nargs="?",
-        const="",
-        help="have the link put into this Secret (default: the run's name with -link), and print it",
+        "--link-secret",
+        metavar="NAME",
+        help="have the link put into this Secret (default with --link: the run's name with -link)",
     )
     add_output_option(parser, "json: one line with name, namespace and link; with --wait also one with the run")
     hook = parser.add_argument_group("the webhook")
@@ -89,7 +88,7 @@ async def _dispatch(options: Namespace, spec: JsonObject) -> "Run | None":
             print(options.name, flush=True)  # before anything else can fail: the run exists
         try:
             await _admitted(cluster, options.name)
-            if options.link is not None:
+            if options.link:
                 shown["link"] = await link_of(cluster, options.name, _ADMITTED_WITHIN_S)
         except NoLink as reason:
             raise _NotDispatched(str(reason), ExitStatus.NO) from None
@@ -130,8 +129,8 @@ def _spec(options: Namespace) -> JsonObject:
         spec["executorRef"] = options.ref
     if options.expires is not None:
         spec["expiresInHours"] = options.expires / _HOUR_S
-    if options.link is not None:
-        spec["linkSecretRef"] = {"name": options.link or f"{options.name}-link"}
+    if options.link or options.link_secret:
+        spec["linkSecretRef"] = {"name": options.link_secret or f"{options.name}-link"}
     if options.webhook is not None:
         if options.webhook_secret is None:
             raise CommandFailed("--webhook needs --webhook-secret")
