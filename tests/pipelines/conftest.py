@@ -26,7 +26,7 @@ STEP = "s-0"
 
 @dataclass(frozen=True)
 class Person:
-    """Whoever gets the link in a chat, and answers."""
+    """The recipient of the link in a chat, who answers."""
 
     lab: Lab
     chat: Receiver

@@ -71,7 +71,8 @@ class KubeConnection:
         try:
             if in_pod:
                 config.load_incluster_config(client_configuration=configuration)
-                namespace = _SERVICE_ACCOUNT.with_name("namespace").read_text("utf-8").strip()
+                with contextlib.suppress(OSError):  # a projected volume may have the token alone
+                    namespace = _SERVICE_ACCOUNT.with_name("namespace").read_text("utf-8").strip()
             else:
                 loader = await config.load_kube_config(
                     config_file=kubeconfig, context=context, client_configuration=configuration
