@@ -66,7 +66,7 @@ def _configure(parser: ArgumentParser) -> None:
 def _run(options: Namespace) -> ExitStatus:
     if options.timeout is not None and not options.wait:
         raise CommandFailed("--timeout needs --wait")
-    options.name = options.name or new_run_name()
+    options.name, options.created = options.name or new_run_name(), False
     spec = _spec(options)
     try:
         run = asyncio.run(_dispatch(options, spec))
@@ -74,7 +74,8 @@ def _run(options: Namespace) -> ExitStatus:
         print(f"kubectl-checklists dispatch: {reason}", file=sys.stderr)
         return reason.status
     except KeyboardInterrupt:
-        interrupted(options.name, options)
+        if options.created:
+            interrupted(options.name, options)
         raise
     return report(run, options) if run is not None else ExitStatus.YES
 
@@ -83,6 +84,7 @@ async def _dispatch(options: Namespace, spec: JsonObject) -> "Run | None":
     """Return the run after --wait. Raises _NotDispatched, CommandFailed and KubeError."""
     async with cluster_of(options) as cluster:
         await create_run(cluster, options.name, spec)
+        options.created = True
         shown = {"name": options.name, "namespace": cluster.namespace}
         if options.output == "text":
             print(options.name, flush=True)  # before anything else can fail: the run exists

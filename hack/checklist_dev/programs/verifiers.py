@@ -1,7 +1,7 @@
 """Build the programs in other languages that verify and receive deliveries.
 
-The judges of signatures (`tests/signatures/`) use third-party implementations of RFC 9421, those of GitOps and pipelines
-the types of the projects that they judge for; the receivers are `examples/receivers/`.
+The judges of signatures (`tests/signatures/`) use third-party implementations of RFC 9421; those of GitOps and
+pipelines use the types of the projects that they judge for. The receivers are `examples/receivers/`.
 npm packages are installed next to their sources, Go programs in `.cache/`, each only if out of date.
 """
 
