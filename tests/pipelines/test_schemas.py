@@ -83,3 +83,10 @@ def test_conditions_are_read_as_argo_reads_them() -> None:
 def test_every_example_is_in_the_guide() -> None:
     for file in EXAMPLES.iterdir():
         assert f"(../examples/pipelines/{file.name})" in GUIDE
+
+
+def test_the_guide_names_the_versions_that_judge() -> None:
+    modules = (Path(__file__).parent / "judges" / "go.mod").read_text()
+    for name, module in (("Argo Workflows", "argoproj/argo-workflows/v3"), ("Tekton", "tektoncd/pipeline")):
+        (version,) = re.findall(rf"{module} v(\d+\.\d+)", modules)
+        assert f"| {name} {version} |" in GUIDE
