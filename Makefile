@@ -5,7 +5,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help run stop demo test coverage verify flaky check bench eval composer-model chaos soak web web-dev web-packages rest-types screenshots crds cluster lock
 .PHONY: settings audit image image-lock clean environment binaries s3-server small-model verifiers redis-server chromium
-.PHONY: chromium-shell chart chart-files chart-tools image-engine
+.PHONY: chromium-shell chart chart-files chart-tools image-engine pipeline-tools
 
 PYTHON ?=
 export PYTHON
@@ -58,7 +58,7 @@ coverage: ## Say what the last `make test` covered, and hold the floors
 	    { echo "error: below the floor; uncovered lines are in .cache/coverage/$${each%:*}.txt"; exit 1; }; \
 	done
 
-verify: binaries environment redis-server chromium chart-tools s3-server small-model web image-engine ## Run the expensive proofs: crashes, replicas, load, every browser state, the chart with real pods
+verify: binaries environment redis-server chromium chart-tools s3-server small-model web image-engine pipeline-tools ## Run the expensive proofs: crashes, replicas, load, every browser state, the chart with real pods
 	@CHECKLISTS_FULL_BROWSER=1 $(BIN)/python -m pytest $(or $(ARGS),$(IN_PROCESSES) -m verify tests)
 
 flaky: binaries environment redis-server chromium-shell web ## Run a selection twenty times next to a busy process and count failures (ARGS="tests/cluster -k lease")
@@ -193,6 +193,13 @@ verifiers: environment
 image-engine:
 	@[ -z "$$CHECKLISTS_TEST_NODE" ] && [ "$(MAKECMDGOALS)" != image ] || timeout 20 docker info >/dev/null 2>&1 || \
 	  sh hack/system_package.sh buildah 'it builds the image' podman buildah
+
+# The Go programs are built here, so that no test waits for them.
+pipeline-tools: environment
+	@sh hack/system_package.sh jq 'examples of pipelines use it' jq
+	@sh hack/system_package.sh curl 'examples of pipelines use it' curl
+	@$(BIN)/python -m checklist_dev.programs.go_tools validate-krew-manifest >/dev/null
+	@$(BIN)/python -m checklist_dev.programs.verifiers pipelines
 
 redis-server:
 	@sh hack/system_package.sh redis-server 'the tests of shared rate limits start it' redis-server

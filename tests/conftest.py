@@ -56,6 +56,7 @@ VERIFY: Final = (
     "chart/rbac/",
     "chart/install/",
     "chart/render/",
+    "pipelines/",
     "gitops/test_examples_are_valid.py",
     # The browser matrix: every state, device, theme and language.
     "dashboard/test_every_page.py",

@@ -1,10 +1,7 @@
 """`checklist-dispatch`: runs the command and returns its exit status."""
 
 import argparse
-import os
-import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 
 from .commands import (
     answers,
@@ -26,7 +23,8 @@ from .commands import (
     verify,
     wait,
 )
-from .console.command import Command, CommandFailed, ExitStatus
+from .console.command import Command
+from .console.program import parser_of, run_command
 
 COMMANDS: tuple[Command, ...] = (
     generate.COMMAND,
@@ -50,42 +48,14 @@ COMMANDS: tuple[Command, ...] = (
 )
 
 
-def parser_of(commands: Sequence[Command]) -> argparse.ArgumentParser:
-    """The parser of all commands; `command` in its result is the chosen Command."""
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    return parser_of(
+        COMMANDS,
         prog="checklist-dispatch",
         description="Command line of Checklist Dispatch. Show all options: `checklist-dispatch COMMAND --help`.",
     )
-    parser.add_argument("--version", action="version", version=f"checklist-dispatch {version('checklist-dispatch')}")
-    choices = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in commands:
-        one = choices.add_parser(
-            command.name,
-            help=command.summary,
-            description=command.description,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,  # otherwise --key could mean --key-file, and a key be taken for a file name
-        )
-        command.configure(one)
-        one.set_defaults(command=command)
-    return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; exit status 0 yes or done, 1 no, 2 an error (wrong usage, too), 3 to 5 a run's state, 130
-    interrupted."""
-    chosen = parser_of(COMMANDS).parse_args(arguments)
-    command: Command = chosen.command
-    try:
-        status = command.run(chosen)
-        sys.stdout.flush()
-    except CommandFailed as failure:
-        print(f"checklist-dispatch {command.name}: {failure}", file=sys.stderr)
-        return ExitStatus.UNUSABLE
-    except KeyboardInterrupt:
-        return ExitStatus.INTERRUPTED
-    except BrokenPipeError:
-        # The reader ended early (`... | head`). Flushing the remaining output must not fail again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitStatus.UNUSABLE
-    return status
+    """Run a command and return its exit status, as `run_command` does."""
+    return run_command(parser(), arguments)

@@ -11,7 +11,7 @@ import pytest
 from tests.cli.conftest import RUN, SECRET, Capture, Send, Sent, Service
 
 from checklist_cli.client.api_key import KEY_VARIABLE
-from checklist_cli.program import COMMANDS, main, parser_of
+from checklist_cli.program import COMMANDS, main, parser
 from checklist_cli.receiver.secret_source import VARIABLE
 from checklist_dev.repository import ROOT
 
@@ -47,7 +47,7 @@ def test_every_command_and_option_is_explained_by_help_and_documentation(capsys:
         assert ended.value.code == 0
         printed = capsys.readouterr().out
         assert command.description in printed and f"`{command.name}`" in documented
-        for action in parser_of([command])._subparsers._group_actions[0].choices[command.name]._actions:  # type: ignore[union-attr, index]
+        for action in parser()._subparsers._group_actions[0].choices[command.name]._actions:  # type: ignore[union-attr, index]
             assert action.help, f"{command.name} {action.option_strings} says nothing"
             assert all(option in printed for option in action.option_strings)
             for option in set(action.option_strings) - {"-h", "--help", "--keys-file", "--parallel"}:

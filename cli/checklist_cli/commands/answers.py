@@ -1,9 +1,8 @@
 """`checklist-dispatch answers`: prints the answers of a run, for people or programs."""
 
-import json
 from argparse import ArgumentParser, Namespace
-from typing import Any
 
+from ..client.answer_text import print_answer, value_text
 from ..client.api_key import read_api_key
 from ..client.connection import add_service_options, client_of, required_server
 from ..client.runs import ANSWER_WITHIN_S, Runs
@@ -31,29 +30,14 @@ def _run(options: Namespace) -> ExitStatus:
     if options.step is not None:
         if options.step not in answers:
             raise CommandFailed(f"the run has no answer to {options.step}")
-        _print_one(answers[options.step], options)
+        print_answer(answers[options.step], as_json=options.output == "json")
     elif options.output == "json":
         print_json(answers)
     else:
         width = max(map(len, answers), default=0)
         for step_id, answer in answers.items():
-            print(f"{plain(step_id):{width}}  {plain(_text(answer))}")
+            print(f"{plain(step_id):{width}}  {plain(value_text(answer))}")
     return status_of(run, if_open=ExitStatus.NO)
-
-
-def _print_one(answer: dict[str, Any], options: Namespace) -> None:
-    if options.output == "json":
-        print_json(answer)
-    else:
-        value = answer.get("value")
-        print(plain(value) if isinstance(value, str) else json.dumps(value))
-
-
-def _text(answer: dict[str, Any]) -> str:
-    """Render the value and the number of photos."""
-    value, photos = answer.get("value"), answer.get("photos") or []
-    shown = [] if value is None and photos else [json.dumps(value, ensure_ascii=False)]
-    return ", ".join([*shown, *([f"{len(photos)} photo{'s' if len(photos) > 1 else ''}"] if photos else [])])
 
 
 COMMAND = Command(

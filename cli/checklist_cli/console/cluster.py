@@ -38,6 +38,7 @@ def served_namespaces() -> tuple[str, ...]:
 async def connected(
     kubeconfig: str | None,
     *,
+    context: str | None = None,
     namespaces: tuple[str, ...] = (),
     answer_within_s: float = 10.0,
     advice: str = "",
@@ -52,7 +53,7 @@ async def connected(
     logging.getLogger("kubernetes").setLevel(logging.ERROR)
     ends: tuple[type[Exception], ...] = (KubeError, *also)
     try:
-        connection = await KubeConnection.load(kubeconfig)
+        connection = await KubeConnection.load(kubeconfig, context=context)
         async with KubeClient(connection, answer_within_s=answer_within_s, namespaces=namespaces) as client:
             yield client
     except ends as error:

@@ -51,22 +51,33 @@ class KubeConnection:
     server: str
     tls: ssl.SSLContext | None
     headers: Callable[[], Mapping[str, str]]
+    namespace: str | None = None
+    """Of the context, or of the pod; None: not set."""
 
     @classmethod
-    async def load(cls, kubeconfig: str | None = None) -> "KubeConnection":
-        """Loads `kubeconfig`, KUBECONFIG or ~/.kube/config, else the pod's service account. Raises KubeError."""
+    async def load(cls, kubeconfig: str | None = None, *, context: str | None = None) -> "KubeConnection":
+        """Loads `kubeconfig`, KUBECONFIG or ~/.kube/config, else the pod's service account. Raises KubeError.
+
+        `context`: a context of the configuration other than its current one.
+        """
         import_only_what_is_used()
         from kubernetes.aio import config
         from kubernetes.aio.client import Configuration
 
         configuration = Configuration()
         kubeconfig = kubeconfig or os.environ.get("KUBECONFIG")
-        in_pod = kubeconfig is None and _SERVICE_ACCOUNT.exists()
+        in_pod = kubeconfig is None and context is None and _SERVICE_ACCOUNT.exists()
+        namespace = None
         try:
             if in_pod:
                 config.load_incluster_config(client_configuration=configuration)
+                with contextlib.suppress(OSError):  # a projected volume may have the token alone
+                    namespace = _SERVICE_ACCOUNT.with_name("namespace").read_text("utf-8").strip()
             else:
-                await config.load_kube_config(config_file=kubeconfig, client_configuration=configuration)
+                loader = await config.load_kube_config(
+                    config_file=kubeconfig, context=context, client_configuration=configuration
+                )
+                namespace = loader.current_context["context"].get("namespace")
         except (config.ConfigException, OSError) as error:
             raise KubeError(f"no usable Kubernetes configuration: {error}") from None
         tls = None
@@ -89,7 +100,7 @@ class KubeConnection:
                 return {}
             return {"Authorization": token if " " in token else f"Bearer {token}"}
 
-        return cls(configuration.host.rstrip("/"), tls, headers)
+        return cls(configuration.host.rstrip("/"), tls, headers, namespace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +158,11 @@ class KubeClient:
     async def close(self) -> None:
         await self._session.close()
         await self._watch_session.close()
+
+    @property
+    def default_namespace(self) -> str | None:
+        """Returns the namespace of the kubeconfig's context or of the pod, if it is set."""
+        return self._connection.namespace
 
     def places(self, kind: Kind, namespace: str | None = None) -> tuple[str | None, ...]:
         """Returns the namespaces to list or watch `kind` in; None stands for all at once."""

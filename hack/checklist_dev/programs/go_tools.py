@@ -1,9 +1,9 @@
-"""Finds helm, promtool and Prometheus for the chart, and versitygw for photos: `python -m
+"""Finds helm, promtool and Prometheus for the chart, versitygw for photos, and krew's validator: `python -m
 checklist_dev.programs.go_tools` prints their paths.
 
 Each comes from PATH if its version fits, else from the user's cache, where it is built once from its Go modules
-(`hack/charttools/`, `hack/promtools/`, `hack/s3server/`), so that Python is the only requirement for the chart's tests,
-its alerts, and photos in S3.
+(`hack/charttools/`, `hack/promtools/`, `hack/s3server/`, `hack/krew/`), so that Python is the only requirement for the
+tests of the chart, its alerts, photos in S3 and the krew manifest.
 """
 
 import argparse
@@ -75,7 +75,15 @@ S3_SERVER: Final = Tool(
     "about a minute",
     folder=HACK / "s3server",
 )
-TOOLS: Final = {tool.name: tool for tool in (HELM, PROMTOOL, PROMETHEUS, S3_SERVER)}
+KREW_VALIDATOR: Final = Tool(
+    "validate-krew-manifest",
+    "sigs.k8s.io/krew",
+    "sigs.k8s.io/krew/cmd/validate-krew-manifest",
+    None,
+    "about a minute",
+    folder=HACK / "krew",
+)
+TOOLS: Final = {tool.name: tool for tool in (HELM, PROMTOOL, PROMETHEUS, S3_SERVER, KREW_VALIDATOR)}
 
 
 def find_tool(tool: Tool, env: Mapping[str, str] = os.environ, *, report: Callable[[str], None] = say) -> Path:
@@ -134,7 +142,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of: {', '.join(TOOLS)} (default: all)")
     names = parser.parse_args().names or list(TOOLS)
     for name in names:
-        print(f"{name:12} {find_tool(TOOLS[name])}")
+        print(f"{name:22} {find_tool(TOOLS[name])}")
     return 0
 
 

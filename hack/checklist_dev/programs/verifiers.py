@@ -1,6 +1,7 @@
 """Build the programs in other languages that verify and receive deliveries.
 
-The judges (`tests/signatures/`) use third-party implementations of RFC 9421; the receivers are `examples/receivers/`.
+The judges of signatures (`tests/signatures/`) use third-party implementations of RFC 9421; those of GitOps and
+pipelines use the types of the projects that they judge for. The receivers are `examples/receivers/`.
 npm packages are installed next to their sources, Go programs in `.cache/`, each only if out of date.
 """
 
@@ -24,6 +25,7 @@ JUDGES = ROOT / "tests" / "signatures"
 RECEIVERS = ROOT / "examples" / "receivers"
 OIDC_PROVIDER = ROOT / "tests" / "dashboard_auth" / "provider"
 GITOPS_JUDGES = ROOT / "tests" / "gitops" / "judges"
+PIPELINE_JUDGES = ROOT / "tests" / "pipelines" / "judges"
 BUILT = ROOT / ".cache" / "go"
 
 
@@ -72,6 +74,12 @@ def make_gitops_judges(env: Mapping[str, str] = os.environ, *, report: Report = 
         return _built("gitops-judges", GITOPS_JUDGES, [GITOPS_JUDGES], cache_folder(env), env=env, report=report)
 
 
+def make_pipeline_judges(env: Mapping[str, str] = os.environ, *, report: Report = say) -> Path:
+    """The program that judges pipelines as Argo Workflows and Tekton do (some minutes to build). Raises Failure."""
+    with one_at_a_time(ROOT / ".cache" / "pipeline-judges.lock", "building the judges of pipelines", report):
+        return _built("pipeline-judges", PIPELINE_JUDGES, [PIPELINE_JUDGES], cache_folder(env), env=env, report=report)
+
+
 def _ensure_packages(folder: Path, node: Node, env: Mapping[str, str], report: Report) -> None:
     if not packages_are_current(folder):
         install_packages(folder, folder.relative_to(ROOT).as_posix(), node, env, report)
@@ -103,7 +111,11 @@ def _digest(folders: Sequence[Path]) -> str:
 
 
 def main() -> int:
-    argparse.ArgumentParser(prog="python -m checklist_dev.programs.verifiers", description=__doc__).parse_args()
+    parser = argparse.ArgumentParser(prog="python -m checklist_dev.programs.verifiers", description=__doc__)
+    parser.add_argument("only", nargs="?", choices=["pipelines"], help="only the judges of pipelines")
+    if parser.parse_args().only:
+        make_pipeline_judges()
+        return 0
     make_programs()
     make_oidc_provider()
     make_gitops_judges()

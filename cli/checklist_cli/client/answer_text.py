@@ -1,0 +1,23 @@
+"""Answers of a run on the terminal: all of them, or one for a shell variable."""
+
+import json
+from typing import Any
+
+from ..console.terminal import plain
+from .waiting import print_json
+
+
+def print_answer(answer: dict[str, Any], *, as_json: bool) -> None:
+    """Print one answer: its value, text without quotes, or the whole answer as JSON."""
+    if as_json:
+        print_json(answer)
+    else:
+        value = answer.get("value")
+        print(plain(value) if isinstance(value, str) else json.dumps(value))
+
+
+def value_text(answer: dict[str, Any]) -> str:
+    """Render the value and the number of photos."""
+    value, photos = answer.get("value"), answer.get("photos") or []
+    shown = [] if value is None and photos else [json.dumps(value, ensure_ascii=False)]
+    return ", ".join([*shown, *([f"{len(photos)} photo{'s' if len(photos) > 1 else ''}"] if photos else [])])
