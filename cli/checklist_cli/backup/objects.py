@@ -33,7 +33,7 @@ from checklist_crds.resources.kinds import (
     Kind,
 )
 from checklist_crds.resources.pause import PAUSED_ANNOTATION
-from checklist_crds.resources.run import RunPhase
+from checklist_crds.resources.run import FINAL_PHASES
 from checklist_crds.runs.seal import SEAL_ANNOTATION, RunSeals, was_created_in_time
 from checklist_crds.secrets.account_links import password_owner
 from checklist_crds.secrets.sealing import KeyRing, SealBroken, run_owner
@@ -57,7 +57,6 @@ leases and Events, which belong to the cluster."""
 APPLIED: Final = frozenset({ORGANIZATION, MEMBER, API_KEY, TEMPLATE})
 """Kinds that GitOps may manage; their managedFields are kept."""
 
-_FINAL: Final = frozenset(phase.value for phase in RunPhase if phase.is_final)
 _METADATA: Final = ("name", "namespace", "labels", "annotations")
 
 
@@ -179,7 +178,7 @@ class Rewriting:
             return False
         status = run.get("status") or {}
         refused = any(one["type"] == "Admitted" and one["status"] == "False" for one in status.get("conditions") or ())
-        return refused or status.get("phase") not in _FINAL
+        return refused or status.get("phase") not in FINAL_PHASES
 
     def _reseal(self, kind: Kind, old: Mapping[str, Any], namespace: str, spec: JsonObject) -> None:
         """Seal a secret again that is bound to its object's namespace."""

@@ -102,8 +102,11 @@ def valid_url() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def without_answer_retryable() -> Iterator[None]:
-    """Raises Retryable if the connection fails in the block, and CommandFailed for an invalid URL."""
+def without_answer_retryable(*, lost: str = "the answer is lost") -> Iterator[None]:
+    """Raises Retryable if the connection fails in the block, and CommandFailed for an invalid URL.
+
+    `lost` describes a failure after the connection was made.
+    """
     import httpx
 
     with valid_url():
@@ -112,7 +115,7 @@ def without_answer_retryable() -> Iterator[None]:
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise Retryable(f"the service does not answer: {type(error).__name__}") from None
         except httpx.HTTPError as error:
-            raise Retryable(f"the answer is lost: {type(error).__name__}") from None
+            raise Retryable(f"{lost}: {type(error).__name__}") from None
 
 
 def answer_of(response: "httpx.Response") -> dict[str, Any]:

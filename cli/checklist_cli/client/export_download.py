@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from ..console.command import CommandFailed
 from ..console.progress import Progress
-from .connection import Retryable, refusal
+from .connection import Retryable, refusal, without_answer_retryable
 
 if TYPE_CHECKING:
     import httpx
@@ -116,19 +116,13 @@ class Download:
         raise AssertionError("the last attempt returns or raises")
 
     def _attempt(self, path: str, query: Mapping[str, str], target: Target) -> Downloaded:
-        import httpx
-
-        try:
-            with self._client.stream("GET", path, params=dict(query)) as response:
-                if response.status_code != 200:
-                    raise refusal(response)
-                return self._take(response, target)
-        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            raise Retryable(f"the service does not answer: {type(error).__name__}") from None
-        except httpx.HTTPError as error:
-            raise Retryable(f"the download was interrupted: {type(error).__name__}") from None
-        except httpx.InvalidURL:
-            raise CommandFailed("the server's address is not a valid URL") from None
+        with (
+            without_answer_retryable(lost="the download was interrupted"),
+            self._client.stream("GET", path, params=dict(query)) as response,
+        ):
+            if response.status_code != 200:
+                raise refusal(response)
+            return self._take(response, target)
 
     def _take(self, response: "httpx.Response", target: Target) -> Downloaded:
         runs = response.headers.get("Export-Runs", "")

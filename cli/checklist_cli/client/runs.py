@@ -1,14 +1,17 @@
 """Operations on runs over the REST API, with retries: dispatch, link, wait, read, cancel."""
 
+import contextlib
 import json
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ..console.command import CommandFailed
 from ..console.progress import Progress
-from .connection import Retryable, answer_of, with_members, without_answer_retryable
+from .api_key import read_api_key
+from .connection import Retryable, answer_of, client_of, required_server, with_members, without_answer_retryable
 
 if TYPE_CHECKING:
     import httpx
@@ -139,6 +142,14 @@ class Runs:
         with without_answer_retryable():
             response = self._client.request(method, path, params=dict(query or {}), content=content, headers=sent)
         return answer_of(response)
+
+
+@contextlib.contextmanager
+def connected_runs(options: Namespace) -> Iterator[Runs]:
+    """Connect as the options of `add_service_options` say. Raises CommandFailed."""
+    server, key = required_server(options), read_api_key(options.key_file)
+    with client_of(server, key, next_byte_within_s=ANSWER_WITHIN_S) as client:
+        yield Runs(client, Progress())
 
 
 def _progress_of(run: Run) -> str:

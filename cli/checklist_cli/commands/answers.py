@@ -3,12 +3,10 @@
 from argparse import ArgumentParser, Namespace
 
 from ..client.answer_text import print_answer, value_text
-from ..client.api_key import read_api_key
-from ..client.connection import add_service_options, client_of, required_server
-from ..client.runs import ANSWER_WITHIN_S, Runs
+from ..client.connection import add_service_options
+from ..client.runs import connected_runs
 from ..client.waiting import add_output_option, print_json, status_of
 from ..console.command import Command, CommandFailed, ExitStatus
-from ..console.progress import Progress
 from ..console.terminal import plain
 from ..console.values import run_id
 
@@ -21,9 +19,8 @@ def _configure(parser: ArgumentParser) -> None:
 
 
 def _run(options: Namespace) -> ExitStatus:
-    server, key = required_server(options), read_api_key(options.key_file)
-    with client_of(server, key, next_byte_within_s=ANSWER_WITHIN_S) as client:
-        run = Runs(client, Progress()).read(options.run_id)
+    with connected_runs(options) as runs:
+        run = runs.read(options.run_id)
     answers = run.get("answers")
     if not isinstance(answers, dict) or not all(isinstance(answer, dict) for answer in answers.values()):
         raise CommandFailed("the service answers with an unexpected body; check --server")

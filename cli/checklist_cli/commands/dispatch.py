@@ -3,12 +3,10 @@
 from argparse import ArgumentParser, Namespace
 from typing import Any, Final
 
-from ..client.api_key import read_api_key
-from ..client.connection import add_service_options, client_of, required_server
-from ..client.runs import ANSWER_WITHIN_S, Runs, new_idempotency_key
+from ..client.connection import add_service_options
+from ..client.runs import connected_runs, new_idempotency_key
 from ..client.waiting import add_output_option, add_wait_options, print_json, wait_for_end
 from ..console.command import Command, CommandFailed, ExitStatus
-from ..console.progress import Progress
 from ..console.values import duration, template_id
 from ..receiver.secret_source import add_secret_options, read_secret
 
@@ -43,9 +41,7 @@ def _run(options: Namespace) -> ExitStatus:
     if not options.wait and (options.timeout is not None or options.cancel_on_interrupt):
         raise CommandFailed("--timeout and --cancel-on-interrupt need --wait")
     body = _body(options)
-    server, key = required_server(options), read_api_key(options.key_file)
-    with client_of(server, key, next_byte_within_s=ANSWER_WITHIN_S) as client:
-        runs = Runs(client, Progress())
+    with connected_runs(options) as runs:
         dispatched = runs.dispatch(body, options.idempotency_key or new_idempotency_key())
         if options.output == "json":
             print_json(dispatched)

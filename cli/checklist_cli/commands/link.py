@@ -4,12 +4,10 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import Final
 
-from ..client.api_key import read_api_key
-from ..client.connection import Refused, add_service_options, client_of, required_server
-from ..client.runs import ANSWER_WITHIN_S, Runs
+from ..client.connection import Refused, add_service_options
+from ..client.runs import connected_runs
 from ..client.waiting import add_output_option, print_json
 from ..console.command import Command, ExitStatus
-from ..console.progress import Progress
 from ..console.terminal import plain
 from ..console.values import run_id
 
@@ -23,10 +21,9 @@ def _configure(parser: ArgumentParser) -> None:
 
 
 def _run(options: Namespace) -> ExitStatus:
-    server, key = required_server(options), read_api_key(options.key_file)
-    with client_of(server, key, next_byte_within_s=ANSWER_WITHIN_S) as client:
+    with connected_runs(options) as runs:
         try:
-            answer = Runs(client, Progress()).link(options.run_id)
+            answer = runs.link(options.run_id)
         except Refused as refused:
             if refused.code not in _WITHOUT_LINK:
                 raise

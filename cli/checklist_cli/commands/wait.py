@@ -2,12 +2,10 @@
 
 from argparse import ArgumentParser, Namespace
 
-from ..client.api_key import read_api_key
-from ..client.connection import add_service_options, client_of, required_server
-from ..client.runs import ANSWER_WITHIN_S, Runs
+from ..client.connection import add_service_options
+from ..client.runs import connected_runs
 from ..client.waiting import add_output_option, add_wait_options, wait_for_end
 from ..console.command import Command, ExitStatus
-from ..console.progress import Progress
 from ..console.values import run_id
 
 
@@ -19,9 +17,8 @@ def _configure(parser: ArgumentParser) -> None:
 
 
 def _run(options: Namespace) -> ExitStatus:
-    server, key = required_server(options), read_api_key(options.key_file)
-    with client_of(server, key, next_byte_within_s=ANSWER_WITHIN_S) as client:
-        return wait_for_end(Runs(client, Progress()), options.run_id, options)
+    with connected_runs(options) as runs:
+        return wait_for_end(runs, options.run_id, options)
 
 
 COMMAND = Command(

@@ -54,9 +54,10 @@ class RunPhase(StrEnum):
 
     @property
     def is_final(self) -> bool:
-        return self in {RunPhase.COMPLETED, RunPhase.CANCELLED, RunPhase.EXPIRED}
+        return self in FINAL_PHASES
 
 
+FINAL_PHASES: Final = frozenset({RunPhase.COMPLETED, RunPhase.CANCELLED, RunPhase.EXPIRED})
 REST_STATUSES = tuple(phase.rest for phase in RunPhase)
 
 

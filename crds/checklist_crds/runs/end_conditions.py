@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from ..resources.base import StatusCondition, with_condition
-from ..resources.run import Run, RunPhase, RunStatus
+from ..resources.run import FINAL_PHASES, Run, RunPhase, RunStatus
 
 COMPLETED: Final = "Completed"
 ENDED: Final = "Ended"
@@ -19,7 +19,6 @@ _TEXTS: Final = {
     RunPhase.CANCELLED: "The run was cancelled before completion.",
     RunPhase.EXPIRED: "The link expired before completion.",
 }
-_FINAL: Final = frozenset(phase.value for phase in _TEXTS)
 
 
 def with_end(
@@ -36,7 +35,7 @@ def with_end(
 def lacks_ended(body: Mapping[str, Any]) -> bool:
     """Whether the run object is in a final phase without the condition Ended."""
     status = body.get("status") or {}
-    if status.get("phase") not in _FINAL:
+    if status.get("phase") not in FINAL_PHASES:
         return False
     return all(condition["type"] != ENDED for condition in status.get("conditions") or ())
 

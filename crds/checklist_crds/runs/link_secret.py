@@ -39,6 +39,11 @@ def link_work(run: Run, now: datetime) -> LinkWork:
     return LinkWork.NOTHING if run.status.link_secret_uid is None else LinkWork.REMOVE
 
 
+def secret_name(run: Run) -> str:
+    """Returns the name of the run's Secret; empty without linkSecretRef."""
+    return "" if run.spec.link_secret_ref is None else run.spec.link_secret_ref.name
+
+
 def link_secret(run: Run, link: str, *, uid: str | None = None) -> dict[str, Any]:
     """Returns the Secret of an admitted run with linkSecretRef. With `uid`, an update of only that object."""
     if run.spec.link_secret_ref is None:
@@ -65,7 +70,9 @@ def link_secret(run: Run, link: str, *, uid: str | None = None) -> dict[str, Any
 
 def with_link_secret(run: Run, uid: str, *, now: datetime) -> RunStatus:
     """Returns the status of an open run whose Secret exists. It does not contain the link."""
-    return _with_condition(run, uid, True, "SecretCreated", f"The Secret {_name(run)!r} contains the link.", now=now)
+    return _with_condition(
+        run, uid, True, "SecretCreated", f"The Secret {secret_name(run)!r} contains the link.", now=now
+    )
 
 
 def with_refused_link_secret(run: Run, reason: str, message: str, *, now: datetime) -> RunStatus:
@@ -79,7 +86,7 @@ def with_deleted_link_secret(run: Run, refusal: tuple[str, str] | None = None, *
 
     `refusal`: reason and message if the Secret could not be deleted; the run is settled nevertheless.
     """
-    reason, message = refusal or ("RunEnded", f"The run has ended, and the Secret {_name(run)!r} was deleted.")
+    reason, message = refusal or ("RunEnded", f"The run has ended, and the Secret {secret_name(run)!r} was deleted.")
     after = _with_condition(run, None, False, reason, message, now=now)
     return after.model_copy(update={"settled": True}) if is_settled(after) and not after.settled else after
 
@@ -105,7 +112,3 @@ def _with_condition(run: Run, uid: str | None, holds: bool, reason: str, message
         run.status.conditions, LINK_READY, holds, reason, message, now=now, generation=run.generation
     )
     return run.status.model_copy(update={"link_secret_uid": uid, "conditions": conditions})
-
-
-def _name(run: Run) -> str:
-    return "" if run.spec.link_secret_ref is None else run.spec.link_secret_ref.name

@@ -9,14 +9,12 @@ from typing import Final
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.informer import version_of
 from checklist_crds.resources.delivery_records import DeliveryRecord, has_unfinished, waiting_events
-from checklist_crds.resources.run import Run, RunPhase
+from checklist_crds.resources.run import FINAL_PHASES, Run
 from checklist_operator.faults import LocalFault
 
 HEAD_START_S: Final = 0.05
 """How long the next attempt of a run waits for the end of this one: a fast receiver gets events in order, a slow one
 delays each event by at most this."""
-
-_FINAL: Final = frozenset(phase.value for phase in RunPhase if phase.is_final)
 
 
 class Turn:
@@ -74,7 +72,7 @@ class Lane:
 
     @property
     def has_ended(self) -> bool:
-        return (self.body.get("status") or {}).get("phase") in _FINAL
+        return (self.body.get("status") or {}).get("phase") in FINAL_PHASES
 
     @property
     def is_idle(self) -> bool:
@@ -86,7 +84,7 @@ def has_work(body: JsonObject) -> bool:
     status = body.get("status") or {}
     if waiting_events(status):
         return True
-    if status.get("phase") not in _FINAL or status.get("settled"):
+    if status.get("phase") not in FINAL_PHASES or status.get("settled"):
         return False
     return not has_unfinished(status)
 
@@ -94,4 +92,4 @@ def has_work(body: JsonObject) -> bool:
 def awaits_retries(body: JsonObject) -> bool:
     """Whether a final run is unsettled only because deliveries are being retried."""
     status = body.get("status") or {}
-    return status.get("phase") in _FINAL and not status.get("settled")
+    return status.get("phase") in FINAL_PHASES and not status.get("settled")

@@ -26,7 +26,7 @@ from checklist_crds.platform.object_store import StoreUnavailable
 from checklist_crds.resources.base import with_condition
 from checklist_crds.resources.kinds import RUN, TEMPLATE
 from checklist_crds.resources.pause import PAUSED
-from checklist_crds.resources.run import Progress, Run, RunPhase, RunStatus
+from checklist_crds.resources.run import FINAL_PHASES, Progress, Run, RunPhase, RunStatus
 from checklist_crds.resources.template import TemplateMeta
 from checklist_crds.resources.template_definition import Definition
 from checklist_crds.resources.webhook_url import InvalidTarget, Openness, canonical_url
@@ -50,7 +50,6 @@ from checklist_operator.runtime.work_queue import Backoff, WorkQueue
 logger = logging.getLogger(__name__)
 
 _BACKOFF: Final = Backoff(first=30.0, longest=600.0)
-_FINAL: Final = frozenset(phase.value for phase in RunPhase if phase.is_final)
 _NO_STEPS: Final = Definition(name="-", sections=[])
 
 NameOf = Callable[[str, str], str | None]
@@ -106,7 +105,7 @@ class RunAdmission:
         key = key_of(body)
         status = body.get("status") or {}
         admitted = body["spec"].get("resolved") or status.get("resolved")
-        if type_ == "DELETED" or admitted or status.get("phase") in _FINAL:
+        if type_ == "DELETED" or admitted or status.get("phase") in FINAL_PHASES:
             if key in self._refused:
                 self._forget(key)
                 self.queue.forget(key)

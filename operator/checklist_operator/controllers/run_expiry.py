@@ -13,7 +13,7 @@ from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.resources.kinds import RUN
-from checklist_crds.resources.run import Run, RunPhase, RunStatus
+from checklist_crds.resources.run import FINAL_PHASES, Run, RunStatus
 from checklist_crds.resources.template_definition import Definition
 from checklist_crds.runs.lifecycle import Expire, decide
 from checklist_crds.times import Clock, later, readable_timestamp
@@ -28,7 +28,6 @@ logger = logging.getLogger(__name__)
 
 _NO_STEPS: Final = Definition(name="-", sections=[])
 """Expiry depends on time alone, so it needs no snapshot: a run expires even without its revision."""
-_FINAL: Final = frozenset(phase.value for phase in RunPhase if phase.is_final)
 
 
 class RunExpiry:
@@ -58,7 +57,7 @@ class RunExpiry:
     def observe(self, type_: str | None, body: JsonObject) -> None:
         key = key_of(body)
         status = body.get("status") or {}
-        if type_ == "DELETED" or status.get("phase") in _FINAL:
+        if type_ == "DELETED" or status.get("phase") in FINAL_PHASES:
             self._due.cancel(key)
             return
         spec = body["spec"]

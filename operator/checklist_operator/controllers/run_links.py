@@ -17,11 +17,12 @@ from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.resources.kinds import RUN
-from checklist_crds.resources.run import Run, RunPhase, RunStatus
+from checklist_crds.resources.run import FINAL_PHASES, Run, RunStatus
 from checklist_crds.runs.link_secret import (
     LINK_READY,
     LinkWork,
     link_work,
+    secret_name,
     with_deleted_link_secret,
     with_link_secret,
     with_refused_link_secret,
@@ -37,7 +38,6 @@ from checklist_operator.runtime.work_queue import Backoff, WorkQueue
 logger = logging.getLogger(__name__)
 
 _RETRY: Final = Backoff(first=5.0, longest=300.0)
-_FINAL: Final = frozenset(phase.value for phase in RunPhase if phase.is_final)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class RunLinks:
         if written is None or (written.get("status") or {}).get("linkSecretUid") != uid:
             await self._remove(run, uid)  # ended or deleted concurrently
         elif uid != run.status.link_secret_uid:
-            logger.info("run.link_secret_created", extra=about(run_id=run.name, secret=_secret_of(run)))
+            logger.info("run.link_secret_created", extra=about(run_id=run.name, secret=secret_name(run)))
         return None
 
     async def _refuse(self, key: Key, run: Run, body: JsonObject, refused: LinkRefused) -> float:
@@ -153,7 +153,7 @@ class RunLinks:
         """Delete the Secret of a final run, then remove it from the status."""
         refused: tuple[str, str] | None = None
         try:
-            await self._secrets.remove(run.namespace, _secret_of(run), run.status.link_secret_uid or "")
+            await self._secrets.remove(run.namespace, secret_name(run), run.status.link_secret_uid or "")
         except LinkRefused as error:
             refused = (error.reason, error.message)
 
@@ -163,7 +163,7 @@ class RunLinks:
             return with_deleted_link_secret(now, refused, now=self._clock())
 
         if await self._write(run, change, None) is not None and refused is None:
-            logger.info("run.link_secret_deleted", extra=about(run_id=run.name, secret=_secret_of(run)))
+            logger.info("run.link_secret_deleted", extra=about(run_id=run.name, secret=secret_name(run)))
 
     async def _remove_orphan(self, key: Key, orphan: _Orphan) -> None:
         """Delete the Secret of a deleted run."""
@@ -175,7 +175,7 @@ class RunLinks:
         logger.info("run.link_secret_deleted", extra=about(run_id=key[1], secret=orphan.secret))
 
     async def _remove(self, run: Run, uid: str) -> None:
-        await self._remove_orphan((run.namespace, run.name), _Orphan(run.uid, _secret_of(run), uid))
+        await self._remove_orphan((run.namespace, run.name), _Orphan(run.uid, secret_name(run), uid))
 
     async def _write(self, run: Run, change: StatusChange, known: JsonObject | None) -> JsonObject | None:
         """Returns the run after the write; None if it does not exist."""
@@ -187,7 +187,7 @@ class RunLinks:
 
 def _is_due(spec: JsonObject, status: JsonObject) -> bool:
     """Whether a watch event requires work. Refused runs are retried by the queue."""
-    if status.get("phase") in _FINAL:
+    if status.get("phase") in FINAL_PHASES:
         return bool(status.get("linkSecretUid"))
     is_admitted = bool(spec.get("resolved") or status.get("resolved"))
     return is_admitted and not status.get("linkSecretUid") and _condition({"status": status}) is None
@@ -196,7 +196,3 @@ def _is_due(spec: JsonObject, status: JsonObject) -> bool:
 def _condition(body: JsonObject) -> dict[str, Any] | None:
     conditions = (body.get("status") or {}).get("conditions") or ()
     return next((one for one in conditions if one["type"] == LINK_READY), None)
-
-
-def _secret_of(run: Run) -> str:
-    return "" if run.spec.link_secret_ref is None else run.spec.link_secret_ref.name
