@@ -113,7 +113,7 @@ class RunRoutes:
         decide(run, await self._runs.definition(run), command, self._clock())
         name = None if run.resolved is None else run.resolved.template_name
         async with self._audit.act(request, caller) as act:
-            await act.announce("run.cancelled", AuditTarget(kind="run", id=run.name, name=name))
+            await act.announce("run.cancelled", AuditTarget(kind="run", id=run.id, name=name))
             change = await self._runs.change(run, command)
         return json_response(self.shown(change.run, caller))
 
