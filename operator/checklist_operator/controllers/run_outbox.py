@@ -68,7 +68,7 @@ class RunOutbox:
         if type_ == "DELETED":
             self._forget(key)
             return
-        if lane is not None and lane.body["metadata"]["uid"] != body["metadata"]["uid"]:
+        if lane is not None and lane.body["metadata"].get("uid") != body["metadata"].get("uid"):
             self._forget(key)  # another run of the same name
             lane = None
         if lane is None:

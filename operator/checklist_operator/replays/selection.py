@@ -136,7 +136,7 @@ class Choice:
         """Returns the verdict on an event without a WebhookDelivery."""
         webhook = run.spec.webhook
         host = host_of(webhook.url) if webhook is not None else ""
-        if not self._matches((run.name, run.id), record.event_id, record.event, host):
+        if not self._matches((run.name, run.public_id), record.event_id, record.event, host):
             return None
         if not record.phase.is_final:
             return ReplayRefusal.RETRY_PENDING if self.is_explicit else None
@@ -148,7 +148,7 @@ class Choice:
         """Whether a recorded attempt ended after the replay's start."""
         return not self.is_new and moment >= self.started_at
 
-    def _matches(self, run: tuple[str, str], event_id: str, event: EventName, host: str) -> bool:
+    def _matches(self, run: tuple[str, str | None], event_id: str, event: EventName, host: str) -> bool:
         """`run`: name and id."""
         wanted = self.filter
         return (

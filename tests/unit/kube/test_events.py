@@ -168,7 +168,8 @@ async def acme(cluster: Any, recorder: Any) -> AsyncIterator[Organizations]:
     tenancy = Tenancy(cluster, HOME, [HOME, "served"])
     made = Organizations(
         *(cluster, None, tenancy, Timers(clock)), events=recorder, clock=clock, installation_namespace=HOME,
-        pending_after_s=30, on_change=lambda _: None, on_read=lambda _: None, on_bug=never,
+        pending_after_s=30, is_admitting=lambda _: False, on_change=lambda _: None,
+        on_read=lambda _: None, on_bug=never,
     )  # fmt: skip
     yield made
     await made.queue.close()
@@ -226,7 +227,7 @@ async def test_what_says_that_something_is_paused_is_true_before_its_watch_has_b
     made = {
         ORGANIZATION: lambda: Organizations(
             *(client, cast(Any, None), Tenancy(client, HOME), Timers(clock)), **shared,
-            installation_namespace=HOME, pending_after_s=30, on_change=lambda _: None,
+            installation_namespace=HOME, pending_after_s=30, is_admitting=lambda _: False, on_change=lambda _: None,
         ),
         RUN: lambda: RunPauses(client, **shared),
     }[kind]()  # fmt: skip
