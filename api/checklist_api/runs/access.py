@@ -13,13 +13,13 @@ from pydantic import ValidationError
 
 from checklist_crds.errors import RunClosed, RunNotFound
 from checklist_crds.ids import is_id
-from checklist_crds.kube.errors import KubeInvalid, KubeNotFound
+from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
+from checklist_crds.kube.run_lookup import find_renamed
 from checklist_crds.kube.run_store import BatchChange, Change, RunStore
 from checklist_crds.platform.ttl_cache import expiring_keys
 from checklist_crds.resources.kinds import RUN
 from checklist_crds.resources.run import Run
-from checklist_crds.resources.run_id import RUN_ID_FIELD
 from checklist_crds.resources.template_definition import Definition
 from checklist_crds.runs.batch import decide_in_turn
 from checklist_crds.runs.lifecycle import Command
@@ -176,7 +176,7 @@ class RunAccess:
                 return run
         if self._index.owners_of(run_id):
             return None
-        for namespace, name in await self._admitted_elsewhere(run_id):
+        for namespace, name in await self._admitted_unseen(run_id):
             run = await self._read(run_id, namespace, name) if organization.has(namespace) else None
             if run is not None and _is_of(run, organization):
                 return run
@@ -200,23 +200,20 @@ class RunAccess:
             places = [(first, run_id)]
         for place in places:
             yield place
-        elsewhere = await self._admitted_elsewhere(run_id)
+        elsewhere = await self._admitted_unseen(run_id)
         for place in elsewhere:
             yield place
         if others and not places and not elsewhere:
             self._absences.add(run_id)
 
-    async def _admitted_elsewhere(self, run_id: str) -> Sequence[Key]:
+    async def _admitted_unseen(self, run_id: str) -> Sequence[Key]:
         """Find runs with this id and another name that the index does not know yet.
 
         The API server looks at every run for it, so it is rarely allowed: the index lags behind only for moments.
         """
         if run_id in self._absences or await self._look_ups.wait_for("", _LOOK_UPS) > 0:
             return ()
-        try:
-            found, _ = await self._client.list_all(RUN, field_selector=f"{RUN_ID_FIELD}={run_id}")
-        except KubeInvalid:
-            return ()  # definitions of an earlier version: no run has another name
+        found = await find_renamed(self._client, run_id)
         if not found:
             self._absences.add(run_id)
         return [key_of(body) for body in found]
