@@ -18,8 +18,8 @@ Json = dict[str, Any]
 CHECKLIST = checklist(step("a"), step("photo", "photo"))
 
 
-async def admitted(api: Api, name: str, account: Account | None = None, **spec: Any) -> str:
-    """A run of this name as `kubectl create` and the operator make it; its id."""
+async def admitted(api: Api, name: str, account: Account | None = None, *, until_seen: bool = True, **spec: Any) -> str:
+    """A run of this name as `kubectl create` and the operator make it, once the API has it in its lists; its id."""
     owner = account or api.account
     template = await owner.create_template(**CHECKLIST)
     example = await api.kube.get(RUN, str((await owner.dispatch(template["id"]))["run_id"]), owner.namespace)
@@ -29,6 +29,9 @@ async def admitted(api: Api, name: str, account: Account | None = None, **spec: 
     resolved = {**example["spec"]["resolved"], "bound": True, "runId": run_id}
     await api.kube.patch_status(RUN, name, {"resolved": resolved}, owner.namespace)
     await api.kube.delete(RUN, example["metadata"]["name"], owner.namespace)
+    index = api.services.index
+    if until_seen:
+        await eventually(lambda: index.places_of(run_id) and not index.owners_of(example["metadata"]["name"]))
     return run_id
 
 
@@ -38,7 +41,7 @@ def person_of(api: Api, run_id: str, account: Account | None = None) -> Person:
 
 async def test_a_run_is_read_listed_answered_and_cancelled_by_its_id_never_by_its_name(api: Api) -> None:
     run_id = await admitted(api, "daily-x7k2p", executorRef="room 12")
-    shown = (await until_status(200, lambda: api.http.get(f"/v1/runs/{run_id}"))).json()
+    shown = (await api.http.get(f"/v1/runs/{run_id}")).json()
     assert (shown["run_id"], shown["executor_ref"], shown["status"]) == (run_id, "room 12", "pending")
     for unknown in ("daily-x7k2p", new_id("r")):
         assert error_of(await api.http.get(f"/v1/runs/{unknown}")) == (404, "run_not_found")
@@ -68,7 +71,7 @@ async def test_a_run_is_read_listed_answered_and_cancelled_by_its_id_never_by_it
 async def test_a_run_that_the_watch_has_not_shown_yet_is_found(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     index = api.services.index
     monkeypatch.setattr(index.informer, "_upsert", lambda body: None)
-    run_id = await admitted(api, "unseen")
+    run_id = await admitted(api, "unseen", until_seen=False)
     assert index.places_of(run_id) == []
     assert (await api.http.get(f"/v1/runs/{run_id}")).json()["run_id"] == run_id
     assert (await person_of(api, run_id).look())["run_id"] == run_id
@@ -76,12 +79,10 @@ async def test_a_run_that_the_watch_has_not_shown_yet_is_found(api: Api, monkeyp
 
 async def test_a_name_that_is_used_again_is_another_run(api: Api) -> None:
     first = await admitted(api, "daily")
-    await until_status(200, lambda: api.http.get(f"/v1/runs/{first}"))
     old = person_of(api, first)
     assert (await old.answer("a")).status_code == 200
     await api.kube.delete(RUN, "daily", api.namespace)
     second = await admitted(api, "daily")
-    await until_status(200, lambda: api.http.get(f"/v1/runs/{second}"))
     assert error_of(await api.http.get(f"/v1/runs/{first}")) == (404, "run_not_found")
     assert error_of(await old.answer("a", value=False)) == (404, "run_not_found")
     assert (await person_of(api, second).look())["answers"] == {}
@@ -99,7 +100,7 @@ async def test_one_name_in_two_namespaces_is_two_runs(start_api: StartApi) -> No
     mine, theirs = accounts
     ids = [await admitted(api, "daily", account) for account in accounts]
     for run_id, owner, other in zip(ids, (mine, theirs), (theirs, mine), strict=True):
-        await until_status(200, lambda run_id=run_id, owner=owner: owner.http.get(f"/v1/runs/{run_id}"))  # type: ignore[misc]
+        assert (await owner.http.get(f"/v1/runs/{run_id}")).status_code == 200
         assert error_of(await other.http.get(f"/v1/runs/{run_id}")) == (404, "run_not_found")
         assert (await person_of(api, run_id, other).call("GET")).status_code == 401
     assert (await person_of(api, ids[0], mine).answer("a")).status_code == 200
@@ -110,7 +111,6 @@ async def test_one_name_in_two_namespaces_is_two_runs(start_api: StartApi) -> No
 async def test_deliveries_and_replays_go_by_the_id_and_name_the_object(api: Api) -> None:
     webhook = {"url": "https://hooks.example.com/x", "events": ["*"], "secretRef": {"name": "hook"}}
     run_id = await admitted(api, "daily", webhook=webhook)
-    await until_status(200, lambda: api.http.get(f"/v1/runs/{run_id}"))
     assert (await person_of(api, run_id).call("POST", "/cancel")).status_code == 200
     body = await api.kube.get(RUN, "daily", api.namespace)
     (entry,) = body["status"]["outbox"]
@@ -161,7 +161,6 @@ async def test_deliveries_and_replays_go_by_the_id_and_name_the_object(api: Api)
     # Another run of the name has none of them, and they are not signed with its secret.
     await api.kube.delete(RUN, "daily", api.namespace)
     other = await admitted(api, "daily", webhook=webhook)
-    await until_status(200, lambda: api.http.get(f"/v1/runs/{other}"))
     assert (await api.http.get(f"/v1/runs/{other}/deliveries")).json()["data"] == []
     await eventually(lambda: not api.services.index.has(run_id, api.namespace))
     shown = (await api.http.get(f"/v1/deliveries/{event_id}")).json()
