@@ -169,7 +169,7 @@ class OperatorProcess:
                 session.get(f"http://127.0.0.1:{self.port}{path}") as response,
             ):
                 return response.status, await response.text()
-        except aiohttp.ClientError:
+        except (aiohttp.ClientError, TimeoutError):
             return 0, ""
 
     async def metric(self, name: str) -> float:

@@ -168,7 +168,7 @@ async def test_harm_is_reported_to_the_model_and_the_corrected_template_is_taken
 
 @pytest.mark.parametrize("then", [says(BOUND), says("no"), says(EMPTY), fails("500 Oops"), stays_silent])
 async def test_what_the_model_does_not_correct_is_repaired_whatever_happens_then(model: StartModel, then: Any) -> None:
-    async with model(says(BOUND), then, timeout_s=1) as it:
+    async with model(says(BOUND), then, timeout_s=3) as it:
         made = await it.makes(VAN)
     step = next(step for _, step in made.steps() if step.config.unit)
     assert (step.hint, step.config.max) == ("Expected: max. 7 °C", None)

@@ -2,10 +2,10 @@
 
 An unbounded queue turns overload into latency: at twice the capacity every request waits for seconds, and most work is
 for clients that have timed out. So at most `concurrency` calls run, and a request whose first call would wait longer
-than `LONGEST_WAIT_S` is refused before anything is sent: load shedding by sojourn time, as in CoDel (RFC 8289), with
-Little's law as the prediction, and fair queuing between organizations, as in API Priority and Fairness of
-kube-apiserver. Adaptive limits by latency (TCP Vegas, Netflix's gradient, Envoy) do not fit: they mistake a distant or
-CPU-starved server for an overloaded one. A dozen calls keep kube-apiserver busy.
+than `LONGEST_WAIT_S` (`BURST_S` in a burst) is refused before anything is sent: load shedding by sojourn time, as in
+CoDel (RFC 8289), with Little's law as the prediction, and fair queuing between organizations, as in API Priority and
+Fairness of kube-apiserver. Adaptive limits by latency (TCP Vegas, Netflix's gradient, Envoy) do not fit: they mistake a
+distant or CPU-starved server for an overloaded one. A dozen calls keep kube-apiserver busy.
 
 A request that has begun is never refused: its further calls, and those of background tasks, have priority over requests
 that have not.
@@ -27,7 +27,10 @@ from checklist_crds.kube.errors import KubeOverloaded
 logger = logging.getLogger(__name__)
 
 LONGEST_WAIT_S: Final = 0.6
-"""Leaves room for a busy process to answer a refusal within a second of the request."""
+"""While requests have been waiting for longer than `BURST_S`. Leaves room for a busy process to answer a refusal within
+a second of the request."""
+BURST_S: Final = 1.0
+"""While the queue was empty this recently, requests may wait this long: a burst is not an overload."""
 LONGEST_RETRY_AFTER_S: Final = 30
 _FIRST_GUESS_S: Final = 0.05
 _WEIGHT: Final = 0.1
@@ -80,6 +83,8 @@ class CallQueue:
         self._booked_until: dict[str, float] = {}
         """By organization, the latest time at which a refused request should retry."""
         self._last_refusal = -math.inf
+        self._waiting_since = -math.inf
+        """When the first of an unbroken series of new requests began to wait."""
 
     @property
     def waiting(self) -> int:
@@ -143,19 +148,21 @@ class CallQueue:
         except TimeoutError:
             return False
 
-    @staticmethod
-    def _left_s(ticket: Ticket) -> float:
+    def _left_s(self, ticket: Ticket) -> float:
         """Return how long the request may still wait; starts its waiting time if needed."""
         now = asyncio.get_running_loop().time()
         if ticket.waits_since is None:
             ticket.waits_since = now
-        return max(0.0, ticket.waits_since + LONGEST_WAIT_S - now)
+        longest_s = BURST_S if not self._new or now < self._waiting_since + BURST_S else LONGEST_WAIT_S
+        return max(0.0, ticket.waits_since + longest_s - now)
 
     async def _wait_in_turn(self, ticket: Ticket) -> None:
         organization, left_s = ticket.organization, self._left_s(ticket)
         # One request per organization may always wait, since it is served in this round.
         if organization in self._new and self._expected_wait_s(organization) > left_s:
             raise self._refusal(organization)
+        if not self._new:
+            self._waiting_since = asyncio.get_running_loop().time()
         queue = self._new.setdefault(organization, deque())
         try:
             # The prediction may be too low: the server stalls, or requests need several calls.

@@ -17,6 +17,7 @@ from .limits import MAX_WRITTEN_BYTES
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_NO_NEW_PRIVS: Final = 38
 _OPEN_FILES: Final = 32
+_NICE: Final = 10
 
 
 def die_with(parent: int) -> None:
@@ -32,11 +33,14 @@ def die_with(parent: int) -> None:
 
 
 def lower_priority() -> None:
-    """Give requests precedence for CPU time, and let the OOM killer choose the worker."""
-    os.nice(19)
+    """Give requests precedence for CPU time, and let the OOM killer choose the worker.
+
+    Not the lowest priority: on a saturated machine photos would then exceed every limit of real time.
+    """
+    os.nice(_NICE)
     with suppress(OSError):
         # With autogroup scheduling, `nice` has an effect within the session only.
-        Path("/proc/self/autogroup").write_text("19")
+        Path("/proc/self/autogroup").write_text(str(_NICE))
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("800")
 

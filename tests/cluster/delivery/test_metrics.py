@@ -63,7 +63,7 @@ async def test_attempts_are_counted_by_class_and_number_and_timed(
     }
     for outcome, least in (("http_5xx", 0.15), ("http_4xx", 0.15), ("success", 0.0)):
         assert of("delivery_attempt_seconds_count", outcome=outcome) == 1
-        assert least <= of("delivery_attempt_seconds_sum", outcome=outcome) <= 3.0
+        assert least <= of("delivery_attempt_seconds_sum", outcome=outcome) < 10
     assert (of("deliveries_total", result="delivered"), of("deliveries_total", result="failed")) == (1, 1)
     assert of("outbox_lag_seconds_count", receiver="prompt") == 2
     assert of("outbox_lag_seconds_count", receiver="slow") == 0

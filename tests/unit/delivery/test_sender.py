@@ -448,6 +448,6 @@ async def test_cancelling_and_closing_are_no_outcome_and_end_the_connection(star
     await eventually(lambda: len(receiver.requests) == 3)
     await sender.close()
     with pytest.raises(LocalFault):
-        await asyncio.wait_for(task, 1)
+        await asyncio.wait_for(task, 5)
     with pytest.raises(LocalFault):
         await send(sender, receiver)

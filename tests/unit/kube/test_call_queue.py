@@ -9,7 +9,14 @@ from typing import Any
 
 import pytest
 
-from checklist_api.cluster.call_queue import LONGEST_RETRY_AFTER_S, LONGEST_WAIT_S, CallQueue, charge_to, open_ticket
+from checklist_api.cluster.call_queue import (
+    BURST_S,
+    LONGEST_RETRY_AFTER_S,
+    LONGEST_WAIT_S,
+    CallQueue,
+    charge_to,
+    open_ticket,
+)
 from checklist_crds.kube.errors import KubeOverloaded
 
 pytestmark = pytest.mark.looptime
@@ -71,19 +78,37 @@ async def test_calls_within_the_capacity_are_admitted_and_a_short_burst_waits() 
     assert server.refusals == server.queue.waiting == 0
 
 
+async def test_a_burst_after_calm_may_wait_longer_than_requests_in_an_overload() -> None:
+    burst = int(0.9 * BURST_S * PER_S)
+    server = Server(call_s=CALL_S)
+    answers = await asyncio.gather(*(server.request() for _ in range(burst)))
+    assert {retry for _, retry in answers} == {None}
+    assert max(seconds for seconds, _ in answers) > LONGEST_WAIT_S + CALL_S
+    flood = asyncio.create_task(server.offer(2 * PER_S, 10))
+    await asyncio.sleep(5)
+    answers = await asyncio.gather(*(server.request("b") for _ in range(burst)))
+    assert max(seconds for seconds, _ in answers) <= LONGEST_WAIT_S + 2 * CALL_S
+    assert {retry is None for _, retry in answers} == {True, False}
+    await flood
+
+
 @pytest.mark.parametrize("times", [2, 10])
 @pytest.mark.parametrize("calls", [1, 3])
 async def test_beyond_it_all_is_done_that_can_be_and_the_rest_is_refused_within_a_second(
     times: float, calls: int
 ) -> None:
     server = Server()
-    answers = await server.offer(times * PER_S / calls, 20, calls=calls)
+    per_s = times * PER_S / calls
+    answers = await server.offer(per_s, 20, calls=calls)
     taken = [seconds for seconds, retry in answers if retry is None]
     refused = [seconds for seconds, retry in answers if retry is not None]
     assert len(taken) >= 0.95 * 20 * PER_S / calls, "slots are never idle"
-    assert max(taken) <= LONGEST_WAIT_S + calls * 2 * CALL_S
-    assert max(refused) <= LONGEST_WAIT_S + 0.001
     assert server.refusals == len(refused)
+    assert max(taken) <= BURST_S + calls * 2 * CALL_S
+    assert max(refused) <= BURST_S + 0.001
+    after_burst = answers[int(2 * BURST_S * per_s) :]
+    assert max(seconds for seconds, retry in after_burst if retry is None) <= LONGEST_WAIT_S + calls * 2 * CALL_S
+    assert max(seconds for seconds, retry in after_burst if retry is not None) <= LONGEST_WAIT_S + 0.001
     if calls == 1:  # else the prediction is too low, and the time limit of the queue refuses
         assert sum(seconds == 0 for seconds in refused) > 0.9 * len(refused), "at once, without waiting in vain"
 
@@ -92,7 +117,7 @@ async def test_retry_after_grows_with_those_that_were_refused_and_falls_when_it_
     server = Server()
     answers = await server.offer(2 * PER_S, 60)
     asked = [retry for _, retry in answers if retry is not None]
-    assert asked[0] == 1
+    assert asked[0] <= 2
     assert all(later >= earlier - 1 for earlier, later in itertools.pairwise(asked))
     assert asked[-1] == LONGEST_RETRY_AFTER_S
     refusals = next(place for place, retry in enumerate(asked) if retry >= 10)
@@ -106,7 +131,7 @@ async def test_a_stalled_server_keeps_no_call_in_the_queue() -> None:
     server = Server(call_s=10.0)
     answers = await asyncio.gather(*(server.request() for _ in range(20)))
     assert Counter(retry is None for _, retry in answers) == {True: SLOTS, False: 20 - SLOTS}
-    assert max(seconds for seconds, retry in answers if retry is not None) <= LONGEST_WAIT_S + 0.001
+    assert max(seconds for seconds, retry in answers if retry is not None) <= BURST_S + 0.001
     server.call_s = CALL_S
     after = await server.offer(0.9 * PER_S, 10)
     assert {retry for _, retry in after} == {None}, "it is forgotten"

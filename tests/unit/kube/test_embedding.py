@@ -121,7 +121,7 @@ async def test_it_watches_what_is_unsettled_lists_by_streaming_and_leaves_no_tas
         names = [task.get_name() for task in asyncio.all_tasks()]
         return [name for name in names if any(part in name for part in ("watcher", "worker", "credentials"))]
 
-    await eventually(lambda: not tasks_of_kopf(), within_s=5)
+    await eventually(lambda: not tasks_of_kopf())
 
 
 @pytest.mark.parametrize(
