@@ -4,6 +4,7 @@ It is started only when a test asks for it; unit tests run without. So is the bu
 """
 
 import os
+import signal
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -170,3 +171,15 @@ def namespace(kubectl: Kubectl) -> str:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--snapshots", choices=("compare", "write"), default="compare", help="of what the chart renders")
+
+
+@pytest.fixture
+def default_sigint() -> Iterator[None]:
+    """SIGINT interrupts this process and those that it starts.
+
+    A shell ignores SIGINT in background jobs, and child processes inherit that: a test run in the background could not
+    interrupt any program.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -49,14 +49,15 @@ def create_app(services: Services) -> web.Application:
     async def start(_: web.Application) -> None:
         await services.start()
 
-    async def end_streams(_: web.Application) -> None:
-        # Streams do not end by themselves, and shutdown waits for open requests.
+    async def end_waiting(_: web.Application) -> None:
+        # Streams do not end by themselves, waits only after up to a minute, and shutdown waits for open requests.
         services.live.close()
+        services.run_waits.close()
 
     async def close(_: web.Application) -> None:
         await services.close()
 
     app.on_startup.append(start)
-    app.on_shutdown.append(end_streams)
+    app.on_shutdown.append(end_waiting)
     app.on_cleanup.append(close)
     return app

@@ -77,6 +77,7 @@ class Metrics:
         )
         self.live_viewers = gauge("checklists_live_viewers", "Open event streams of the dashboard.")
         self.live_ended = counter("checklists_live_streams_ended_total", "Ended event streams.", ("reason",))
+        self.run_waits = gauge("checklists_run_waits", "Requests waiting for the end of a run.")
         self._uploads = counter("checklists_photo_uploads_total", "Uploads of photos and drawings.", ("result",))
         for result in UploadResult:
             self._uploads.labels(result.value)

@@ -7,24 +7,32 @@ from collections.abc import Sequence
 from importlib.metadata import version
 
 from .commands import (
+    answers,
     archive,
     backup,
     bootstrap,
+    dispatch,
     doctor,
     erase,
     export,
     generate,
+    link,
     listen,
     ready,
     reseal,
     restore,
     sign_in_link,
     verify,
+    wait,
 )
 from .console.command import Command, CommandFailed, ExitStatus
 
 COMMANDS: tuple[Command, ...] = (
     generate.COMMAND,
+    dispatch.COMMAND,
+    link.COMMAND,
+    wait.COMMAND,
+    answers.COMMAND,
     export.COMMAND,
     listen.COMMAND,
     verify.COMMAND,
@@ -62,7 +70,8 @@ def parser_of(commands: Sequence[Command]) -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; exit status 0 yes or done, 1 no, 2 an error (wrong usage, too), 130 interrupted."""
+    """Run a command; exit status 0 yes or done, 1 no, 2 an error (wrong usage, too), 3 to 5 a run's state, 130
+    interrupted."""
     chosen = parser_of(COMMANDS).parse_args(arguments)
     command: Command = chosen.command
     try:

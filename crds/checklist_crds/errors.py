@@ -27,6 +27,7 @@ section 7)::
     ├── MethodNotAllowed (405)    method_not_allowed
     ├── Conflict (409)
     │   ├── RunClosed             run_closed
+    │   ├── RunNotAdmitted        run_not_admitted
     │   ├── ReplayRefused         replay_refused
     │   ├── PayloadNotKept        payload_not_kept
     │   ├── TemplateManaged       template_managed
@@ -217,6 +218,11 @@ class Conflict(ServiceError):
 class RunClosed(Conflict):
     code = "run_closed"
     default_message = "The run is completed or cancelled; it takes no more changes."
+
+
+class RunNotAdmitted(Conflict):
+    code = "run_not_admitted"
+    default_message = "The run is not admitted yet."
 
 
 class ReplayRefused(Conflict):

@@ -8,6 +8,7 @@ import socket
 from collections.abc import Collection, Iterable, Mapping
 from typing import Annotated, Any, Final
 
+from checklist_crds.secrets.sealing import executor_link
 from checklist_crds.settings.declaring import setting
 from checklist_crds.settings.forms import LIST_SCHEMA, BaseUrl, Number, Switch, Text, Whole
 from checklist_crds.settings.held import Certificates
@@ -141,6 +142,11 @@ class Settings(SharedSettings):
         ge=0,
         le=1e9,
     )
+    sweep_link_secrets: Switch = setting(
+        False,
+        "1 deletes Secrets with the link of a deleted or finished run, at start and at each sweep; needs permission to "
+        "list Secrets. For clusters without a garbage collector",
+    )
     resync_every_s: Number = setting(
         300.0,
         "interval at which everything unsettled is reconciled again",
@@ -176,6 +182,10 @@ class Settings(SharedSettings):
             per_organization=self.max_deliveries_per_organization,
             per_host=self.max_deliveries_per_host,
         )
+
+    def run_link(self, organization: str, run_id: str) -> str:
+        """Return the link for the executor. `organization`: public id of the run's organization."""
+        return executor_link(self.base_url, self.server_key, organization, run_id)
 
     @classmethod
     def ambient(cls, environment: Mapping[str, str]) -> Mapping[str, Any]:

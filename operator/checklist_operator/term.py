@@ -44,13 +44,16 @@ from checklist_operator.attempts.signing_secrets import SigningSecrets
 from checklist_operator.attempts.wiring import AttemptParts
 from checklist_operator.controllers.deliveries import Deliveries
 from checklist_operator.controllers.expired_collector import ExpiredCollector
+from checklist_operator.controllers.link_secrets import LinkSecretSweep
 from checklist_operator.controllers.members import Members
 from checklist_operator.controllers.organizations import Organizations
 from checklist_operator.controllers.photo_collector import PhotoCollector
 from checklist_operator.controllers.retention import Retention
 from checklist_operator.controllers.revisions import RevisionCollector
 from checklist_operator.controllers.run_admission import RunAdmission
+from checklist_operator.controllers.run_ends import RunEnds
 from checklist_operator.controllers.run_expiry import RunExpiry
+from checklist_operator.controllers.run_links import RunLinks
 from checklist_operator.controllers.run_outbox import RunOutbox
 from checklist_operator.controllers.run_pauses import RunPauses
 from checklist_operator.controllers.run_seals import RunSealKeeper
@@ -190,6 +193,7 @@ class Term:
             on_read=lambda body: pauses.observe_run(None, body),
             on_bug=self._count_bug,
         )
+        self.run_ends = RunEnds(client, namespaces=settings.watch_namespaces, on_bug=self._count_bug)
         archive = ArchiveStore.open(settings.archive_store, settings.s3_keys)
         self.archiver = Archiver(
             client,
@@ -220,6 +224,15 @@ class Term:
             allow_insecure=settings.openness,
             on_bug=self._count_bug,
         )
+        self.links = RunLinks(
+            client=client,
+            tenancy=tenancy,
+            events=events,
+            clock=clock,
+            run_link=settings.run_link,
+            on_bug=self._count_bug,
+        )
+        self.link_sweep = LinkSecretSweep(client, clock=clock, namespaces=settings.watch_namespaces)
         self.expiry = RunExpiry(
             client,
             self._timers,
@@ -302,11 +315,14 @@ class Term:
         self._spawn("timers", self._timers.run())
         self._every("resync", settings.resync_every_s, self._resync)
         self._every("retention", settings.sweep_every_s, self.retention.sweep)
+        self._every("ends of runs", settings.sweep_every_s, self.run_ends.sweep)
         self._every("replays", settings.sweep_every_s, self.replays.sweep)
         self._every("revisions", settings.sweep_every_s, self.revisions.sweep)
         self._every("sessions", settings.sweep_every_s, self.sessions.sweep)
         self._every("idempotency records", settings.sweep_every_s, self.idempotency_records.sweep)
         self._every("photos", settings.photo_sweep_every_s, self.photos.sweep)
+        if settings.sweep_link_secrets:
+            self._every("link secrets", settings.sweep_every_s, self.link_sweep.sweep, at_once=True)
         self._event_writer = self._spawn("events", self._events.run())
         self._spawn("settled deliveries", self._settled_deliveries.run())
         self._watching = self._spawn("kopf", self._kopf.run())
@@ -386,8 +402,10 @@ class Term:
             self.seal_keeper.observe(type_, body)
             self._pauses.observe_run(type_, body)
             self.run_pauses.observe(type_, body)
+            self.run_ends.observe(type_, body)
             self.expiry.observe(type_, body)
             self.admission.observe(type_, body)
+            self.links.observe(type_, body)
             self.outbox.observe(type_, body)
             self.photos.observe(type_, body)
         elif kind == WEBHOOK_DELIVERY:
@@ -445,8 +463,10 @@ class Term:
             self.templates.queue,
             self.admission.queue,
             self.seal_keeper.queue,
+            self.links.queue,
             self.expiry.queue,
             self.run_pauses.queue,
+            self.run_ends.queue,
             self.organizations.queue,
             self.members.queue,
             self.photos.queue,
@@ -471,10 +491,14 @@ class Term:
         self._tasks.append(task)
         return task
 
-    def _every(self, name: str, seconds: float, work: Callable[[], Awaitable[object]]) -> None:
+    def _every(
+        self, name: str, seconds: float, work: Callable[[], Awaitable[object]], *, at_once: bool = False
+    ) -> None:
         async def repeat() -> None:
+            pause = 0.0 if at_once else seconds
             while True:
-                await asyncio.sleep(seconds)
+                await asyncio.sleep(pause)
+                pause = seconds
                 try:
                     await work()
                 except KubeError as error:

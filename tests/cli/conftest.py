@@ -94,6 +94,7 @@ class Asked:
     query: dict[str, str]
     authorization: str | None
     body: Any
+    idempotency_key: str | None = None
 
 
 class Service(ThreadingHTTPServer):
@@ -115,7 +116,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         parts = urlsplit(self.path)
         body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"null")
-        self.server.asked.append(Asked(parts.path, dict(parse_qsl(parts.query)), self.headers["Authorization"], body))
+        key = self.headers["Idempotency-Key"]
+        asked = Asked(parts.path, dict(parse_qsl(parts.query)), self.headers["Authorization"], body, key)
+        self.server.asked.append(asked)
         answers = self.server.answers
         answer = answers.pop(0) if len(answers) > 1 else answers[0]
         self.send_response(answer.status)

@@ -10,7 +10,8 @@ import pytest
 from tests.cli.conftest import RUN, Answer, Asked, Capture, Service
 
 from checklist_cli.client.api_key import KEY_VARIABLE
-from checklist_cli.client.export_download import ATTEMPTS, Download, File, client_of
+from checklist_cli.client.connection import client_of
+from checklist_cli.client.export_download import ATTEMPTS, Download, File
 from checklist_cli.console.progress import Progress
 from checklist_cli.program import main
 
@@ -152,7 +153,7 @@ def test_progress_counts_the_lines_that_have_come(service: Service, target: Path
         def now_and_then(self, text: Callable[[], str]) -> None:
             said.append(text())
 
-    with client_of(service.url, KEY) as client:
+    with client_of(service.url, KEY, next_byte_within_s=60) as client:
         Download(client, Each()).run("/v1/exports", {"format": "jsonl"}, File(target))
     assert said == ["0.0 MB, 3 of 5 runs"]
 

@@ -88,6 +88,18 @@ class Gate:
         self._keys.note_use(key, self._clock())
         return Caller(organization, key)
 
+    async def reauthorize(self, caller: Caller) -> Organization:
+        """Check the API key of an authenticated caller again; returns its current organization. Not rate limited.
+
+        Raises Unauthorized if the key was revoked, KubeError, and ServiceUnavailable like `authenticate`.
+        """
+        key = await self._keys.find(caller.actor.sha256) if isinstance(caller.actor, ApiKey) else None
+        organization = await self._organizations.get(caller.organization.name) if key is not None else None
+        if key is None or organization is None or key.organization != organization.name:
+            raise Unauthorized(headers={"WWW-Authenticate": "Bearer"})
+        self._client.require_up()
+        return organization
+
     async def count(self, subject: str, organization: Organization | None = None) -> None:
         """Count a request of `subject` against the rate of a key. Raises RateLimited."""
         own = organization.rate if organization is not None else None

@@ -28,7 +28,7 @@ from ..http.operations import (
     query,
     tagged,
 )
-from ..http.pagination import invalid_parameter
+from ..http.pagination import invalid_parameter, out_of_range
 from ..http.request_body import missing_fields
 from ..index.delivery_history import OUTCOMES, STATUSES
 from ..index.endpoint_figures import MAX_WINDOW_HOURS
@@ -36,7 +36,7 @@ from . import examples, models
 
 _DELIVERIES: Final = "Deliveries"
 _BAD_STATUS: Final = invalid_parameter("status", f"must be one of {', '.join(STATUSES)}")
-_BAD_WINDOW: Final = invalid_parameter("window_hours", f"must be an integer from 1 to {MAX_WINDOW_HOURS}")
+_BAD_WINDOW: Final = out_of_range("window_hours", MAX_WINDOW_HOURS)
 DELIVERY_OPERATIONS: Final = tagged(
     _DELIVERIES,
     Access.KEY,

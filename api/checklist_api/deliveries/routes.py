@@ -16,7 +16,7 @@ from ..archive.run import ArchivedRun
 from ..audit.trail import AuditTrail
 from ..auth.gate import Caller, Gate
 from ..http.models import Pagination
-from ..http.pagination import Page, invalid_parameter, one_of, parameter, requested_moment, requested_page
+from ..http.pagination import Page, integer_up_to, one_of, parameter, requested_moment, requested_page
 from ..http.request_body import read_json_object, read_optional_json_object
 from ..http.responses import json_response
 from ..idempotency import REPLAYED, Idempotency, requested_key
@@ -183,9 +183,5 @@ def _requested_filter(request: web.Request) -> DeliveryFilter:
 
 
 def _requested_window(request: web.Request) -> int:
-    text = parameter(request, "window_hours")
-    if text is None:
-        return _DEFAULT_WINDOW_HOURS
-    if not (text.isascii() and text.isdigit()) or len(text) > 6 or not 1 <= int(text) <= MAX_WINDOW_HOURS:
-        raise invalid_parameter("window_hours", f"must be an integer from 1 to {MAX_WINDOW_HOURS}")
-    return int(text)
+    hours = integer_up_to(MAX_WINDOW_HOURS, request, "window_hours")
+    return _DEFAULT_WINDOW_HOURS if hours is None else hours

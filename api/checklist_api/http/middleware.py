@@ -37,6 +37,7 @@ from .responses import json_response
 logger = logging.getLogger(__name__)
 
 REQUEST_ID: Final = web.RequestKey("request_id", str)
+_WAITED_S: Final = web.RequestKey("waited_s", float)
 SERVER_NAME: Final = "checklist-dispatch"
 _HEADER: Final = "X-Request-Id"
 _CLIENT_CLOSED_REQUEST: Final = 499
@@ -104,7 +105,7 @@ def request_frame(metrics: Metrics, tracing: Tracing = NO_TRACES) -> Middleware:
             route,
             request.method if request.method in _METHODS else "other",
             response.status,
-            time.perf_counter() - started,
+            time.perf_counter() - started - request.get(_WAITED_S, 0.0),
         )
         return response
 
@@ -116,6 +117,11 @@ def frame_headers(request: web.Request, response: web.StreamResponse) -> None:
     response.headers[_HEADER] = request[REQUEST_ID]
     # aiohttp's default discloses the versions of aiohttp and Python.
     response.headers["Server"] = SERVER_NAME
+
+
+def add_waited(request: web.Request, seconds: float) -> None:
+    """Exclude time that the request waited on the client's request from the metric of response times."""
+    request[_WAITED_S] = request.get(_WAITED_S, 0.0) + seconds
 
 
 def new_request_id() -> str:

@@ -1,4 +1,4 @@
-"""Query parameters of lists: page (specification, "Pagination object"; contract section 8) and filters."""
+"""Query parameters: the page of a list (specification, "Pagination object"; contract section 8), filters, numbers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -72,6 +72,16 @@ def one_of(request: web.Request, name: str, allowed: Sequence[str]) -> str | Non
     return value
 
 
+def integer_up_to(most: int, request: web.Request, name: str) -> int | None:
+    """Parse a query parameter as an integer from 1 to `most`; None if absent. Raises InvalidParameter."""
+    text = parameter(request, name)
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit()) or len(text) > _DIGITS or not 1 <= int(text) <= most:
+        raise out_of_range(name, most)
+    return int(text)
+
+
 def requested_moment(request: web.Request, name: str) -> datetime | None:
     """Parse a query parameter as a timestamp. Raises InvalidParameter."""
     text = parameter(request, name)
@@ -86,6 +96,11 @@ def requested_moment(request: web.Request, name: str) -> datetime | None:
 
 def invalid_parameter(name: str, message: str) -> InvalidParameter:
     return InvalidParameter(f"{name} {message}.", details=[Problem(name, "invalid_parameter", f"{name} {message}.")])
+
+
+def out_of_range(name: str, most: int) -> InvalidParameter:
+    """The error of `integer_up_to`."""
+    return invalid_parameter(name, f"must be an integer from 1 to {most}")
 
 
 def _positive(request: web.Request, name: str, default: int) -> int:

@@ -7,8 +7,9 @@ At shutdown it would close kept-alive connections at once, including those with 
 """
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Final
 
 from aiohttp import HttpVersion11, hdrs, web
@@ -70,6 +71,22 @@ class ApiRunner(web.AppRunner):
         )
 
 
+@contextlib.contextmanager
+def on_connection_lost(request: web.Request, handler: Callable[[], None]) -> Iterator[None]:
+    """Call `handler` if the client's connection is lost inside the block.
+
+    Raises ConnectionResetError if it is lost already.
+    """
+    connection = request.protocol
+    if request.transport is None or request.transport.is_closing() or not isinstance(connection, _Connection):
+        raise ConnectionResetError("the client disconnected")
+    connection.on_lost = handler
+    try:
+        yield
+    finally:
+        connection.on_lost = None
+
+
 def _with_own_refusal(handler: Handler) -> Handler:
     """Refuse unknown Expect headers, which aiohttp checks before any middleware, with an own error response."""
 
@@ -96,16 +113,23 @@ class _Server(web.Server):
 
 
 class _Connection(web.RequestHandler):
-    __slots__ = ("received_at",)
+    __slots__ = ("on_lost", "received_at")
 
     def __init__(self, manager: _Server, *, loop: asyncio.AbstractEventLoop, **options: Any) -> None:
         super().__init__(manager, loop=loop, **options)
         self.received_at = loop.time()
         """Loop time of the last bytes received."""
+        self.on_lost: Callable[[], None] | None = None
+        """Called when the connection is lost; aiohttp notifies a handler only when it writes."""
 
     def data_received(self, data: bytes) -> None:
         self.received_at = self._loop.time()
         super().data_received(data)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        super().connection_lost(exc)
+        if self.on_lost is not None:
+            self.on_lost()
 
     def handle_error(
         self,

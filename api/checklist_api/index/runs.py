@@ -108,6 +108,16 @@ class RunIndex:
         """Return namespaces and names of live runs with this id, oldest first."""
         return [(namespace, self.names.name_of(run_id, namespace)) for namespace in self.owners_of(run_id)]
 
+    def open_until(self, run_id: str, organization: str, namespaces: Sequence[str], *, now: datetime) -> float | None:
+        """Return the expiry of an open run of the organization in milliseconds since 1970 (inf: never); None if the
+        index has no such run, or a finished one."""
+        query = "SELECT namespace, phase, expires_at FROM runs WHERE run_id = ? AND organization = ?"
+        for namespace, phase, expires_at in self._db.execute(query, (run_id, organization)):
+            until = float("inf") if expires_at is None else float(expires_at)
+            if namespace in namespaces and phase not in FINAL and until > milliseconds(now):
+                return until
+        return None
+
     def has(self, run_id: str, namespace: str) -> bool:
         """Whether the run is indexed as live."""
         if (namespace, run_id) in self._leaving:

@@ -11,15 +11,16 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from checklist_crds.errors import RunClosed, RunNotFound
+from checklist_crds.errors import RunClosed, RunNotAdmitted, RunNotFound
 from checklist_crds.ids import is_id
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.kube.run_lookup import find_renamed
 from checklist_crds.kube.run_store import BatchChange, Change, RunStore
 from checklist_crds.platform.ttl_cache import expiring_keys
-from checklist_crds.resources.kinds import RUN
+from checklist_crds.resources.kinds import RUN, TEMPLATE
 from checklist_crds.resources.run import Run
+from checklist_crds.resources.template import TemplateMeta
 from checklist_crds.resources.template_definition import Definition
 from checklist_crds.runs.batch import decide_in_turn
 from checklist_crds.runs.lifecycle import Command
@@ -80,6 +81,31 @@ class RunAccess:
         if run is None:
             raise RunNotFound()
         return run
+
+    async def require_none_awaits_admission(self, run_id: str, organization: Organization) -> None:
+        """Raises RunNotAdmitted for a run made with kubectl that names `organization` and is not admitted."""
+        if not is_id("r", run_id):
+            return
+        # Without admission, only a run that is named by its id has one.
+        found = [await self._read(run_id, namespace, run_id) for namespace in organization.namespaces]
+        run = next((run for run in found if run is not None and run.resolved is None), None)
+        if run is None or await self._organization_named_by(run) != organization.name:
+            return
+        admitted = next((condition for condition in run.status.conditions if condition.type == "Admitted"), None)
+        if admitted is None:
+            raise RunNotAdmitted()
+        raise RunNotAdmitted(f"The run is not admitted ({admitted.reason}): {admitted.message}")
+
+    async def _organization_named_by(self, run: Run) -> str | None:
+        """Return the organization by the rule of the operator: the run's own reference, else that of its template."""
+        spec = run.spec
+        if spec.organization_ref is not None:
+            return spec.organization_ref.name
+        template = spec.template_ref.name if spec.template_ref else spec.template_id
+        try:
+            return TemplateMeta.of(await self._client.get(TEMPLATE, template or "-", run.namespace)).organization
+        except (KubeNotFound, ValueError, KeyError, TypeError):
+            return None
 
     async def by_id(self, run_id: str) -> Run:
         """Return the run by its id only, for the preview; the oldest one if the id is ambiguous."""

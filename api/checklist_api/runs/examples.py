@@ -16,6 +16,7 @@ DISPATCH_REQUEST: Final[Json] = {
     "executor_ref": "kitchen 4, Saturday",
 }
 DISPATCHED: Final[Json] = {"run_id": RUN_ID, "link": LINK, "expires_at": EXPIRES_AT, "assigned_to": None}
+EXECUTOR_LINK: Final[Json] = {"link": LINK, "expires_at": EXPIRES_AT}
 ANSWERS: Final[Json] = {
     "s-fridge-ok": {"value": False, "photos": [], "geo": None, "at": STARTED_AT, "by": None},
     "s-fridge-temp": {

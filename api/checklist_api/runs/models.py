@@ -89,6 +89,13 @@ class Dispatched(Shape):
     assigned_to: None = Field(description="Always null.")
 
 
+class ExecutorLink(Shape):
+    """The link of an open run."""
+
+    link: str = Field(description="The URL to send to the executor. Anyone with it can answer the run.")
+    expires_at: Moment | None = Field(description="Expiry of the link; null without one.")
+
+
 class Geo(Shape):
     """A location, WGS 84."""
 

@@ -6,6 +6,7 @@ from checklist_crds.errors import (
     QuotaExceeded,
     RunClosed,
     RunExpired,
+    RunNotAdmitted,
     RunNotFound,
     TemplateNotFound,
     TemplateNotRunnable,
@@ -28,8 +29,10 @@ from ..http.operations import (
     query,
     tagged,
 )
+from ..http.pagination import out_of_range
 from ..http.request_body import missing_fields
 from . import examples, models
+from .waiting import LONGEST_WAIT_S
 
 _RUNS: Final = "Runs"
 RUN_FILTERS: Final = (
@@ -92,7 +95,17 @@ RUN_OPERATIONS: Final = tagged(
         "getRun",
         "Read a run",
         Reply(200, "The run with all its answers.", models.Run, {"completed": examples.RUN}),
-        errors=(RunNotFound(),),
+        "With `wait`, responds when the run is completed, cancelled or expired, or after that many seconds with the "
+        "current run: check `status` and repeat the request. If the run is deleted meanwhile, the response is 404.",
+        parameters=(
+            query(
+                "wait",
+                {"type": "integer", "minimum": 1, "maximum": LONGEST_WAIT_S},
+                "Maximum seconds to wait for the end of the run. Absent: do not wait.",
+                30,
+            ),
+        ),
+        errors=(out_of_range("wait", LONGEST_WAIT_S), RunNotFound()),
     ),
     Operation(
         "post /v1/runs/{run_id}/cancel",
@@ -102,6 +115,20 @@ RUN_OPERATIONS: Final = tagged(
         "Final; the event's reason is `cancelled_by_owner`.",
         body=Body(models.CancellationRequest, {"empty": {}}, required=False),
         errors=(RunNotFound(), RunClosed("The run is completed; it takes no more changes."), RunExpired()),
+    ),
+    Operation(
+        "get /v1/runs/{run_id}/link",
+        "getRunLink",
+        "Read a run's link",
+        Reply(200, "The link to send to the executor.", models.ExecutorLink, {"open": examples.EXECUTOR_LINK}),
+        "Returns the link of the dispatch; also for runs made with kubectl, once they are admitted. Anyone with the "
+        "link can answer the run.",
+        errors=(
+            RunNotFound(),
+            RunClosed("The run is completed or cancelled; its link can no longer be used."),
+            RunNotAdmitted("The run is not admitted (QuotaExceeded): The plan's 100 runs of this month are used up."),
+            RunExpired(),
+        ),
     ),
     Operation(
         "get /v1/runs/{run_id}/preview",

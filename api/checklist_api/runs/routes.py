@@ -1,22 +1,23 @@
 """Routes of runs (specification, "Runs"; contract section 5)."""
 
 from collections.abc import Callable
+from functools import partial
 
 from aiohttp import web
 from attrs import define
 
-from checklist_crds.errors import RunExpired, RunNotFound
+from checklist_crds.errors import RunClosed, RunExpired, RunNotFound
 from checklist_crds.photos.urls import PhotoUrl
 from checklist_crds.resources.audit_entry import AuditTarget
 from checklist_crds.resources.run import REST_STATUSES, Run, RunPhase
 from checklist_crds.resources.webhook_url import Openness
 from checklist_crds.runs.lifecycle import CANCELLED_BY_OWNER, Cancel, decide
-from checklist_crds.times import Clock
+from checklist_crds.times import Clock, format_optional
 
 from ..archive.reading import ArchivedRuns
 from ..audit.trail import AuditTrail
 from ..auth.gate import Caller, Gate
-from ..http.pagination import one_of, parameter, requested_moment, requested_page
+from ..http.pagination import integer_up_to, one_of, parameter, requested_moment, requested_page
 from ..http.request_body import read_json_object, read_optional_json_object
 from ..http.responses import json_response
 from ..idempotency import REPLAYED, Idempotency, requested_key
@@ -25,7 +26,8 @@ from ..organizations.directory import OrganizationDirectory
 from . import models
 from .access import RunAccess
 from .dispatch import Dispatcher
-from .models import Dispatched, DispatchRequest, RunPreview
+from .models import Dispatched, DispatchRequest, ExecutorLink, RunPreview
+from .waiting import LONGEST_WAIT_S, RunWaits
 
 RunLink = Callable[[str, str], str]
 """Returns the executor's link from the organization's public id and the run id."""
@@ -35,6 +37,7 @@ RunLink = Callable[[str, str], str]
 class RunRoutes:
     _dispatcher: Dispatcher
     _runs: RunAccess
+    _waits: RunWaits
     _index: RunIndex
     _archived: ArchivedRuns
     _organizations: OrganizationDirectory
@@ -49,7 +52,8 @@ class RunRoutes:
     def add_to(self, router: web.UrlDispatcher, gate: Gate) -> None:
         router.add_post("/v1/runs", gate.owner(self.dispatch))
         router.add_get("/v1/runs", gate.owner(self.list))
-        router.add_get("/v1/runs/{run_id}", gate.owner(self.get))
+        router.add_get("/v1/runs/{run_id}", gate.owner(partial(self.get_or_wait, gate)))
+        router.add_get("/v1/runs/{run_id}/link", gate.owner(self.link))
         router.add_get("/v1/runs/{run_id}/preview", gate.public(self.preview))
         router.add_post("/v1/runs/{run_id}/cancel", gate.owner(self.cancel))
 
@@ -91,9 +95,36 @@ class RunRoutes:
         run = await self._runs.of_organization(request.match_info["run_id"], caller.organization)
         return json_response(self.shown(run, caller))
 
+    async def get_or_wait(self, gate: Gate, request: web.Request, caller: Caller) -> web.Response:
+        """Read a run; with `?wait=N` answer when it has ended or after N seconds."""
+        seconds = integer_up_to(LONGEST_WAIT_S, request, "wait")
+        if seconds is None:
+            return await self.get(request, caller)
+        run_id, reauthorize = request.match_info["run_id"], partial(gate.reauthorize, caller)
+        run = await self._waits.until_ended(request, run_id, caller.organization, seconds, reauthorize)
+        return json_response(self.shown(run, caller))
+
     def shown(self, run: Run, _: Caller) -> models.Run:
         """Render the run for `caller`."""
         return models.Run.of(run, self._clock(), self._photo_url)
+
+    async def link(self, request: web.Request, caller: Caller) -> web.Response:
+        """Read the link. Not audited, like the response to a dispatch and the dashboard, which contain it too."""
+        run_id = request.match_info["run_id"]
+        try:
+            run = await self._runs.of_organization(run_id, caller.organization)
+        except RunNotFound:
+            await self._runs.require_none_awaits_admission(run_id, caller.organization)
+            raise
+        match run.phase_at(self._clock()):
+            case RunPhase.EXPIRED:
+                raise RunExpired()
+            case RunPhase.COMPLETED | RunPhase.CANCELLED:
+                raise RunClosed("The run is completed or cancelled; its link can no longer be used.")
+        answer = ExecutorLink(
+            link=self._run_link(caller.organization.id, run.id), expires_at=format_optional(run.expires_at)
+        )
+        return json_response(answer)
 
     async def preview(self, request: web.Request) -> web.Response:
         run = await self._runs.by_id(request.match_info["run_id"])

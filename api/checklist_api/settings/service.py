@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 
-from checklist_crds.secrets.sealing import executor_token
+from checklist_crds.secrets.sealing import executor_link
 from checklist_crds.settings.declaring import setting
 from checklist_crds.settings.forms import BaseUrl, Switch, Text, Whole, is_loopback
 from checklist_crds.settings.reading import InvalidSetting, read
@@ -95,7 +95,7 @@ class Settings(SharedSettings):
     def run_link(self, organization: str, run_id: str) -> str:
         """Return the link for the executor, which allows answering the run (contract section 6). `organization`: public
         id of the run's organization."""
-        return f"{self.base_url}/r/{run_id}#{executor_token(self.server_key, organization, run_id)}"
+        return executor_link(self.base_url, self.server_key, organization, run_id)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> "Settings":

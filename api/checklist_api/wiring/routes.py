@@ -171,6 +171,7 @@ def _runs(kind: type[_Runs], services: Services) -> _Runs:
     return kind(
         dispatcher=services.dispatcher,
         runs=services.run_access,
+        waits=services.run_waits,
         index=services.index,
         archived=services.archived,
         organizations=services.organizations,

@@ -63,6 +63,7 @@ from ..runs.access import RunAccess
 from ..runs.dispatch import Dispatcher
 from ..runs.link_owner import LinkOwners
 from ..runs.usage import UsageReader
+from ..runs.waiting import RunWaits
 from ..settings.service import InvalidSetting, Settings
 from ..templates.catalogue import TemplateCatalogue
 from ..templates.versions import TemplateVersions
@@ -154,6 +155,7 @@ class Services:
             archived=self.archived,
             clock=clock,
         )
+        self.run_waits = RunWaits(self.run_access, self.index, self.metrics, clock)
         self.link_owners = LinkOwners(self.settings.server_key, self.organizations, self.index, self.run_access)
 
     def _build_writing(self) -> None:

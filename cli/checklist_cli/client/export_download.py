@@ -13,11 +13,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from ..console.command import CommandFailed
 from ..console.progress import Progress
-from ..console.terminal import plain
+from .connection import Retryable, refusal
 
 if TYPE_CHECKING:
     import httpx
@@ -25,14 +25,11 @@ if TYPE_CHECKING:
 ATTEMPTS: Final = 5
 _PAUSE_S: Final = 2.0
 _LONGEST_PAUSE_S: Final = 60.0
-_CONNECT_WITHIN_S: Final = 10.0
-_NEXT_BYTE_WITHIN_S: Final = 300.0
+NEXT_BYTE_WITHIN_S: Final = 300.0
 """A PDF can take minutes, and wait for others before that."""
 _CHUNK: Final = 64 * 1024
-_MAX_MESSAGE: Final = 500
 _SHOWN: Final = 40
 """Characters of the file's name in the name of its temporary file."""
-_RETRIED: Final = frozenset({429, 502, 503, 504})
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +107,7 @@ class Download:
         for number in range(1, ATTEMPTS + 1):
             try:
                 return self._attempt(path, query, target)
-            except _Again as again:
+            except Retryable as again:
                 if number == ATTEMPTS or target.is_spoilt:
                     raise CommandFailed(f"{again}{_SPOILT if target.is_spoilt else ''}") from None
                 pause_s = min(again.after_s or _PAUSE_S * 2 ** (number - 1), _LONGEST_PAUSE_S)
@@ -124,12 +121,12 @@ class Download:
         try:
             with self._client.stream("GET", path, params=dict(query)) as response:
                 if response.status_code != 200:
-                    raise _refusal(response)
+                    raise refusal(response)
                 return self._take(response, target)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            raise _Again(f"the service does not answer: {type(error).__name__}") from None
+            raise Retryable(f"the service does not answer: {type(error).__name__}") from None
         except httpx.HTTPError as error:
-            raise _Again(f"the download was interrupted: {type(error).__name__}") from None
+            raise Retryable(f"the download was interrupted: {type(error).__name__}") from None
         except httpx.InvalidURL:
             raise CommandFailed("the server's address is not a valid URL") from None
 
@@ -171,44 +168,3 @@ class _SoFar:
 
 
 _SPOILT: Final = "; the output is incomplete"
-
-
-class _Again(Exception):
-    """A failure to retry, after `after_s` seconds if the service said so."""
-
-    def __init__(self, why: str, after_s: float | None = None) -> None:
-        super().__init__(why)
-        self.after_s = after_s
-
-
-def client_of(server: str, key: str) -> "httpx.Client":
-    """Raises CommandFailed."""
-    import httpx
-
-    try:
-        return httpx.Client(
-            base_url=server.rstrip("/"),
-            headers={"Authorization": f"Bearer {key}", "Accept-Encoding": "identity"},
-            timeout=httpx.Timeout(_NEXT_BYTE_WITHIN_S, connect=_CONNECT_WITHIN_S),
-            trust_env=False,
-        )
-    except httpx.InvalidURL:
-        raise CommandFailed("the server's address is not a valid URL") from None
-
-
-def _refusal(response: "httpx.Response") -> Exception:
-    """The service's error as an exception: `_Again` if a retry can help."""
-    try:
-        body: Any = (response.read(), response.json())[1]
-    except ValueError:
-        body = None
-    said = body.get("message") if isinstance(body, dict) else None
-    text = f"the service answers {response.status_code}: {_printable(said)}"
-    if response.status_code not in _RETRIED:
-        return CommandFailed(text)
-    after = response.headers.get("Retry-After", "")
-    return _Again(text, float(after) if after.isdecimal() else None)
-
-
-def _printable(text: object) -> str:
-    return plain(text)[:_MAX_MESSAGE] if isinstance(text, str) and text else "no readable message"

@@ -12,8 +12,8 @@ from checklist_crds.times import utc_now
 from ..console.cluster import add_kubeconfig_option, add_namespace_option, connected
 from ..console.command import Command, ExitStatus
 from ..console.progress import Progress
+from ..console.values import url
 from ..doctor.finding import Finding, Level, worst
-from .ready import url
 
 if TYPE_CHECKING:
     from checklist_crds.kube.client import KubeClient

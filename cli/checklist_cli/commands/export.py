@@ -1,23 +1,21 @@
 """`checklist-dispatch export`: downloads runs of a service, or one run as PDF (docs/exports.md)."""
 
-import os
 import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Final
 
-from ..client.api_key import KEY_VARIABLE, read_api_key
-from ..client.export_download import Download, File, StandardOutput, Target, client_of
+from ..client.api_key import read_api_key
+from ..client.connection import add_service_options, client_of, required_server
+from ..client.export_download import NEXT_BYTE_WITHIN_S, Download, File, StandardOutput, Target
 from ..console.command import Command, CommandFailed, ExitStatus
 from ..console.progress import Progress
 from ..console.values import run_id
-from .ready import url
 
 _OF_RUNS: Final = ("csv", "jsonl", "geojson")
 _OF_ONE: Final = ("pdf", "json")
 _STATUSES: Final = ("pending", "in_progress", "completed", "cancelled", "expired")
 _FILTERS: Final = ("status", "template_id", "executor_ref", "created_after", "created_before")
-_SERVER_VARIABLE: Final = "CHECKLISTS_BASE_URL"
 
 
 def _configure(parser: ArgumentParser) -> None:
@@ -25,15 +23,7 @@ def _configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--to", metavar="FILE", type=Path, default=Path("-"), help="output file (default: -, standard output)"
     )
-    service = parser.add_argument_group("the service")
-    service.add_argument(
-        "--server",
-        metavar="URL",
-        type=url,
-        default=os.environ.get(_SERVER_VARIABLE) or None,
-        help=f"base URL of the service (default: {_SERVER_VARIABLE})",
-    )
-    service.add_argument("--key-file", type=Path, metavar="FILE", help=f"the API key's file (default: ${KEY_VARIABLE})")
+    add_service_options(parser)
     which = parser.add_argument_group("which runs")
     which.add_argument("--run", metavar="RUN_ID", type=run_id, help="only this run, as pdf or json")
     which.add_argument("--status", choices=_STATUSES, help="only with this status")
@@ -51,7 +41,7 @@ def _run(options: Namespace) -> ExitStatus:
     target = _target(options)
     key = read_api_key(options.key_file)
     progress = Progress()
-    with client_of(options.server, key) as client:
+    with client_of(options.server, key, next_byte_within_s=NEXT_BYTE_WITHIN_S) as client:
         done = Download(client, progress).run(path, query, target)
     of_runs = "" if done.runs is None else f"{done.runs:,} runs, "
     progress.line(f"{_name(options)}: {of_runs}{done.size:,} bytes")
@@ -63,8 +53,7 @@ def _run(options: Namespace) -> ExitStatus:
 
 def _asked(options: Namespace) -> tuple[str, dict[str, str]]:
     """Path and query. Raises CommandFailed."""
-    if options.server is None:
-        raise CommandFailed(f"give --server, or set {_SERVER_VARIABLE}")
+    required_server(options)
     filters = {name: str(getattr(options, name)) for name in _FILTERS if getattr(options, name) is not None}
     if options.format in _OF_ONE:
         if options.run is None:

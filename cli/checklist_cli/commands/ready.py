@@ -3,12 +3,11 @@
 import asyncio
 import sys
 import time
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
 from ..console.command import Command, ExitStatus
-from ..console.values import number_to
+from ..console.values import number_to, url
 
 if TYPE_CHECKING:
     import aiohttp
@@ -57,13 +56,6 @@ async def _ask(session: "aiohttp.ClientSession", url: str) -> str:
             return "ready" if response.status == 200 else f"not ready (status {response.status})"
     except (ClientError, TimeoutError, OSError) as error:
         return f"no answer ({type(error).__name__})"
-
-
-def url(text: str) -> str:
-    parts = urlsplit(text)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ArgumentTypeError("must be http(s)://host")
-    return text.rstrip("/")
 
 
 COMMAND = Command(

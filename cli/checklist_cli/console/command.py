@@ -7,11 +7,14 @@ from enum import IntEnum
 
 
 class ExitStatus(IntEnum):
-    """`NO` is a negative result (not genuine, something left), `UNUSABLE` an error."""
+    """`NO` is a negative result (not genuine, something left), `UNUSABLE` an error; 3 to 5 are states of runs."""
 
     YES = 0
     NO = 1
     UNUSABLE = 2
+    CANCELLED = 3
+    EXPIRED = 4
+    TIMEOUT = 5
     INTERRUPTED = 130
 
 

@@ -165,11 +165,17 @@ class KubeClient:
         """Raises KubeAlreadyExists, KubeInvalid."""
         return self._checked(kind, await self._call("POST", kind.path(namespace), body=body))
 
-    async def replace(self, kind: Kind, body: Mapping[str, Any], *, subresource: str | None = None) -> JsonObject:
-        """Sends a PUT, conditional on the resourceVersion in `body`. Raises KubeConflict when it is stale."""
+    async def replace(
+        self, kind: Kind, body: Mapping[str, Any], *, subresource: str | None = None, dry_run: bool = False
+    ) -> JsonObject:
+        """Sends a PUT, conditional on the resourceVersion and uid in `body`. Raises KubeConflict when it is stale.
+
+        `dry_run`: validates and admits the request without writing.
+        """
         metadata = body["metadata"]
         path = kind.path(metadata.get("namespace"), metadata["name"], subresource)
-        return self._checked(kind, await self._call("PUT", path, body=body))
+        params = {"dryRun": "All"} if dry_run else None
+        return self._checked(kind, await self._call("PUT", path, body=body, params=params))
 
     async def patch(
         self,
@@ -215,12 +221,19 @@ class KubeClient:
         return self._checked(kind, body)
 
     async def delete(
-        self, kind: Kind, name: str, namespace: str | None = None, *, resource_version: str | None = None
+        self,
+        kind: Kind,
+        name: str,
+        namespace: str | None = None,
+        *,
+        resource_version: str | None = None,
+        uid: str | None = None,
     ) -> None:
-        """With `resource_version`, deletes only that version (else KubeConflict)."""
+        """With `resource_version`, deletes only that version; with `uid`, only that object (else KubeConflict)."""
         options: JsonObject = {"propagationPolicy": "Background"}
-        if resource_version is not None:
-            options["preconditions"] = {"resourceVersion": resource_version}
+        preconditions = {"resourceVersion": resource_version, "uid": uid}
+        if any(preconditions.values()):
+            options["preconditions"] = {key: value for key, value in preconditions.items() if value is not None}
         await self._call("DELETE", kind.path(namespace, name), body=options)
 
     async def list_all(

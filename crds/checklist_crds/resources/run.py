@@ -35,6 +35,8 @@ MAX_RECORDS_TEXT = 256 * (MAX_DELIVERY_RECORDS + MAX_OUTBOX_ENTRIES)
 MAX_PHOTOS = 500
 MAX_PHOTO_BYTES = 2 * 1024**3
 MAX_PHOTOS_EVER = 1000
+_OF_THE_OPERATOR: Final = ("resolved", "deliveries", "expiresAt", "linkSecretUid")
+"""Status fields that only the operator writes, without the API."""
 STEP_ID_PATTERN = r"^s-[A-Za-z0-9_-]{1,64}$"
 
 
@@ -121,6 +123,12 @@ class ResolvedTemplate(KubeModel):
     )
 
 
+class LinkSecretRef(KubeModel):
+    """A Secret in the run's namespace that the operator creates for this run only."""
+
+    name: str = Field(min_length=1, max_length=253, pattern=OBJECT_NAME_PATTERN, description="Name of the Secret.")
+
+
 class RunSpec(KubeModel):
     """A dispatch: immutable. With kubectl, templateRef (or templateId), executorRef, expiry and webhook are enough."""
 
@@ -143,6 +151,11 @@ class RunSpec(KubeModel):
     )
     created_by_name: str | None = Field(default=None, max_length=200, description="Sender, shown in the preview.")
     webhook: Webhook | None = Field(default=None, description="Endpoint for events; absent: none.")
+    link_secret_ref: LinkSecretRef | None = Field(
+        default=None,
+        description="Secret that the operator creates with the run's link (key link) while the run is open; "
+        "absent: none.",
+    )
     resolved: ResolvedTemplate | None = Field(default=None, description="Written by the API: the run is admitted.")
 
 
@@ -323,7 +336,12 @@ class RunStatus(KubeModel):
         "started event_id.",
     )
     recordings: int = Field(default=0, ge=0, description="Number of writes of `records`; each write tests it.")
-    settled: bool | None = Field(default=None, description="True: final, and nothing is left to send.")
+    link_secret_uid: str | None = Field(
+        default=None, max_length=64, description="metadata.uid of the Secret that holds the link, while it exists."
+    )
+    settled: bool | None = Field(
+        default=None, description="True: final, nothing is left to send, and no Secret holds the link."
+    )
     conditions: list[StatusCondition] = ConditionsField()
 
     @property
@@ -390,7 +408,7 @@ class Run:
         metadata, stored = body["metadata"], body["status"]
         if (
             metadata.get("generation", 1) != self.generation
-            or any(stored.get(name) != self.stored.get(name) for name in ("resolved", "deliveries", "expiresAt"))
+            or any(stored.get(name) != self.stored.get(name) for name in _OF_THE_OPERATOR)
             or (stored.get("conditions") or []) != [each.to_kube() for each in after.conditions]
         ):
             return Run.parse(body)

@@ -23,7 +23,7 @@ from ..errors import (
     ValidationFailed,
 )
 from ..ids import derived_id
-from ..resources.base import to_json_text, with_condition
+from ..resources.base import to_json_text
 from ..resources.event_names import EventName
 from ..resources.run import (
     MAX_ANSWERS_BYTES,
@@ -61,6 +61,7 @@ from .commands import (
     SkipStep,
     Submit,
 )
+from .end_conditions import with_end
 from .events import geo_view, progress_view
 from .operations import is_replay, operation_of, with_operation
 from .photos import bytes_ever, is_empty, photo_of_operation, require_room, with_photo, without_photos
@@ -150,9 +151,9 @@ def _mode(run: Run) -> IdentityMode:
 
 
 def is_settled(status: RunStatus) -> bool:
-    """Whether the run is final and has nothing left to send."""
+    """Whether the run is final, has nothing left to send, and no Secret holds its link."""
     retrying = any(not record.phase.is_final for record in status.deliveries)
-    return status.phase.is_final and not status.outbox and not retrying
+    return status.phase.is_final and not status.outbox and not retrying and status.link_secret_uid is None
 
 
 def _expire(run: Run, now: datetime) -> RunStatus:
@@ -161,21 +162,8 @@ def _expire(run: Run, now: datetime) -> RunStatus:
 
 
 def _close(run: Run, status: RunStatus, phase: RunPhase, event: EventName, *, at: datetime, now: datetime) -> RunStatus:
-    """Returns the final status: phase, event, condition, and `settled` if nothing is left to send."""
-    reason, message = {
-        RunPhase.COMPLETED: ("RunCompleted", "All required steps are answered and the run was submitted."),
-        RunPhase.CANCELLED: ("RunCancelled", "The run was cancelled before completion."),
-        RunPhase.EXPIRED: ("RunExpired", "The link expired before completion."),
-    }[phase]
-    conditions = with_condition(
-        status.conditions,
-        "Completed",
-        phase is RunPhase.COMPLETED,
-        reason,
-        message,
-        now=now,
-        generation=run.generation,
-    )
+    """Returns the final status: phase, event, conditions, and `settled` if nothing is left to send."""
+    conditions = with_end(status.conditions, phase, now=now, generation=run.generation)
     closed = status.model_copy(
         update={"phase": phase, "conditions": conditions, "progress": status.progress or run.progress}
     )

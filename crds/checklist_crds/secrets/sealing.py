@@ -197,6 +197,14 @@ def executor_token(server_keys: ServerKeys, organization: str, run_id: str) -> s
     return url_safe(server_keys.mac(_EXECUTOR_LINK, _link(organization, run_id)))
 
 
+def executor_link(base_url: str, server_keys: ServerKeys, organization: str, run_id: str) -> str:
+    """Returns the link for the executor, which allows answering the run (contract section 6).
+
+    `organization`: public id of the run's organization. All links are made by this function.
+    """
+    return f"{base_url}/r/{run_id}#{executor_token(server_keys, organization, run_id)}"
+
+
 def is_executor_token(server_keys: ServerKeys, organization: str, run_id: str, token: str) -> bool:
     """Whether `token` opens the run `run_id` of `organization`, in constant time."""
     mac = from_url_safe(token)

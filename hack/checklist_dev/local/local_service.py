@@ -119,6 +119,7 @@ class LocalService:
                 **os.environ,
                 "CHECKLISTS_ALLOW_INSECURE_TARGETS": "1",
                 "CHECKLISTS_HOST": "127.0.0.1",
+                "CHECKLISTS_SWEEP_LINK_SECRETS": "1",  # the local cluster has no garbage collector
                 "CHECKLISTS_PHOTO_STORE": os.environ.get("CHECKLISTS_PHOTO_STORE")
                 or (self._folder / "photos").absolute().as_uri(),
                 **self._settings,

@@ -27,6 +27,7 @@ WITH_EVERYTHING: Final[dict[str, Any]] = {
     "photos": {"persistentVolume": {"existingClaim": "photos"}},
     "organizationNamespaces": [{"name": BRANCH, "webhookSecrets": [WEBHOOK_SECRETS[BRANCH]]}, {"name": ANNEX}],
     "webhookSecrets": [WEBHOOK_SECRETS[HOME]],
+    "linkSecrets": {"enabled": True},
     "backup": {"existingClaim": "backups", "keepDays": 30},
     "maintenance": {"enabled": True},
     # What takes minutes or hours otherwise.

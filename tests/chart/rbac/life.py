@@ -1,6 +1,7 @@
 """All that is done with an installation, in one life. What a person waits for is waited for."""
 
 import asyncio
+import base64
 import time
 import uuid
 from datetime import timedelta
@@ -27,6 +28,7 @@ from checklist_crds.resources.kinds import (
     MEMBER,
     ORGANIZATION,
     RUN,
+    SECRET,
     TEMPLATE,
     TEMPLATE_REVISION,
     WEBHOOK_DELIVERY,
@@ -153,7 +155,8 @@ async def the_old_goes(story: Story) -> None:
 
 
 async def made_by_kubectl(story: Story, namespace: str, organization: str) -> None:
-    """A template, its next version, and a run that signs with a Secret: judged, labelled, admitted, delivered."""
+    """A template, its next version, and a run that signs with a Secret and has its link in another one: judged,
+    labelled, admitted, delivered."""
     name, run = "by-git", f"r-{uuid.uuid4()}"
     where = {"namespace": namespace, "organization": organization}
     definition = {key: value for key, value in CHECKLIST.items() if key != "settings"}
@@ -167,13 +170,17 @@ async def made_by_kubectl(story: Story, namespace: str, organization: str) -> No
 
     await story.becomes(TEMPLATE, name, is_second, namespace)
     webhook = {"url": story.receiver.url, "events": ["*"], "secretRef": {"name": WEBHOOK_SECRETS[namespace]}}
-    spec = {"templateRef": {"name": name}, "webhook": webhook, "expiresInHours": 1}
+    spec = {"templateRef": {"name": name}, "webhook": webhook, "expiresInHours": 1, "linkSecretRef": {"name": "link"}}
     story.apply(RUN, run, spec, **where)
     admitted = await story.becomes(RUN, run, lambda body: is_so(body, "Admitted"), namespace)
     assert admitted["metadata"]["labels"][ORGANIZATION_LABEL] == organization
+    await story.becomes(RUN, run, lambda body: is_so(body, "LinkReady"), namespace)
+    link = (await story.kube.get(SECRET, "link", namespace))["data"]["link"]
+    assert f"/r/{run}#" in base64.b64decode(link).decode()
     if namespace == HOME:
         await story.call("POST", f"/v1/runs/{run}/cancel", {})
         await story.arrives(run, "run.cancelled")
+        await story.goes(SECRET, "link")
 
 
 async def keys_and_members_by_kubectl(story: Story) -> None:

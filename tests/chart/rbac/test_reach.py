@@ -15,8 +15,10 @@ from tests.waiting import eventually
 
 from checklist_crds.ids import new_id
 from checklist_crds.resources.kinds import ALL_KINDS
+from checklist_crds.runs.link_secret import LINK_SECRET_TYPE
 
 OK, CREATED, FORBIDDEN = HTTPStatus.OK, HTTPStatus.CREATED, HTTPStatus.FORBIDDEN
+INVALID: Final = HTTPStatus.UNPROCESSABLE_ENTITY
 ACCOUNTS: Final = ("api", "operator")
 READ: Final = frozenset({"get", "list", "watch"})
 WRITE: Final = frozenset({"create", "update", "patch", "delete"})
@@ -86,8 +88,42 @@ def test_no_secret_is_read_except_those_in_webhook_secrets(installed: Audited, a
             assert _status(http, "GET", f"{path}/{OTHER_SECRET}") == FORBIDDEN
             assert _status(http, "GET", f"{path}?watch=1&fieldSelector=metadata.name={name}") == FORBIDDEN
             assert _status(http, "PATCH", f"{path}/{name}", {"data": {}}) == FORBIDDEN
-            assert _status(http, "DELETE", f"{path}/{name}") == FORBIDDEN
-            assert _status(http, "POST", path, {"metadata": {"name": "new"}}) == FORBIDDEN
+            if account != "operator":
+                assert _status(http, "DELETE", f"{path}/{name}") == FORBIDDEN
+                assert _status(http, "POST", path, {"metadata": {"name": "new"}}) == FORBIDDEN
+
+
+async def test_the_operator_writes_no_secret_but_those_with_links(installed: Audited) -> None:
+    """Roles cannot say that, since people choose the names of these Secrets. It reads not even its own ones."""
+    admin = installed.installation.kubectl
+    account = {"kubernetes.io/service-account.name": f"{RELEASE}-api"}
+
+    def secret(name: str, type_: str, **metadata: Any) -> Any:
+        return {"metadata": {"name": name, **metadata}, "type": type_, "data": {"link": "bGluaw=="}}
+
+    with installed.http(account="operator") as http:
+        for namespace, name in WEBHOOK_SECRETS.items():
+            path = f"{_core(namespace)}/secrets"
+
+            async def denied(path: str = path, name: str = name) -> bool:  # the policy is read by a watch
+                return _status(http, "DELETE", f"{path}/{name}?dryRun=All") == INVALID
+
+            await eventually(denied)
+            for own in (name, OTHER_SECRET):
+                assert _status(http, "DELETE", f"{path}/{own}") == INVALID
+                assert _status(http, "PUT", f"{path}/{own}", secret(own, "Opaque")) == INVALID
+            assert _status(http, "POST", path, secret("new", "Opaque")) == INVALID
+            token = secret("new", "kubernetes.io/service-account-token", annotations=account)
+            assert _status(http, "POST", path, token) == INVALID
+            assert _status(http, "POST", path, secret("new", LINK_SECRET_TYPE)) == CREATED
+            assert _status(http, "GET", f"{path}/new") == FORBIDDEN
+            assert _status(http, "PUT", f"{path}/new", secret("new", LINK_SECRET_TYPE)) == OK
+            assert _status(http, "PUT", f"{path}/new", secret("new", "Opaque")) == INVALID
+            assert _status(http, "DELETE", f"{path}/new") == OK
+            assert OTHER_SECRET in admin("get", "secrets", "-n", namespace, "-o", "name")
+        for namespace in (ELSEWHERE, *ALONE, "kube-system"):
+            path = f"{_core(namespace)}/secrets"
+            assert _status(http, "POST", path, secret("new", LINK_SECRET_TYPE)) == FORBIDDEN
 
 
 @pytest.mark.parametrize("account", ACCOUNTS)

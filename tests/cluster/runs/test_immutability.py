@@ -26,6 +26,7 @@ DISPATCHED: JsonObject = {
     "expiresAt": "2026-12-21T10:00:00.000Z",
     "createdByName": "Ada",
     "webhook": {"url": "https://hooks.example.com/", "events": ["*"], "sealedSecret": "k1:c2VhbGVk"},
+    "linkSecretRef": {"name": "person-link"},
     "resolved": RESOLVED,
 }
 ABSENT = None
@@ -40,6 +41,8 @@ CHANGES: dict[str, JsonObject] = {
     "expiresAt": {"expiresAt": "2026-12-21T10:00:00.001Z"},
     "expiresInHours": {"expiresAt": ABSENT, "expiresInHours": 1},
     "createdByName": {"createdByName": "Bob"},
+    "linkSecretRef": {"linkSecretRef": {"name": "another-link"}},
+    "linkSecretRef, gone": {"linkSecretRef": ABSENT},
     "resolved": {"resolved": {"templateVersion": 2}},
     "resolved, gone": {"resolved": ABSENT},
     "webhook, gone": {"webhook": ABSENT},

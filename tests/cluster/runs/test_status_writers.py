@@ -26,6 +26,7 @@ from checklist_crds.resources.run import PhotoRef, Run, RunPhase, RunStatus
 from checklist_crds.resources.template_definition import Definition
 from checklist_crds.runs.commands import AddPhoto, AnswerStep, Cancel, ClearAnswer, Command, Expire, SkipStep, Submit
 from checklist_crds.runs.lifecycle import decide
+from checklist_crds.runs.link_secret import with_link_secret
 from checklist_crds.times import utc_now
 from checklist_operator.attempts.run_status import change_run_status, with_delivering, with_records
 
@@ -111,6 +112,11 @@ def fault(run: Run) -> RunStatus:
     return with_delivering(run, run.status, ("SecretNotFound", "It is gone."), now=utc_now())
 
 
+def link(run: Run) -> RunStatus:
+    """The Secret with the link was created; one that has ended gets none."""
+    return run.status if run.status.phase.is_final else with_link_secret(run, "uid", now=utc_now())
+
+
 def has_condition(kind: str, reason: str | None = None) -> Callable[[Run], bool]:
     return lambda run: any(one.type == kind and reason in (None, one.reason) for one in run.status.conditions)
 
@@ -130,10 +136,13 @@ WRITERS: Final = (
     operator_write("expire", expire, has_phase(RunPhase.EXPIRED), of="change"),
     operator_write("delivered", record(1, DeliveryPhase.DELIVERED), records(1, DeliveryPhase.DELIVERED), of="records"),
     operator_write("failed once", record(2, DeliveryPhase.PENDING), records(2, DeliveryPhase.PENDING), of="records"),
+    operator_write("link", link, lambda run: run.status.link_secret_uid == "uid", of="change"),
     operator_write("fault", fault, has_condition("Delivering"), of="conditions"),
     operator_write("pause", pause, has_condition("Paused"), of="conditions"),
 )
 CLOSING: Final = ("submit", "cancel", "expire")
+SETTING_CONDITIONS: Final = (*CLOSING, "link")
+"""Changes that write conditions, too."""
 
 
 @pytest_asyncio.fixture
@@ -165,7 +174,7 @@ async def test_no_writer_undoes_another_and_none_is_refused_for_fields_that_are_
         assert client.refused == 0, pair
         try:
             await second.write(client, known)
-            has_ended = second.name == "expire" and first.name in CLOSING
+            has_ended = second.name in ("expire", "link") and first.name in CLOSING
         except ServiceError:
             assert first.name in CLOSING and second.of == "change", pair
             has_ended = True
@@ -179,8 +188,8 @@ async def test_no_writer_undoes_another_and_none_is_refused_for_fields_that_are_
 
 def share_fields(first: Writer, second: Writer) -> bool:
     """Whether the second write holds on something that the first one wrote: it is refused once, and decided again."""
-    ends = first.name in CLOSING or second.name in CLOSING
-    return first.of == second.of or (ends and "conditions" in (first.of, second.of))
+    sets = first.name in SETTING_CONDITIONS or second.name in SETTING_CONDITIONS
+    return first.of == second.of or (sets and "conditions" in (first.of, second.of))
 
 
 def assert_is_whole(run: Run, pair: str) -> None:

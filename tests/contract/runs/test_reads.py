@@ -107,7 +107,7 @@ async def test_unknown_foreign_and_malformed_run_ids_are_one_and_the_same_404(ap
     foreign = await other.new_run()
     ids = (foreign, new_id("r"), "r-nonsense", foreign.upper(), foreign.removeprefix("r-"), "%E2%82%AC")
     headers = {"X-Request-Id": "same"}
-    for method, suffix in (("GET", ""), ("POST", "/cancel")):
+    for method, suffix in (("GET", ""), ("GET", "/link"), ("POST", "/cancel")):
         answers = [await api.http.request(method, f"/v1/runs/{run_id}{suffix}", headers=headers) for run_id in ids]
         assert {answer.status_code for answer in answers} == {404}
         assert {answer.content for answer in answers} == {

@@ -84,9 +84,11 @@ class SteppingClient(KubeClient):
         async with self._step("POST", kind, str(body["metadata"].get("name"))):
             return await super().create(kind, body, namespace)
 
-    async def replace(self, kind: Kind, body: Mapping[str, Any], *, subresource: str | None = None) -> JsonObject:
+    async def replace(
+        self, kind: Kind, body: Mapping[str, Any], *, subresource: str | None = None, dry_run: bool = False
+    ) -> JsonObject:
         async with self._step("PUT", kind, str(body["metadata"]["name"])):
-            return await super().replace(kind, body, subresource=subresource)
+            return await super().replace(kind, body, subresource=subresource, dry_run=dry_run)
 
     async def patch(
         self,
@@ -110,10 +112,16 @@ class SteppingClient(KubeClient):
             return await super().json_patch_status(kind, name, operations, namespace)
 
     async def delete(
-        self, kind: Kind, name: str, namespace: str | None = None, *, resource_version: str | None = None
+        self,
+        kind: Kind,
+        name: str,
+        namespace: str | None = None,
+        *,
+        resource_version: str | None = None,
+        uid: str | None = None,
     ) -> None:
         async with self._step("DELETE", kind, name):
-            await super().delete(kind, name, namespace, resource_version=resource_version)
+            await super().delete(kind, name, namespace, resource_version=resource_version, uid=uid)
 
     async def raw_get(self, path: str) -> tuple[int, str]:
         if path not in self._discovery:

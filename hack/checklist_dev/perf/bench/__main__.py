@@ -30,6 +30,7 @@ from checklist_dev.perf.bench.traffic.dashboard import measure_dashboard
 from checklist_dev.perf.bench.traffic.large_templates import SETTINGS as LARGE_TEMPLATES_SETTINGS
 from checklist_dev.perf.bench.traffic.large_templates import measure_large_templates
 from checklist_dev.perf.bench.traffic.photos import measure_uploads
+from checklist_dev.perf.bench.traffic.waiting import measure_waiting
 from checklist_dev.perf.bench.traffic.web import measure_web
 from checklist_dev.perf.load.neighbours import watching
 from checklist_dev.perf.load.release_before import code_of
@@ -58,6 +59,7 @@ PARTS: Final[dict[str, Part]] = {
     "photos": Part(measure_uploads, fsync=False),
     "web": Part(measure_web),
     "dashboard": Part(measure_dashboard, fsync=False),
+    "waiting": Part(measure_waiting, fsync=False),
     "templates": Part(measure_large_templates, fsync=False, settings=LARGE_TEMPLATES_SETTINGS),
     "scale": Part(measure_start),
     "memory": Part(measure_memory, memory_target=APISERVER_MEMORY_TARGET),

@@ -28,6 +28,8 @@ class Sizes:
     viewers: int = 500
     viewer_rounds: int = 4
     listed_runs: int = 20_000
+    waiters: int = 1_000
+    wait_s: int = 60
     large_templates: int = 600
     prompts: int = 10_000
     idle_s: float = 30.0
@@ -62,6 +64,8 @@ QUICK: Final = Sizes(
     viewers=20,
     viewer_rounds=1,
     listed_runs=300,
+    waiters=30,
+    wait_s=2,
     large_templates=12,
     prompts=300,
     idle_s=2.0,
