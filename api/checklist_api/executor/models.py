@@ -121,7 +121,7 @@ class RunState(Shape):
         status = run.status
         applicable = applicable_step_ids(definition, status.answers, status.skipped_steps)
         return cls(
-            run_id=run.name,
+            run_id=run.id,
             status=run.phase_at(now).rest,
             progress=RunProgress.of(run.progress),
             applicable_steps=[step.id for step in definition.all_steps if step.id in applicable],

@@ -105,7 +105,7 @@ def run_cells(exported: ExportedRun, context: ExportContext) -> tuple[Cell, ...]
     resolved, status, executor = run.admitted_as, run.status, executor_of(exported, context)
     signature, progress = status.signature, run.progress
     return (
-        run.name,
+        run.id,
         run.phase_at(context.moment).rest,
         resolved.template_id,
         resolved.template_version,

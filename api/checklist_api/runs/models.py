@@ -250,7 +250,7 @@ class Run(RunSummary):
         """Render an admitted run."""
         status, resolved = run.status, run.admitted_as
         return cls(
-            run_id=run.name,
+            run_id=run.id,
             status=run.phase_at(now).rest,
             template_id=resolved.template_id,
             template_v=resolved.template_version,
@@ -303,7 +303,7 @@ class RunPreview(Shape):
         """Render the six public fields, which anyone who knows the id may read."""
         resolved = run.admitted_as
         return cls(
-            run_id=run.name,
+            run_id=run.id,
             status=run.phase_at(now).rest,
             template_name=resolved.template_name,
             step_count=resolved.step_count,

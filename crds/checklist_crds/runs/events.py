@@ -198,7 +198,7 @@ def envelope(entry: OutboxEntry, run: Run, data: Mapping[str, Any]) -> dict[str,
     return {
         "event_id": entry.event_id,
         "event": entry.event.value,
-        "run_id": run.name,
+        "run_id": run.id,
         "template_id": resolved.template_id,
         "template_v": resolved.template_version,
         "ts": format_timestamp(entry.ts),

@@ -126,7 +126,7 @@ def paper_of(exported: ExportedRun, context: ExportContext, organization: str) -
     if (signed := _signature(run, left)) is not None:
         groups.append(Group("Signature", [signed]))
     return Paper(
-        run_id=run.name,
+        run_id=run.id,
         title=run.admitted_as.template_name,
         organization=organization,
         status=_STATUS[run.phase_at(context.moment).rest],
@@ -158,7 +158,7 @@ def _facts(exported: ExportedRun, context: ExportContext) -> list[list[str]]:
     status, progress = run.status, run.progress
     who = ", ".join(part for part in (executor.name, executor.email) if part)
     facts = [
-        ("Run", run.name),
+        ("Run", run.id),
         ("Template", f"{run.admitted_as.template_id}, version {run.admitted_as.template_version}"),
         ("Reference", run.spec.executor_ref or ""),
         ("Dispatched by", run.spec.created_by_name or ""),
