@@ -50,7 +50,14 @@ EXECUTOR_MEMBER_RUN: Final[Json] = {
     "answers": {"s-fridge-ok": {**ANSWERS["s-fridge-ok"], "by": USER_ID}},
 }
 OP_ID: Final = "7d444840-9dc0-41d1-b245-5ffdce74fad2"
-ANSWER_REQUEST: Final[Json] = {"value": 7.5, "geo": ANSWERS["s-fridge-temp"]["geo"], "op_id": OP_ID}
+_GIVEN_AT: Final = ANSWERS["s-fridge-temp"]["at"]
+ANSWER_REQUEST: Final[Json] = {
+    "value": 7.5,
+    "geo": ANSWERS["s-fridge-temp"]["geo"],
+    "op_id": OP_ID,
+    "given_at": _GIVEN_AT,
+}
+SKIP_REQUEST: Final[Json] = {"op_id": OP_ID, "given_at": _GIVEN_AT}
 OPERATION_REQUEST: Final[Json] = {"op_id": OP_ID}
 IDENTITY_REQUEST: Final[Json] = {"name": "Ada Lovelace", "email": "ada@example.com", "op_id": OP_ID}
 SUBMIT_REQUEST: Final[Json] = {"signature": {"name": "Ada Lovelace"}, "op_id": OP_ID}

@@ -19,7 +19,7 @@ from ..auth.members import Member
 from ..http.models import Moment, RunId, Shape, StepId, TemplateId, UserId, Version, without_details_default
 from ..http.models import Problem as ProblemShape
 from ..http.op_id import MAX_OP_ID, ambiguity
-from ..http.request_model import RequestModel, several, wrong
+from ..http.request_model import Instant, RequestModel, several, wrong
 from ..runs.models import Answer, Geo, Identity, Photo, Receipt, RunProgress, RunStatusName, Signature, identity_of
 from .email import is_email_address
 
@@ -272,7 +272,15 @@ class Operation(RequestModel):
     )
 
 
-class AnswerRequest(Operation):
+class TimedOperation(Operation):
+    given_at: Instant | None = Field(
+        default=None,
+        description="When the person acted, by the client, corrected by the difference of its clock to the `Date` of "
+        "responses. Limited to the time from dispatch to now, so a wrong clock refuses nothing. Absent: now.",
+    )
+
+
+class AnswerRequest(TimedOperation):
     value: JsonValue = Field(description="The answer; its type depends on the step's type, see Answer.")
     geo: Annotated[Geo | None, BeforeValidator(_location)] = Field(
         default=None, description="Location of the answer; null if denied, which a step with `geo_required` refuses."
@@ -332,7 +340,7 @@ class BatchedClear(BaseModel):
     step_id: StepId
 
 
-class BatchedSkip(BaseModel):
+class BatchedSkip(TimedOperation):
     op_id: BatchOpId
     type: Literal["skip"]
     step_id: StepId

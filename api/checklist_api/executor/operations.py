@@ -37,6 +37,12 @@ OP_ID_PARAMETERS: Final = (
         USER_ID,
     ),
 )
+GIVEN_AT_PARAMETER: Final = query(
+    "given_at",
+    {"type": "string", "format": "date-time"},
+    "When the person acted, as in an answer.",
+    "2026-11-21T07:03:20.000Z",
+)
 _REUSED: Final = IdempotencyKeyReused("This op_id was used for another operation of this run.")
 WRITE_ERRORS: Final[tuple[ServiceError, ...]] = (
     InvalidParameter(
@@ -145,7 +151,7 @@ EXECUTOR_OPERATIONS: Final = tagged(
         changed("Skipped, or skipped before.", examples.SKIPPED),
         "Only for optional steps, and if `settings.allow_skip` is true.",
         parameters=OP_ID_PARAMETERS,
-        body=ONLY_OP_ID,
+        body=Body(models.TimedOperation, {"with its time": examples.SKIP_REQUEST}, required=False),
         errors=(
             *WRITE_ERRORS,
             NO_STEP,
