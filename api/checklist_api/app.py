@@ -52,6 +52,7 @@ def create_app(services: Services) -> web.Application:
     async def end_streams(_: web.Application) -> None:
         # Streams do not end by themselves, and shutdown waits for open requests.
         services.live.close()
+        services.run_changes.close()
 
     async def close(_: web.Application) -> None:
         await services.close()

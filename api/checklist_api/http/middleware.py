@@ -37,6 +37,8 @@ from .responses import json_response
 logger = logging.getLogger(__name__)
 
 REQUEST_ID: Final = web.RequestKey("request_id", str)
+WAITED_S: Final = web.RequestKey("waited_s", float)
+"""Seconds that a handler waited on purpose for a change, which are not counted as time to answer."""
 SERVER_NAME: Final = "checklist-dispatch"
 _HEADER: Final = "X-Request-Id"
 _CLIENT_CLOSED_REQUEST: Final = 499
@@ -104,7 +106,7 @@ def request_frame(metrics: Metrics, tracing: Tracing = NO_TRACES) -> Middleware:
             route,
             request.method if request.method in _METHODS else "other",
             response.status,
-            time.perf_counter() - started,
+            time.perf_counter() - started - request.get(WAITED_S, 0.0),
         )
         return response
 

@@ -108,7 +108,7 @@ async def test_without_its_time_and_online_an_answer_has_one_time_and_takes_no_m
 async def test_photos_have_the_time_of_giving_and_their_removal_too(start_api: StartApi) -> None:
     offline = await delayed(start_api, step("shelf", "photo", config={"min": 1, "max": 3}))
     person = offline.person
-    for image in (picture(), picture("teal")):
+    for image in (picture(), picture(color="teal")):
         response = await person.upload("shelf", image, given_at=offline.times["at"])
         assert response.status_code == 201, response.text
         assert times(response.json()["answer"]) == offline.times
