@@ -17,6 +17,7 @@ from checklist_crds.runs.lifecycle import require_assignee
 from ..http.middleware import WAITED_S
 from ..http.responses import json_response
 from ..index.runs import RunIndex
+from ..metrics import Metrics
 from ..organizations.directory import Organization
 from ..runs.access import RunAccess
 from ..runs.changes import RunChanges, WatchedRun
@@ -33,6 +34,7 @@ class ChangeRoutes:
     _index: RunIndex
     _changes: RunChanges
     _members: ExecutorMembers
+    _metrics: Metrics
 
     def add_to(self, router: web.UrlDispatcher, gate: ExecutorGate) -> None:
         router.add_get(CHANGES, gate.guarded(self.wait))
@@ -49,7 +51,8 @@ class ChangeRoutes:
             if watched.changes is None or watched.for_members:
                 await self._read(request, run_id, organization, watched)
             started = time.perf_counter()
-            await self._changes.wait(watched, after, seconds)
+            with self._metrics.change_readers.track_inprogress():
+                await self._changes.wait(watched, after, seconds)
             request[WAITED_S] = time.perf_counter() - started
         if watched.gone:
             return _answer(run_id, await self._read(request, run_id, organization, WatchedRun()))

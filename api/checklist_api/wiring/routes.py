@@ -91,7 +91,13 @@ def _add_executor_routes(router: web.UrlDispatcher, services: Services) -> None:
     unused = services.unused_photos
     ExecutorRoutes(runs, members, unused, photo_url, clock).add_to(router, gate)
     ExecutorBatch(runs, members, services.gate, photo_url, clock).add_to(router, gate)
-    ChangeRoutes(runs=runs, index=services.index, changes=services.run_changes, members=members).add_to(router, gate)
+    ChangeRoutes(
+        runs=runs,
+        index=services.index,
+        changes=services.run_changes,
+        members=members,
+        metrics=services.metrics,
+    ).add_to(router, gate)
     PhotoRoutes(
         runs=runs,
         members=members,

@@ -23,8 +23,9 @@ export function httpTransport(fetcher: typeof fetch, timers: Timers): Send {
 }
 
 async function exchange(request: ApiRequest, fetcher: typeof fetch, timers: Timers): Promise<Reply> {
-  const limit = request.blob === undefined ? ANSWER_WITHIN_MS : UPLOAD_ANSWER_WITHIN_MS;
+  const limit = (request.blob === undefined ? ANSWER_WITHIN_MS : UPLOAD_ANSWER_WITHIN_MS) + (request.waitMs ?? 0);
   const aborter = new AbortController();
+  request.signal?.addEventListener("abort", () => aborter.abort());
   const timer = timers.set(() => aborter.abort(), limit);
   // Not every fetch aborts at once, and none may block the queue for longer.
   const tooLate = new Promise<Reply>((resolve) => {
