@@ -23,7 +23,6 @@ from ..http.request_model import Instant, RequestModel, several, wrong
 from ..runs.models import Answer, Geo, Identity, Photo, Receipt, RunProgress, RunStatusName, Signature, identity_of
 from .email import is_email_address
 
-
 CHANGES: Final = "Number of changes of the run. Wait for the next one with `GET changes`."
 
 

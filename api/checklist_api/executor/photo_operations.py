@@ -9,7 +9,16 @@ from ..http.example_values import ORGANIZATION_ID
 from ..http.operations import Access, Body, Operation, Reply, Upload, problem, query, tagged
 from . import examples, models
 from .access import BASE
-from .operations import GIVEN_AT_PARAMETER, IDENTITY_FIRST, NO_STEP, ONLY_OP_ID, OP_ID_PARAMETERS, TAG, WRITE_ERRORS, changed
+from .operations import (
+    GIVEN_AT_PARAMETER,
+    IDENTITY_FIRST,
+    NO_STEP,
+    ONLY_OP_ID,
+    OP_ID_PARAMETERS,
+    TAG,
+    WRITE_ERRORS,
+    changed,
+)
 
 _PHOTOS: Final = f"{BASE}/answers/{{step_id}}/photos"
 _SERVING_HEADERS: Final = {

@@ -34,7 +34,8 @@ async def test_the_number_of_changes_grows_with_each_and_is_in_every_answer(api:
     assert (await person.answer("a")).json()["changes"] == 1
     assert (await person.answer("a", op_id="1")).json()["changes"] == 2
     assert (await person.answer("a", op_id="1")).json()["changes"] == 2
-    batch = await person.batch(*({"type": "answer", "step_id": f"s-{name}", "value": True, "op_id": name} for name in "ab"))
+    answer = {"type": "answer", "value": True}
+    batch = await person.batch(*(answer | {"step_id": f"s-{name}", "op_id": name} for name in "ab"))
     assert batch.json()["changes"] == (await person.look())["changes"] == 3
     assert await changes(await waits(person, 2)) == 3
     assert await changes(await waits(person, 3, wait=0)) == 3

@@ -13,6 +13,7 @@ from tests.contract.executor_client import Person, person_for, step
 from tests.contract.own_process import own_process
 from tests.waiting import eventually
 
+from checklist_api.runs.changes import READERS_OF_A_RUN
 from checklist_dev.local.controlplane import ControlPlane
 
 api = shared_api
@@ -64,7 +65,7 @@ class Page:
 async def test_a_thousand_open_pages_take_no_measurable_part_of_a_processor(
     api: Api, control_plane: ControlPlane, tmp_path: Path
 ) -> None:
-    people = [await person_for(api, step("a")) for _ in range(PAGES // 20)]
+    people = [await person_for(api, step("a")) for _ in range(PAGES // READERS_OF_A_RUN)]
     async with own_process(api, control_plane, tmp_path, CHECKLISTS_RATE_LIMIT="off") as (process, http):
         pid, port = process.child.pid, int(process.url.rpartition(":")[2])
         for person in people:  # known to its index
@@ -81,7 +82,8 @@ async def test_a_thousand_open_pages_take_no_measurable_part_of_a_processor(
         took, used = time.monotonic() - began, cpu_seconds(pid) - cpu
         each = used / (sum(page.answered for page in pages) - answered)
         share = each * PAGES / PAGE_WAITS_S
-        print(f"{each * 1000:.2f} ms a request, {share:.1%} of a processor, {more_kib / PAGES:.0f} KiB a page, {took:.0f} s")
+        figures = f"{each * 1000:.2f} ms a request, {share:.1%} of a processor, {more_kib / PAGES:.0f} KiB a page"
+        print(f"{figures}, measured for {took:.0f} s")
         assert share < MOST_CPU
         process.child.send_signal(signal.SIGTERM)
         async with asyncio.timeout(60):
