@@ -58,7 +58,7 @@ def skip_step(step_id: str, body: Body, op_id: str | None) -> SkipStep:
 
 
 def remove_photos(
-    step_id: str, photo_index: int | None, body: Body, op_id: str | None, given_at: datetime | None
+    step_id: str, photo_index: int | None, body: Body, op_id: str | None, given_at: datetime | None = None
 ) -> RemovePhotos:
     """`photo_index` and `given_at`: from the query."""
     asked = RemovePhotosRequest.read(body, op_id=op_id, photo_index=photo_index)

@@ -232,7 +232,7 @@ function runAfter(run: Run, done: Operation, change: Change): Run {
   return {
     ...run,
     status: change.status,
-    changes: changesAfter(run, change),
+    ...changesAfter(run, change),
     progress: change.progress,
     applicable_steps: change.applicable_steps,
     skipped_steps: change.skipped_steps,
@@ -250,9 +250,9 @@ function runAfter(run: Run, done: Operation, change: Change): Run {
  * The number of changes after an own one. If it grew by more than that one, another device was in between: then the
  * state is not that of the new number, and must be read.
  */
-function changesAfter(run: Run, { changes }: Change): number | null {
+function changesAfter(run: Run, { changes }: Change): Pick<Run, "changes"> {
   const known = run.changes ?? null;
-  return known !== null && typeof changes === "number" && changes === known + 1 ? changes : known;
+  return known !== null && changes === known + 1 ? { changes } : {};
 }
 
 function lostBy(operation: Operation, run: Run | null): Lost[] {
