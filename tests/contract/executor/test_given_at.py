@@ -65,7 +65,7 @@ async def test_the_times_of_an_offline_queue_are_those_of_giving_in_reads_events
     received = offline.times["received_at"]
     assert [times(result["answer"]) for result in results[:12]] == [{"at": at, "received_at": received} for at in given]
     run = (await api.http.get(f"/v1/runs/{person.run_id}")).json()
-    assert [answer["at"] for answer in run["answers"].values()] == given
+    assert [run["answers"][f"s-q{number}"]["at"] for number in range(12)] == given
     assert run["started_at"] == given[0]
     assert {answer["received_at"] for answer in (await person.look())["answers"].values()} == {received}
     outbox = (await person.stored())["outbox"]

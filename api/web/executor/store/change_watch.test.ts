@@ -112,7 +112,7 @@ describe("an open page", () => {
     rig.service.outcome = (call) => (call.path.startsWith("/changes") ? "busy" : "ok");
     const store = await rig.visit();
     rig.service.write("s-a", "1");
-    await rig.time.pass(31_000);
+    await rig.time.pass(33_000);
     expect(shown(store, "s-a")?.value).toBe("1");
     expect(store.sync.value.state).toBe("saved");
     await rig.time.pass(600_000);
@@ -127,7 +127,7 @@ describe("an open page", () => {
   test("waits less long where a proxy ends the request, and is not called offline", async () => {
     rig.service.outcome = (call) => (call.path.startsWith("/changes") && Number(/wait=(\d+)/.exec(call.path)?.[1]) > 15 ? "lost_request" : "ok");
     const store = await rig.visit();
-    await rig.time.pass(60_000);
+    await rig.time.pass(50_000);
     expect(store.sync.value.state).toBe("saved");
     expect(rig.service.waiting.size).toBe(1);
     rig.service.write("s-a", "theirs");
