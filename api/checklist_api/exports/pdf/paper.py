@@ -108,15 +108,8 @@ class Paper:
 
 
 def document_of(exported: ExportedRun, context: ExportContext) -> bytes:
-    """Return the run as canonical JSON (RFC 8785), the input of the digest.
-
-    `received_at` is left out where it equals `at`, so that digests printed by earlier releases stay the same.
-    """
-    view = labelled_view(exported, context)
-    for answer in view["answers"].values():
-        if answer["received_at"] == answer["at"]:
-            del answer["received_at"]
-    return canonical_json(view)
+    """Return the run as canonical JSON (RFC 8785), the input of the digest."""
+    return canonical_json(labelled_view(exported, context))
 
 
 def paper_of(exported: ExportedRun, context: ExportContext, organization: str) -> Paper:
