@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 ARRIVED_AT_ONCE: Final = timedelta(seconds=1)
-"""Up to this delay only one time is stored, so that answers given online take no more room."""
+"""Up to this delay only one time is stored, so that answers given online need no more room."""
 
 
 @dataclass(frozen=True, slots=True)
