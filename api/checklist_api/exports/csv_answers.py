@@ -50,6 +50,7 @@ ANSWER_COLUMNS: Final = (
     "accuracy_m",
     "photo_count",
     "photos",
+    "received_utc",
 )
 
 
@@ -96,6 +97,7 @@ class AnswerRows:
             geo.accuracy_m if geo else None,
             len(answer.photos),
             "\n".join(links),
+            answer.received_at or answer.at,
         )
 
 

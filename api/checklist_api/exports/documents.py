@@ -77,6 +77,7 @@ class GeoJson:
                 "value": answer.value,
                 "accuracy_m": answer.geo.accuracy_m,
                 "at": format_timestamp(answer.at),
+                "received_at": format_timestamp(answer.received_at or answer.at),
                 "by": answer.by,
                 "by_name": context.name_of(answer.by) or None,
                 "photos": photo_links(result, context),

@@ -124,6 +124,11 @@ class Photo(Shape):
     )
 
 
+RECEIVED_AT: Final = (
+    "When it arrived: later than `at` if it was given without network. A delay of at most a second is not stored."
+)
+
+
 class Answer(Shape):
     """The answer to a step. The type of `value` depends on the step's type."""
 
@@ -134,8 +139,9 @@ class Answer(Shape):
     )
     photos: list[Photo] = Field(description="May be empty.")
     geo: Geo | None = Field(description="Location of the answer.")
-    at: Moment = Field(description="Time of the answer.")
+    at: Moment = Field(description="When the answer was given.")
     by: UserId | None = Field(description="The answering member; null for others.")
+    received_at: Moment = Field(description=RECEIVED_AT)
 
     @classmethod
     def of(cls, answer: run_types.Answer, photo_url: PhotoUrl) -> Self:

@@ -202,6 +202,9 @@ class Answer(KubeModel):
     drawing: PhotoRef | None = Field(default=None, description="The drawn signature, of a signature step.")
     geo: Geo | None = Field(default=None, description="Where it was answered.")
     at: Timestamp = Field(description="When it was answered.")
+    received_at: Timestamp | None = Field(
+        default=None, description="When the answer arrived, if more than a second later."
+    )
     by: str | None = Field(default=None, max_length=64, description="Public id of the member who answered, u-<uuid>.")
     revision: int = Field(default=1, ge=1, description="Number of the answer, starting with 1.")
 
@@ -475,6 +478,14 @@ class Run:
         return Progress(total=self.resolved.applicable_steps if self.resolved else 0, answered=0, skipped=0)
 
 
-def new_answer(value: JsonValue, *, geo: Geo | None, at: datetime, by: str | None, revision: int) -> Answer:
+def new_answer(
+    value: JsonValue,
+    *,
+    geo: Geo | None,
+    at: datetime,
+    received_at: datetime | None = None,
+    by: str | None,
+    revision: int,
+) -> Answer:
     """Returns an answer with its value encoded."""
-    return Answer(encoded=to_json_text(value), geo=geo, at=at, by=by, revision=revision)
+    return Answer(encoded=to_json_text(value), geo=geo, at=at, received_at=received_at, by=by, revision=revision)

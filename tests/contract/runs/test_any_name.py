@@ -1,7 +1,9 @@
 """Runs whose name is not their id: the API knows them by the public id alone, whatever else has or had the name."""
 
+import asyncio
 from typing import Any
 
+import httpx
 import pytest
 from tests.contract.conftest import Account, Api, StartApi, owned, until_status
 from tests.contract.executor_client import Person, checklist, error_of, step
@@ -88,6 +90,31 @@ async def test_a_name_that_is_used_again_is_another_run(api: Api) -> None:
     assert (await person_of(api, second).look())["answers"] == {}
     listed = (await api.http.get("/v1/runs")).json()["data"]
     assert [one["run_id"] for one in listed] == [second]
+
+
+async def test_an_open_page_waits_for_changes_of_the_run_with_its_id(api: Api) -> None:
+    first = await admitted(api, "daily")
+    person = person_of(api, first)
+
+    async def wait(after: int, seconds: int) -> httpx.Response:
+        return await person.call("GET", "/changes", params={"after": after, "wait": seconds}, timeout=60)
+
+    async def waiting_page() -> asyncio.Task[httpx.Response]:
+        page = asyncio.create_task(wait((await person.look())["changes"], 30))
+        await eventually(lambda: api.services.run_changes.readers == 1)
+        assert not page.done()
+        return page
+
+    page = await waiting_page()
+    changed = (await person.answer("a")).json()
+    assert (changed["run_id"], changed["changes"]) == (first, 1)
+    assert (await page).json() == {"run_id": first, "changes": 1}
+    page = await waiting_page()
+    await api.kube.delete(RUN, "daily", api.namespace)
+    assert error_of(await page) == (404, "run_not_found")
+    second = await admitted(api, "daily")
+    assert error_of(await wait(0, 0)) == (404, "run_not_found")
+    assert (await person_of(api, second).call("GET", "/changes")).json() == {"run_id": second, "changes": 0}
 
 
 async def test_one_name_in_two_namespaces_is_two_runs(start_api: StartApi) -> None:
