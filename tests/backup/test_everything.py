@@ -148,8 +148,9 @@ async def made(source: Site, base_url: str) -> Requests:
         *((path, person.headers) for path in of_person),
         *((path, {}) for path in (*(f"/v1/runs/{run}/preview" for run in runs), *signed)),
         *(
-            (f"/v1/executor/runs/{run['run_id']}", {"Authorization": f"Executor {token_of(run)}"})
+            (f"/v1/executor/runs/{run['run_id']}{below}", {"Authorization": f"Executor {token_of(run)}"})
             for run in (begun, done, cancelled)
+            for below in ("", "/changes")
         ),
     ]
 
