@@ -109,7 +109,7 @@ async def test_a_run_that_kubectl_makes_with_generate_name_goes_the_whole_way_by
 
     await operator.stop()
     assert ((await used(lab)).used, (await used(lab)).pending) == (1, {})
-    await keep(lab, runsDays=1)
+    await keep(lab, finishedRunsDays=1)
     store = ArchiveStore.open((tmp_path / "photos").as_uri())
     later = Archiving.over(lab.client, store, lab.namespace, clock=lambda: utc_now() + 2 * DAY)
     assert await later.retention.sweep() >= 1
@@ -185,7 +185,7 @@ async def settled(lab: Lab) -> list[JsonObject]:
     return found if all((one.get("status") or {}).get("settled") for one in found) else []
 
 
-async def test_a_run_named_by_an_id_keeps_it_and_nothing_is_written_beside(
+async def test_a_run_named_by_an_id_keeps_it_and_nothing_else_is_written(
     lab: Lab, operator: OperatorProcess, rest: httpx.AsyncClient
 ) -> None:
     name = await lab.apply_run()
