@@ -27,7 +27,7 @@ from checklist_dev.programs.s3_server import S3Server
 from .lab import Site, account_of, archive_run, execute, made_by_hand, simple_source, token_of
 
 OF_THE_PROGRAM = {
-    *("/", "/docs", "/docs/{name}", "/pages/{name}", "/r/{run_id}", "/r/{folder}/{name}"),
+    *("/", "/docs", "/docs/{name}", "/pages/{name}", "/r", "/r/", "/r/{run_id}", "/r/{folder}/{name}"),
     *("/dashboard", "/dashboard/{path}", "/v1/openapi.json", "/v1/openapi.yaml", "/healthz", "/readyz", "/metrics"),
     *("/.well-known/apple-app-site-association", "/.well-known/assetlinks.json"),
     *(f"/dashboard/api/sign-in{below}" for below in ("", "/oidc", "/oidc/callback")),
