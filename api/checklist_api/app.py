@@ -53,6 +53,7 @@ def create_app(services: Services) -> web.Application:
         # Streams do not end by themselves, waits only after up to a minute, and shutdown waits for open requests.
         services.live.close()
         services.run_waits.close()
+        services.run_changes.close()
 
     async def close(_: web.Application) -> None:
         await services.close()

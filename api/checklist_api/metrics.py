@@ -75,6 +75,7 @@ class Metrics:
             "checklists_rate_limits_fallbacks_total",
             "Fallbacks to local rate limits because Redis was down.",
         )
+        self.change_readers = gauge("checklists_change_readers", "Open pages of runs that wait for changes.")
         self.live_viewers = gauge("checklists_live_viewers", "Open event streams of the dashboard.")
         self.live_ended = counter("checklists_live_streams_ended_total", "Ended event streams.", ("reason",))
         self.run_waits = gauge("checklists_run_waits", "Requests waiting for the end of a run.")

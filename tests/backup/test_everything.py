@@ -27,7 +27,7 @@ from checklist_dev.programs.s3_server import S3Server
 from .lab import Site, account_of, archive_run, execute, made_by_hand, simple_source, token_of
 
 OF_THE_PROGRAM = {
-    *("/", "/docs", "/docs/{name}", "/pages/{name}", "/r/{run_id}", "/r/{folder}/{name}"),
+    *("/", "/docs", "/docs/{name}", "/pages/{name}", "/r", "/r/", "/r/{run_id}", "/r/{folder}/{name}"),
     *("/dashboard", "/dashboard/{path}", "/v1/openapi.json", "/v1/openapi.yaml", "/healthz", "/readyz", "/metrics"),
     *("/.well-known/apple-app-site-association", "/.well-known/assetlinks.json"),
     *(f"/dashboard/api/sign-in{below}" for below in ("", "/oidc", "/oidc/callback")),
@@ -148,8 +148,9 @@ async def made(source: Site, base_url: str) -> Requests:
         *((path, person.headers) for path in of_person),
         *((path, {}) for path in (*(f"/v1/runs/{run}/preview" for run in runs), *signed)),
         *(
-            (f"/v1/executor/runs/{run['run_id']}", {"Authorization": f"Executor {token_of(run)}"})
+            (f"/v1/executor/runs/{run['run_id']}{below}", {"Authorization": f"Executor {token_of(run)}"})
             for run in (begun, done, cancelled)
+            for below in ("", "/changes")
         ),
     ]
 

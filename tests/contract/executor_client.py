@@ -15,6 +15,7 @@ from .pictures import drawing, picture
 Json = dict[str, Any]
 OPERATIONS: tuple[tuple[str, str, Json], ...] = (
     ("GET", "", {}),
+    ("GET", "/changes", {}),
     ("POST", "/open", {}),
     ("PUT", "/identity", {"name": "Ada", "email": "ada@example.com"}),
     ("PUT", "/answers/s-a", {"value": True}),
@@ -28,7 +29,7 @@ OPERATIONS: tuple[tuple[str, str, Json], ...] = (
     ("POST", "/cancel", {}),
     ("POST", "/operations", {"operations": [{"type": "answer", "step_id": "s-a", "value": True, "op_id": "batched"}]}),
 )
-"""All that is done with a link: method, path below the run, body. The first is the one that changes nothing."""
+"""All that is done with a link: method, path below the run, body. The first two change nothing."""
 WEBHOOK = {"url": "https://hooks.example.com/x", "secret": "a-secret-of-the-test", "events": ["*"]}
 
 

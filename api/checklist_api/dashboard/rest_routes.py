@@ -41,7 +41,7 @@ class DashboardRunRoutes(RunRoutes):
         """Add `link` (null for viewers, because it lets anyone answer the run) and the webhook's host and events."""
         webhook, link = run.spec.webhook, None
         if role_of(caller) is not Role.VIEWER:
-            link = self._run_link(caller.organization.id, run.name)
+            link = self._run_link(caller.organization.id, run.id)
         target = None if webhook is None else {"host": host_of(webhook.url), "events": list(webhook.events)}
         return DashboardRun(**vars(super().shown(run, caller)), link=link, webhook=target)
 

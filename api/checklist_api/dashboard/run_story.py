@@ -109,7 +109,7 @@ class RunStoryRoutes:
 
     async def link(self, request: web.Request, caller: Caller) -> web.Response:
         run = await self._runs.of_organization(request.match_info["run_id"], caller.organization)
-        link = self._run_link(caller.organization.id, run.name)
+        link = self._run_link(caller.organization.id, run.id)
         answer = {"link": link, "expires_at": format_optional(run.expires_at), "qr": qr_code(link)}
         return json_response(answer, headers=_NOT_STORED)
 

@@ -7,6 +7,7 @@ the event.
 import asyncio
 import logging
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from attrs import define
@@ -21,6 +22,7 @@ from checklist_crds.resources.delivery import REPLAY_ANNOTATION, REPLAY_BY_ANNOT
 from checklist_crds.resources.kinds import DELIVERY_REPLAY, RUN, WEBHOOK_DELIVERY
 from checklist_crds.resources.replay import DeliveryReplaySpec, ReplayFilter
 from checklist_crds.resources.run import ObjectNameRef
+from checklist_crds.resources.run_id import run_id_of
 from checklist_crds.runs.replay_rules import ReplayRefusal
 from checklist_crds.times import Clock, format_timestamp
 
@@ -30,7 +32,7 @@ from ..auth.gate import Caller
 from ..auth.member_names import MemberNames
 from ..idempotency import Claim, Idempotency
 from ..index.deliveries import DeliveryIndex
-from ..index.delivery_history import Delivery, merged
+from ..index.delivery_history import Delivery, Event, merged
 from ..index.delivery_sources import events_of_run, parse_delivery
 from ..index.runs import RunIndex
 from ..organizations.directory import Organization
@@ -83,9 +85,7 @@ class DeliveryAccess:
         if known is None:
             return await self._find(event_id, organization)
         event = known.event
-        kept, run = await asyncio.gather(
-            self._get(WEBHOOK_DELIVERY, event_id, event.namespace), self._get(RUN, event.run_id, event.namespace)
-        )
+        kept, run = await asyncio.gather(self._get(WEBHOOK_DELIVERY, event_id, event.namespace), self._get_run(event))
         entry = events_of_run(run).get(event_id) if run is not None else None
         _, from_run = entry.read() if entry is not None else (None, None)
         _, history = parse_delivery(kept) if kept is not None else (None, None)
@@ -156,12 +156,15 @@ class DeliveryAccess:
             first = await self._idempotency.first(DELIVERY_REPLAY, claim, organization)
             if first is not None:
                 return RequestedReplay.parse(first), True
-        requested_by, filter_ = await self._members.sender(caller), wanted.filter.to_resource()
+        requested_by, filter_ = (
+            await self._members.sender(caller),
+            wanted.filter.to_resource(partial(self._name_of, organization)),
+        )
         spec = _spec(organization, filter_, requested_by, dry_run=bool(wanted.dry_run))
         name = _name(claim)
         await self._idempotency.require_room(claim, organization)
         if not wanted.dry_run:  # a dry run changes nothing
-            shown = ReplayFilterShown.of(filter_).model_dump()
+            shown = ReplayFilterShown.of(filter_, wanted.filter.run_id).model_dump()
             chosen = {key: str(value) for key, value in shown.items() if value}
             await act.announce("replay.created", AuditTarget(kind="replay", id=name), **chosen)
         made, replayed = await self._replays.create(
@@ -172,6 +175,10 @@ class DeliveryAccess:
             await act.failed("requested_before")
         logger.info("deliveries.replay_requested", extra={"replay": made.name, "organization": organization.name})
         return made, replayed
+
+    def _name_of(self, organization: Organization, run_id: str) -> str:
+        places = self._runs.places_of(run_id)
+        return next((name for namespace, name in places if organization.has(namespace)), run_id)
 
     async def _annotate(self, kept: JsonObject, requested_by: str) -> None:
         """Request a replay by annotation. Raises KubeConflict if the delivery has changed since it was read."""
@@ -193,7 +200,12 @@ class DeliveryAccess:
         self, delivery: Delivery, organization: Organization, requested_by: str, claim: Claim | None
     ) -> bool:
         event = delivery.event
-        only_this = ReplayFilter(run_ref=ObjectNameRef(name=event.run_id), event_ids=[event.event_id])
+        name = self._runs.names.name_of(event.run_id, event.namespace)
+        only_this = ReplayFilter(
+            run_ref=ObjectNameRef(name=name),
+            run_id=None if name == event.run_id else event.run_id,
+            event_ids=[event.event_id],
+        )
         spec = _spec(organization, only_this, requested_by)
         made, replayed = await self._replays.create(
             spec, name=_name(claim), namespace=event.namespace, claim=claim, now=self._clock()
@@ -212,12 +224,17 @@ class DeliveryAccess:
                 continue
             event, kept = parse_delivery(body)
             if event.organization == organization.name:
-                run = await self._get(RUN, event.run_id, namespace)
+                run = await self._get_run(event, body["spec"]["runRef"]["name"])
                 if run is None and self._archived.has(event.run_id):
                     return None
                 delivery = merged(event, None, kept)
                 return Found(self._with_refusal(delivery, organization, run_is_gone=run is None), body)
         return None
+
+    async def _get_run(self, event: Event, name: str | None = None) -> JsonObject | None:
+        """Read the event's run, never another one of the same name."""
+        run = await self._get(RUN, name or self._runs.names.name_of(event.run_id, event.namespace), event.namespace)
+        return run if run is not None and run_id_of(run) == event.run_id else None
 
     async def _get(self, kind: Any, name: str, namespace: str) -> JsonObject | None:
         try:

@@ -7,7 +7,7 @@ from pydantic import Field, JsonValue
 from checklist_crds.ids import ID_PATTERNS
 
 from ..http.models import Count, Moment, RunId, Shape, StepId, TemplateId, UserId, Version
-from ..runs.models import Answer, ExecutorRef, Geo, Identity, RunProgress, Signature
+from ..runs.models import RECEIVED_AT, Answer, ExecutorRef, Geo, Identity, RunProgress, Signature
 
 
 class EventPhoto(Shape):
@@ -32,9 +32,10 @@ class StepCompletedData(Shape):
         description="true if thumbnails were omitted: the event would be too large, or they could not be read.",
     )
     geo: Geo | None
-    at: Moment
+    at: Moment = Field(description="When the answer was given.")
     by: UserId | None
     revision: Version = Field(description="1 for the first answer, incremented by each further one.")
+    received_at: Moment = Field(description=RECEIVED_AT)
     progress: RunProgress
 
 
@@ -44,8 +45,9 @@ class StepSkippedData(Shape):
     step_id: StepId
     section_id: str
     label: str
-    at: Moment
+    at: Moment = Field(description="When the step was skipped.")
     by: UserId | None
+    received_at: Moment = Field(description=RECEIVED_AT)
     progress: RunProgress
 
 

@@ -26,7 +26,7 @@ def event(kind: str, ts: str, seq: int, data: Json) -> Json:
 EVENTS: Final[dict[str, Json]] = {
     "step.completed": event(
         "step.completed",
-        "2026-11-21T07:03:20.000Z",
+        ANSWERS["s-fridge-temp"]["received_at"],
         2,
         {
             "step_id": "s-fridge-temp",
@@ -40,6 +40,7 @@ EVENTS: Final[dict[str, Json]] = {
             "at": "2026-11-21T07:03:20.000Z",
             "by": None,
             "revision": 1,
+            "received_at": ANSWERS["s-fridge-temp"]["received_at"],
             "progress": {"total": 3, "answered": 2, "skipped": 0},
         },
     ),
@@ -53,6 +54,7 @@ EVENTS: Final[dict[str, Json]] = {
             "label": "Anything else?",
             "at": "2026-11-21T07:05:01.000Z",
             "by": None,
+            "received_at": "2026-11-21T07:05:01.000Z",
             "progress": {"total": 3, "answered": 2, "skipped": 1},
         },
     ),

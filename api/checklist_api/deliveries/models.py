@@ -1,5 +1,6 @@
 """Requests and responses of deliveries, replays and endpoints."""
 
+from collections.abc import Callable
 from typing import Annotated, ClassVar, Final, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
@@ -188,10 +189,13 @@ class ReplayFilter(RequestModel):
     finished_after: Instant | None = Field(default=None, description="Only deliveries finished at this time or later.")
     finished_before: Instant | None = Field(default=None, description="Only deliveries finished before this time.")
 
-    def to_resource(self) -> replay_types.ReplayFilter:
+    def to_resource(self, name_of: Callable[[str], str]) -> replay_types.ReplayFilter:
+        """`name_of`: returns the name of the run with an id."""
+        name = None if self.run_id is None else name_of(self.run_id)
         return replay_types.ReplayFilter(
             phase=_PHASES[self.status] if self.status is not None else None,
-            run_ref=ObjectNameRef(name=self.run_id) if self.run_id is not None else None,
+            run_ref=None if name is None else ObjectNameRef(name=name),
+            run_id=None if name == self.run_id else self.run_id,
             event_ids=list(dict.fromkeys(self.event_ids or ())),
             host=self.host,
             event=EventName(self.event) if self.event is not None else None,
@@ -224,10 +228,10 @@ class ReplayFilterShown(Shape):
     finished_before: Moment | None
 
     @classmethod
-    def of(cls, wanted: replay_types.ReplayFilter) -> Self:
+    def of(cls, wanted: replay_types.ReplayFilter, run_id: str | None) -> Self:
         return cls(
             status=None if wanted.phase is None else wanted.phase.value.lower(),
-            run_id=None if wanted.run_ref is None else wanted.run_ref.name,
+            run_id=run_id,
             event_ids=list(wanted.event_ids),
             event=None if wanted.event is None else wanted.event.value,
             host=wanted.host,
@@ -261,12 +265,13 @@ class Replay(Shape):
     finished_at: Moment | None
 
     @classmethod
-    def of(cls, replay: RequestedReplay) -> Self:
+    def of(cls, replay: RequestedReplay, run_id: str | None) -> Self:
+        """`run_id`: the id of the run that the filter names."""
         spec, status = replay.spec, replay.status
         return cls(
             replay_id=replay.name,
             status=status.phase.rest,
-            filter=ReplayFilterShown.of(spec.filter),
+            filter=ReplayFilterShown.of(spec.filter, run_id),
             dry_run=spec.dry_run,
             requested_by=spec.requested_by,
             requested_at=format_timestamp(replay.requested_at),

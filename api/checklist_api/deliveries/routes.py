@@ -29,7 +29,7 @@ from ..runs.access import RunAccess
 from .access import REPLAY_PREFIX, DeliveryAccess
 from .models import Delivery as DeliveryShape
 from .models import DeliveryList, Endpoint, EndpointList, Replay, ReplayList, ReplayRequest
-from .replays import ReplayDirectory
+from .replays import ReplayDirectory, RequestedReplay
 
 _DEFAULT_WINDOW_HOURS: Final = 24
 
@@ -81,12 +81,12 @@ class DeliveryRoutes:
         organization = caller.organization
         run = await self._runs.of_organization(request.match_info["run_id"], organization)
         await self._wait_for_lists()
-        if not isinstance(run, ArchivedRun) and not self._run_index.has(run.name, run.namespace):
+        if not isinstance(run, ArchivedRun) and not self._run_index.has(run.id, run.namespace):
             # It may have left the cluster since it was read.
-            run = await self._runs.of_organization(run.name, organization)
+            run = await self._runs.of_organization(run.id, organization)
         if isinstance(run, ArchivedRun):
             return self._page_of(run.deliveries(), page)
-        total, deliveries = self._index.of_run(run.name, run.namespace, offset=page.offset, limit=page.per_page)
+        total, deliveries = self._index.of_run(run.id, run.namespace, offset=page.offset, limit=page.per_page)
         return self._listed(deliveries, caller, page.of(total))
 
     def _listed(self, deliveries: Sequence[Delivery], caller: Caller, pagination: Pagination) -> web.Response:
@@ -120,18 +120,25 @@ class DeliveryRoutes:
                 replay, replayed = await self._deliveries.replay_many(wanted, caller, claim, act)
         location = f"{self._path_prefix}/v1/deliveries/replays/{replay.name}"
         headers = {"Location": location, **(REPLAYED if replayed else {})}
-        return json_response(Replay.of(replay), status=202, headers=headers)
+        return json_response(self._shown(replay), status=202, headers=headers)
 
     async def replays(self, request: web.Request, caller: Caller) -> web.Response:
         page = requested_page(request)
         await self._wait_for_lists()
         found = self._replays.of_organization(caller.organization)
-        shown = [Replay.of(each) for each in page.cut(found)]
+        shown = [self._shown(each) for each in page.cut(found)]
         return json_response(ReplayList(data=shown, pagination=page.of(len(found))))
+
+    def _shown(self, replay: RequestedReplay) -> Replay:
+        wanted = replay.spec.filter
+        run_id = wanted.run_id
+        if run_id is None and wanted.run_ref is not None:
+            run_id = self._run_index.names.id_at(replay.namespace, wanted.run_ref.name)
+        return Replay.of(replay, run_id)
 
     async def get_replay(self, request: web.Request, caller: Caller) -> web.Response:
         replay = await self._replays.get(request.match_info["replay_id"], caller.organization)
-        return json_response(Replay.of(replay))
+        return json_response(self._shown(replay))
 
     async def stop_replay(self, request: web.Request, caller: Caller) -> web.Response:
         name = request.match_info["replay_id"]

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from typing import Final
 
 from aiohttp import web
 
 from checklist_crds.errors import InvalidParameter, Problem, Unauthorized
+from checklist_crds.times import readable_timestamp
 
 from ..auth.gate import Gate
 from ..cluster.call_queue import charge_to
@@ -60,6 +62,18 @@ class ExecutorGate:
 def organization_of(request: web.Request) -> Organization:
     """Return the organization of the request's run, in guarded handlers."""
     return request[_ORGANIZATION]
+
+
+def requested_given_at(request: web.Request) -> datetime | None:
+    """Return `given_at` of the query, for requests without a JSON body. Raises InvalidParameter."""
+    given = request.query.getall("given_at", [])
+    if not given:
+        return None
+    moment = readable_timestamp(given[0]) if len(given) == 1 else None
+    if moment is None:
+        problem = Problem("given_at", "invalid_timestamp", "Must be a timestamp such as 2026-11-21T13:50:00Z.")
+        raise InvalidParameter(details=[problem])
+    return moment
 
 
 def requested_op_id(request: web.Request) -> str | None:

@@ -5,6 +5,7 @@ everything else. All functions raise MissingField and ValidationFailed.
 """
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from checklist_crds.errors import AnswerInvalid, Problem, ValidationFailed
@@ -21,7 +22,15 @@ from checklist_crds.runs.commands import (
     Submit,
 )
 
-from .models import AnswerRequest, CancelRequest, IdentityRequest, Operation, RemovePhotosRequest, SubmitRequest
+from .models import (
+    AnswerRequest,
+    CancelRequest,
+    IdentityRequest,
+    Operation,
+    RemovePhotosRequest,
+    SubmitRequest,
+    TimedOperation,
+)
 
 Body = Mapping[str, Any]
 
@@ -36,7 +45,7 @@ def answer_step(step_id: str, body: Body, op_id: str | None) -> AnswerStep:
             raise AnswerInvalid("The location is not valid.", details=problems) from None
         raise
     geo = None if asked.geo is None else Geo(lat=asked.geo.lat, lng=asked.geo.lng, accuracyM=asked.geo.accuracy_m)
-    return AnswerStep(step_id=step_id, value=asked.value, geo=geo, op_id=asked.op_id or op_id)
+    return AnswerStep(step_id=step_id, value=asked.value, geo=geo, op_id=asked.op_id or op_id, given_at=asked.given_at)
 
 
 def clear_answer(step_id: str, body: Body, op_id: str | None) -> ClearAnswer:
@@ -44,14 +53,17 @@ def clear_answer(step_id: str, body: Body, op_id: str | None) -> ClearAnswer:
 
 
 def skip_step(step_id: str, body: Body, op_id: str | None) -> SkipStep:
-    return SkipStep(step_id=step_id, op_id=_op_id(body, op_id))
+    asked = TimedOperation.read(body, op_id=op_id)
+    return SkipStep(step_id=step_id, op_id=asked.op_id or op_id, given_at=asked.given_at)
 
 
-def remove_photos(step_id: str, photo_index: int | None, body: Body, op_id: str | None) -> RemovePhotos:
-    """`photo_index`: from the query."""
+def remove_photos(
+    step_id: str, photo_index: int | None, body: Body, op_id: str | None, given_at: datetime | None = None
+) -> RemovePhotos:
+    """`photo_index` and `given_at`: from the query."""
     asked = RemovePhotosRequest.read(body, op_id=op_id, photo_index=photo_index)
     index = photo_index if asked.photo_index is None else asked.photo_index
-    return RemovePhotos(step_id=step_id, photo_index=index, op_id=asked.op_id or op_id)
+    return RemovePhotos(step_id=step_id, photo_index=index, op_id=asked.op_id or op_id, given_at=given_at)
 
 
 def remove_drawing(body: Body, op_id: str | None) -> DrawSignature:

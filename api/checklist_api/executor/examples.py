@@ -19,6 +19,7 @@ from ..templates.examples import TDL
 EXECUTOR_RUN: Final[Json] = {
     "run_id": RUN_ID,
     "status": "in_progress",
+    "changes": 1,
     "template_id": TEMPLATE_ID,
     "template_v": 1,
     "template": TDL,
@@ -50,7 +51,14 @@ EXECUTOR_MEMBER_RUN: Final[Json] = {
     "answers": {"s-fridge-ok": {**ANSWERS["s-fridge-ok"], "by": USER_ID}},
 }
 OP_ID: Final = "7d444840-9dc0-41d1-b245-5ffdce74fad2"
-ANSWER_REQUEST: Final[Json] = {"value": 7.5, "geo": ANSWERS["s-fridge-temp"]["geo"], "op_id": OP_ID}
+_GIVEN_AT: Final = ANSWERS["s-fridge-temp"]["at"]
+ANSWER_REQUEST: Final[Json] = {
+    "value": 7.5,
+    "geo": ANSWERS["s-fridge-temp"]["geo"],
+    "op_id": OP_ID,
+    "given_at": _GIVEN_AT,
+}
+SKIP_REQUEST: Final[Json] = {"op_id": OP_ID, "given_at": _GIVEN_AT}
 OPERATION_REQUEST: Final[Json] = {"op_id": OP_ID}
 IDENTITY_REQUEST: Final[Json] = {"name": "Ada Lovelace", "email": "ada@example.com", "op_id": OP_ID}
 SUBMIT_REQUEST: Final[Json] = {"signature": {"name": "Ada Lovelace"}, "op_id": OP_ID}
@@ -58,6 +66,7 @@ CANCEL_REQUEST: Final[Json] = {"reason": "The kitchen is closed today.", "op_id"
 CHANGE: Final[Json] = {
     "run_id": RUN_ID,
     "status": "in_progress",
+    "changes": 2,
     "progress": {"total": 3, "answered": 1, "skipped": 0},
     "applicable_steps": ["s-fridge-ok", "s-fridge-temp", "s-note"],
     "skipped_steps": [],
@@ -75,6 +84,7 @@ ANSWERED: Final[Json] = {
     "progress": {"total": 3, "answered": 2, "skipped": 0},
     "answer": ANSWERS["s-fridge-temp"],
 }
+CHANGE_COUNT: Final[Json] = {"run_id": RUN_ID, "changes": 2}
 SUBMITTED: Final[Json] = {**SKIPPED, "status": "completed", "receipt": RECEIPT}
 CANCELLED: Final[Json] = {**CHANGE, "status": "cancelled"}
 _SECOND_OP_ID: Final = "c3a1f0de-6a43-4e0f-9a58-30c1d0a4f8b7"

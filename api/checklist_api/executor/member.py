@@ -76,7 +76,7 @@ class ExecutorMembers:
                 "organization": organization.display_name,
                 "template_name": run.admitted_as.template_name,
                 "created_by_name": run.spec.created_by_name or organization.display_name,
-                "sign_in": f"{self._base_url}/dashboard/sign-in?return_to=/r/{run.name}",
+                "sign_in": f"{self._base_url}/dashboard/sign-in?return_to=/r/{run.id}",
             },
             headers={"WWW-Authenticate": "Cookie"},
         )

@@ -16,12 +16,14 @@ from checklist_crds.times import format_optional, format_timestamp
 from checklist_crds.values.json_types import Absentable, has_visible_text, json_type_name, optional, text_fault
 
 from ..auth.members import Member
-from ..http.models import Moment, RunId, Shape, StepId, TemplateId, UserId, Version, without_details_default
+from ..http.models import Count, Moment, RunId, Shape, StepId, TemplateId, UserId, Version, without_details_default
 from ..http.models import Problem as ProblemShape
 from ..http.op_id import MAX_OP_ID, ambiguity
-from ..http.request_model import RequestModel, several, wrong
+from ..http.request_model import Instant, RequestModel, several, wrong
 from ..runs.models import Answer, Geo, Identity, Photo, Receipt, RunProgress, RunStatusName, Signature, identity_of
 from .email import is_email_address
+
+CHANGES: Final = "Number of changes of the run. Wait for the next one with `GET changes`."
 
 
 class SignedInAs(Shape):
@@ -41,6 +43,7 @@ class ExecutorRun(Shape):
 
     run_id: RunId
     status: RunStatusName
+    changes: Count = Field(description=CHANGES)
     template_id: TemplateId
     template_v: Version = Field(description="Version captured at dispatch.")
     template: Definition = Field(description="Snapshot of the checklist at dispatch.")
@@ -109,6 +112,7 @@ class RunState(Shape):
 
     run_id: RunId
     status: RunStatusName
+    changes: Count = Field(description=CHANGES)
     progress: RunProgress
     applicable_steps: list[StepId] = Field(description="Steps whose condition is met, in order.")
     skipped_steps: list[StepId]
@@ -121,8 +125,9 @@ class RunState(Shape):
         status = run.status
         applicable = applicable_step_ids(definition, status.answers, status.skipped_steps)
         return cls(
-            run_id=run.name,
+            run_id=run.id,
             status=run.phase_at(now).rest,
+            changes=status.changes,
             progress=RunProgress.of(run.progress),
             applicable_steps=[step.id for step in definition.all_steps if step.id in applicable],
             skipped_steps=list(status.skipped_steps),
@@ -130,6 +135,13 @@ class RunState(Shape):
             receipt=Receipt.of(run),
             **more,
         )
+
+
+class RunChangeCount(Shape):
+    """How often a run was changed."""
+
+    run_id: RunId
+    changes: Count = Field(description="More than `after` if the run was changed; then read it.")
 
 
 class RunChange(RunState):
@@ -187,6 +199,7 @@ class BatchResult(RunState):
 
 
 MAX_BATCH: Final = 200
+MAX_WAIT_S: Final = 60
 MAX_NAME: Final = 200
 MAX_EMAIL: Final = 254
 MAX_REASON: Final = 500
@@ -272,7 +285,15 @@ class Operation(RequestModel):
     )
 
 
-class AnswerRequest(Operation):
+class TimedOperation(Operation):
+    given_at: Instant | None = Field(
+        default=None,
+        description="When the person acted, by the client, corrected by the difference of its clock to the `Date` of "
+        "responses. Limited to the time from dispatch to now, so a wrong clock refuses nothing. Absent: now.",
+    )
+
+
+class AnswerRequest(TimedOperation):
     value: JsonValue = Field(description="The answer; its type depends on the step's type, see Answer.")
     geo: Annotated[Geo | None, BeforeValidator(_location)] = Field(
         default=None, description="Location of the answer; null if denied, which a step with `geo_required` refuses."
@@ -332,7 +353,7 @@ class BatchedClear(BaseModel):
     step_id: StepId
 
 
-class BatchedSkip(BaseModel):
+class BatchedSkip(TimedOperation):
     op_id: BatchOpId
     type: Literal["skip"]
     step_id: StepId

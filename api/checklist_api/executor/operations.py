@@ -22,7 +22,7 @@ from ..http.request_body import MAX_BODY_BYTES, missing_fields
 from . import examples, models
 from .access import BASE
 from .member import ANSWERING_MEMBER
-from .models import MAX_BATCH
+from .models import MAX_BATCH, MAX_WAIT_S
 
 TAG: Final = "Executor"
 OP_ID_SCHEMA: Final = {"type": "string", "minLength": 1, "maxLength": MAX_OP_ID}
@@ -37,6 +37,12 @@ OP_ID_PARAMETERS: Final = (
         "refused (403 `assigned_to_another`).",
         USER_ID,
     ),
+)
+GIVEN_AT_PARAMETER: Final = query(
+    "given_at",
+    {"type": "string", "format": "date-time"},
+    "When the person acted, as in an answer.",
+    "2026-11-21T07:03:20.000Z",
 )
 _REUSED: Final = IdempotencyKeyReused("This op_id was used for another operation of this run.")
 WRITE_ERRORS: Final[tuple[ServiceError, ...]] = (
@@ -76,6 +82,25 @@ EXECUTOR_OPERATIONS: Final = tagged(
         Reply(200, "The run.", models.ExecutorRun, _RUNS),
         "The snapshot of the checklist with all answers. Does not change the run.",
         errors=(RunNotFound(), RunExpired()),
+    ),
+    Operation(
+        f"get {BASE}/changes",
+        "waitForExecutorRun",
+        "Wait for a change of the run",
+        Reply(200, "The number of changes.", models.RunChangeCount, {"changed": examples.CHANGE_COUNT}),
+        "Answers at once if the run has more than `after` changes, else when it is changed or after `wait` seconds. It "
+        "takes no part in the run and reads nothing from the cluster while it waits. For pages that show changes of "
+        "other devices.",
+        parameters=(
+            query("after", {"type": "integer", "minimum": 0}, "`changes` of the state that the client has.", 1),
+            query("wait", {"type": "integer", "minimum": 0, "maximum": MAX_WAIT_S}, "Seconds; 0 if absent.", 50),
+        ),
+        errors=(
+            InvalidParameter(
+                details=[problem("wait", "out_of_range", f"Must be a whole number from 0 to {MAX_WAIT_S}.")]
+            ),
+            RunNotFound(),
+        ),
     ),
     Operation(
         f"post {BASE}/open",
@@ -146,7 +171,7 @@ EXECUTOR_OPERATIONS: Final = tagged(
         changed("Skipped, or skipped before.", examples.SKIPPED),
         "Only for optional steps, and if `settings.allow_skip` is true.",
         parameters=OP_ID_PARAMETERS,
-        body=ONLY_OP_ID,
+        body=Body(models.TimedOperation, {"with its time": examples.SKIP_REQUEST}, required=False),
         errors=(
             *WRITE_ERRORS,
             NO_STEP,

@@ -9,7 +9,16 @@ from ..http.example_values import ORGANIZATION_ID
 from ..http.operations import Access, Body, Operation, Reply, Upload, problem, query, tagged
 from . import examples, models
 from .access import BASE
-from .operations import IDENTITY_FIRST, NO_STEP, ONLY_OP_ID, OP_ID_PARAMETERS, TAG, WRITE_ERRORS, changed
+from .operations import (
+    GIVEN_AT_PARAMETER,
+    IDENTITY_FIRST,
+    NO_STEP,
+    ONLY_OP_ID,
+    OP_ID_PARAMETERS,
+    TAG,
+    WRITE_ERRORS,
+    changed,
+)
 
 _PHOTOS: Final = f"{BASE}/answers/{{step_id}}/photos"
 _SERVING_HEADERS: Final = {
@@ -69,7 +78,7 @@ PHOTO_OPERATIONS: Final = tagged(
         "photos and 2 GiB of images, drawings included, and 1,000 photos including removed and replaced ones. "
         f"{_FIRST} Error codes of images: not_an_image, unsupported_format, truncated, damaged, too_many_pixels, "
         "too_large, too_slow, too_much_memory; others: too_many, too_large, photos_not_taken, not_applicable.",
-        parameters=OP_ID_PARAMETERS,
+        parameters=(*OP_ID_PARAMETERS, GIVEN_AT_PARAMETER),
         body=Upload(),
         errors=(*WRITE_ERRORS, NO_STEP, *_REFUSED, IDENTITY_FIRST, _FULL),
     ),
@@ -88,6 +97,7 @@ PHOTO_OPERATIONS: Final = tagged(
         parameters=(
             query("photo_index", {"type": "integer", "minimum": 0}, "Index of the photo; all photos if absent.", 0),
             *OP_ID_PARAMETERS,
+            GIVEN_AT_PARAMETER,
         ),
         body=Body(
             models.RemovePhotosRequest,

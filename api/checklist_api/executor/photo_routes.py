@@ -34,7 +34,7 @@ from ..photos.unused import UnusedPhotos
 from ..photos.upload_body import Upload, upload_of
 from ..runs.access import RunAccess
 from ..runs.models import Photo
-from .access import BASE, ExecutorGate, organization_of, requested_op_id
+from .access import BASE, ExecutorGate, organization_of, requested_given_at, requested_op_id
 from .member import ExecutorMembers
 from .models import PhotoChange, RunChange, stored_answer
 
@@ -73,8 +73,12 @@ class PhotoRoutes:
 
     async def add_photo(self, request: web.Request) -> web.Response:
         """201 with the photo; 200 for a repetition."""
-        step_id = request.match_info["step_id"]
-        made = await self._upload(request, lambda photo, op_id: AddPhoto(step_id=step_id, photo=photo, op_id=op_id))
+        step_id, given_at = request.match_info["step_id"], requested_given_at(request)
+
+        def command(photo: PhotoRef, op_id: str | None) -> AddPhoto:
+            return AddPhoto(step_id=step_id, photo=photo, op_id=op_id, given_at=given_at)
+
+        made = await self._upload(request, command)
         answer, is_new = made.run.status.answers.get(step_id), not made.decision.replayed
         photo = photo_of_operation(answer, made.op_id) or (_newest(made.decision, step_id) if is_new else None)
         geo = answer.geo if answer is not None else None

@@ -24,7 +24,7 @@ from ..http.responses import json_response
 from ..photos.unused import UnusedPhotos
 from ..runs.access import RunAccess
 from . import commands
-from .access import BASE, ExecutorGate, Handler, organization_of, requested_op_id
+from .access import BASE, ExecutorGate, Handler, organization_of, requested_given_at, requested_op_id
 from .batch import with_value_problems
 from .member import ExecutorMembers
 from .models import AnswerChange, ExecutorRun, RunChange, stored_answer
@@ -131,7 +131,8 @@ def _of_step(make: Callable[[str, dict[str, Any], str | None], Command], *, need
 
 async def _remove_photos(request: web.Request, op_id: str | None) -> Command:
     body = await read_optional_json_object(request)
-    return commands.remove_photos(request.match_info["step_id"], requested_index(request), body, op_id)
+    step_id, index = request.match_info["step_id"], requested_index(request)
+    return commands.remove_photos(step_id, index, body, op_id, requested_given_at(request))
 
 
 async def _body(request: web.Request, needed: bool) -> dict[str, Any]:

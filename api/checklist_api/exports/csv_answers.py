@@ -50,6 +50,7 @@ ANSWER_COLUMNS: Final = (
     "accuracy_m",
     "photo_count",
     "photos",
+    "received_utc",
 )
 
 
@@ -96,6 +97,7 @@ class AnswerRows:
             geo.accuracy_m if geo else None,
             len(answer.photos),
             "\n".join(links),
+            answer.received_at or answer.at,
         )
 
 
@@ -105,7 +107,7 @@ def run_cells(exported: ExportedRun, context: ExportContext) -> tuple[Cell, ...]
     resolved, status, executor = run.admitted_as, run.status, executor_of(exported, context)
     signature, progress = status.signature, run.progress
     return (
-        run.name,
+        run.id,
         run.phase_at(context.moment).rest,
         resolved.template_id,
         resolved.template_version,

@@ -56,11 +56,11 @@ class GeoJson:
         executor = executor_of(exported, context)
         return {
             "type": "Feature",
-            "id": f"{run.name}/{result.step.id}",
+            "id": f"{run.id}/{result.step.id}",
             # Longitude first (RFC 7946 section 3.1.1).
             "geometry": {"type": "Point", "coordinates": [answer.geo.lng, answer.geo.lat]},
             "properties": {
-                "run_id": run.name,
+                "run_id": run.id,
                 "status": run.phase_at(context.moment).rest,
                 "template_id": run.admitted_as.template_id,
                 "template_v": run.admitted_as.template_version,
@@ -77,6 +77,7 @@ class GeoJson:
                 "value": answer.value,
                 "accuracy_m": answer.geo.accuracy_m,
                 "at": format_timestamp(answer.at),
+                "received_at": format_timestamp(answer.received_at or answer.at),
                 "by": answer.by,
                 "by_name": context.name_of(answer.by) or None,
                 "photos": photo_links(result, context),

@@ -120,7 +120,7 @@ class ExportRoutes:
             body = await self._press.print(paper_of(exported, context, organization.display_name))
         headers = {
             "Content-Type": MEDIA_TYPES[kind],
-            "Content-Disposition": f'attachment; filename="run-{run.name.removeprefix("r-")}.{kind}"',
+            "Content-Disposition": f'attachment; filename="run-{run.id.removeprefix("r-")}.{kind}"',
             "Cache-Control": "no-store",
             "X-Content-Type-Options": "nosniff",
         }

@@ -18,6 +18,7 @@ from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.informer import Informer, key_of
 from checklist_crds.resources.event_names import EVENT_NAMES
 from checklist_crds.resources.kinds import WEBHOOK_DELIVERY
+from checklist_crds.resources.run_id import run_id_of
 from checklist_crds.times import Clock
 
 from .delivery_history import DELIVERED, OUTCOMES, STATUSES, Delivery, Event, FromDelivery, FromRun, merged
@@ -25,6 +26,7 @@ from .delivery_rows import packed_delivery, packed_id, packed_run, unpacked_deli
 from .delivery_sources import UNREADABLE, RunEntry, events_of_run, milliseconds, parse_delivery
 from .endpoint_figures import EndpointFigures
 from .interned_names import InternedNames
+from .run_names import RunNames
 
 logger = logging.getLogger(__name__)
 
@@ -85,6 +87,7 @@ class DeliveryIndex:
         self._db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self._db.executescript(_SCHEMA)
         self._names = InternedNames()
+        self._runs = RunNames(self._db)
         self._totals: Counter[tuple[str, str, str]] = Counter()
         self._listeners: list[Callable[[Event, str | None], None]] = []
         self._recorded: dict[tuple[bytes, int | None], tuple[int, int]] = {}
@@ -192,7 +195,14 @@ class DeliveryIndex:
 
     def apply_run(self, change: str, body: JsonObject) -> None:
         """Apply a change of a run ("UPSERT" or "DELETE")."""
-        namespace, run_id = key_of(body)
+        namespace, _ = key_of(body)
+        before, after = self._runs.apply(change, body)
+        if before not in (None, after):
+            self._apply_run(before, namespace, "DELETE", body)
+        if after is not None:
+            self._apply_run(after, namespace, change, body)
+
+    def _apply_run(self, run_id: str, namespace: str, change: str, body: JsonObject) -> None:
         run = packed_id("r", run_id)
         if run is None:
             return
@@ -232,7 +242,7 @@ class DeliveryIndex:
             try:
                 event, from_run = entry.read()
             except UNREADABLE as error:
-                extra = {"run_id": entry.run["metadata"]["name"], "reason": type(error).__name__}
+                extra = {"run_id": run_id_of(entry.run), "reason": type(error).__name__}
                 logger.warning("event.unreadable", extra=extra)
                 return
         if row is not None:

@@ -17,6 +17,7 @@ from checklist_crds.resources.delivery import REPLAY_ANNOTATION
 from checklist_crds.resources.delivery_records import DeliveryPhase, fields_of, raw_records, waiting_events
 from checklist_crds.resources.event_names import EventName
 from checklist_crds.resources.outcome import OutcomeClass
+from checklist_crds.resources.run_id import resolved_of, run_id_of, run_id_of_delivery
 from checklist_crds.times import parse_timestamp
 
 from .delivery_history import (
@@ -65,11 +66,11 @@ class RunEntry:
 
     def read(self) -> tuple[Event, FromRun]:
         metadata, spec, status = self.run["metadata"], self.run["spec"], self.run["status"]
-        resolved = spec.get("resolved") or status["resolved"]
+        resolved = resolved_of(self.run) or {}
         entry = fields_of(self.entry) if isinstance(self.entry, str) else self.entry
         event = Event(
             event_id=entry["eventId"],
-            run_id=metadata["name"],
+            run_id=run_id_of(self.run) or "",
             namespace=metadata["namespace"],
             organization=resolved.get("organization") or (metadata.get("labels") or {}).get(ORGANIZATION_LABEL) or "",
             event=EventName(entry["event"]).value,
@@ -87,7 +88,7 @@ def events_of_run(body: JsonObject, *, recorded_from: int = 0) -> dict[str, RunE
     `recorded_from`: offset in `status.records` before which recorded events are skipped. Raises UNREADABLE.
     """
     spec, status = body["spec"], body.get("status") or {}
-    if spec.get("webhook") is None or (spec.get("resolved") or status.get("resolved")) is None:
+    if spec.get("webhook") is None or resolved_of(body) is None:
         return {}
     found = {entry["eventId"]: RunEntry(body, entry, False) for entry in waiting_events(status)}
     records = raw_records(status, recorded_from=recorded_from)
@@ -99,7 +100,7 @@ def parse_delivery(body: JsonObject) -> tuple[Event, FromDelivery]:
     metadata, spec, status = body["metadata"], body["spec"], body.get("status") or {}
     event = Event(
         event_id=spec["eventId"],
-        run_id=spec["runRef"]["name"],
+        run_id=run_id_of_delivery(body),
         namespace=metadata["namespace"],
         organization=spec["organizationRef"]["name"],
         event=EventName(spec["event"]).value,

@@ -20,6 +20,7 @@ from checklist_crds.resources.kinds import RUN
 from checklist_crds.runs.row import RUN_COLUMNS, milliseconds, row_of_run
 
 from .archive_table import ArchiveTable
+from .run_names import RunNames
 from .run_rows import FINAL, UNREADABLE, column, summary_of
 
 logger = logging.getLogger(__name__)
@@ -73,6 +74,7 @@ class RunIndex:
     def __init__(self, watcher: KubeClient) -> None:
         self._db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self._db.executescript(_SCHEMA)
+        self.names = RunNames(self._db)
         self.archive = ArchiveTable(self._db)
         self._leaving: set[Key] = set()
         self._on_leaving: Callable[[str, Key], None] | None = None
@@ -101,6 +103,10 @@ class RunIndex:
         for runs from before ids were unique."""
         query = "SELECT namespace, organization FROM runs WHERE run_id = ? ORDER BY created_at, namespace"
         return dict(self._db.execute(query, (run_id,)).fetchall())
+
+    def places_of(self, run_id: str) -> list[Key]:
+        """Return namespaces and names of live runs with this id, oldest first."""
+        return [(namespace, self.names.name_of(run_id, namespace)) for namespace in self.owners_of(run_id)]
 
     def open_until(self, run_id: str, organization: str, namespaces: Sequence[str], *, now: datetime) -> float | None:
         """Return the expiry of an open run of the organization in milliseconds since 1970 (inf: never); None if the
@@ -250,20 +256,24 @@ class RunIndex:
         self._db.close()
 
     def _apply(self, change: str, body: JsonObject) -> None:
-        key = key_of(body)
+        namespace, name = key_of(body)
+        before, after = self.names.apply(change, body)
         row = None
         if change != "DELETE":
             try:
                 row = row_of_run(body)
             except UNREADABLE as error:
-                logger.warning("run.unreadable", extra={"run_id": key[1], "reason": repr(error)})
+                logger.warning("run.unreadable", extra={"run": name, "reason": repr(error)})
+        if before not in (None, after) and not self._may_be_archived((namespace, before)):
+            self._remove((namespace, before))
         if row is not None:
+            key = namespace, row[0]
             self._leaving.discard(key)
             self._db.execute(_PUT, row)
-            self.archive.note_live(row[0], row[1])
+            self.archive.note_live(*reversed(key))
             self._notify(RunChange(row[_ORGANIZATION], *key, row))
-        elif change != "DELETE" or not self._may_be_archived(key):
-            self._remove(key)
+        elif after is not None:
+            self._remove((namespace, after))
         for handler in self._also:
             handler(change, body)
 

@@ -30,7 +30,7 @@ class UnusedPhotos:
         """Delete a drawing that a change has replaced or removed."""
         before = change.decision.before.drawing
         if before is not None and before.key not in keys_in_use(change.run.status):
-            await self._intake.discard(change.run.name, [before.key])
+            await self._intake.discard(change.run.id, [before.key])
 
     async def discard_refused(self, run_id: str, organization: Organization, photo: PhotoRef) -> None:
         """Delete the photo of a refused or repeated upload.

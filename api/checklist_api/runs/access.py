@@ -5,14 +5,17 @@ Runs that have left the cluster are read from the archive and are immutable.
 
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
+from typing import Final
 
 from pydantic import ValidationError
 
 from checklist_crds.errors import RunClosed, RunNotAdmitted, RunNotFound
 from checklist_crds.ids import is_id
 from checklist_crds.kube.errors import KubeNotFound
+from checklist_crds.kube.informer import Key, key_of
+from checklist_crds.kube.run_lookup import find_renamed
 from checklist_crds.kube.run_store import BatchChange, Change, RunStore
 from checklist_crds.platform.ttl_cache import expiring_keys
 from checklist_crds.resources.kinds import RUN, TEMPLATE
@@ -27,11 +30,15 @@ from ..archive.reading import ArchivedRuns
 from ..archive.run import ArchivedRun
 from ..cluster.guard import GuardedKubeClient
 from ..cluster.keyed_locks import KeyedLocks
+from ..http.rate_limit import LocalRateLimiter
 from ..index.runs import RunIndex
 from ..organizations.directory import Organization, OrganizationDirectory
+from ..settings.rates import Rate
 from .recent import RecentRuns
 
 logger = logging.getLogger(__name__)
+
+_LOOK_UPS: Final = Rate(1, 10)
 
 Who = Callable[[Run], Awaitable[str | None]]
 """Returns the id of the member who acts on a run; None if the run requires no member. Raises refusals."""
@@ -55,6 +62,7 @@ class RunAccess:
         self._archived = archived
         self._clock = clock
         self._absences = expiring_keys()
+        self._look_ups = LocalRateLimiter()
         self._recent = RecentRuns()
         self._locks = KeyedLocks()
         index.add_handler(self._recent.apply)
@@ -66,7 +74,7 @@ class RunAccess:
         """Return the run of `organization`."""
         run = None
         if not self._is_only_archived(run_id, organization):
-            run = await self._read(run_id, organization.namespaces, lambda run: _is_of(run, organization))
+            run = await self._in_cluster(run_id, organization)
         if run is None:
             # Runs of other organizations take the same path as missing ones.
             run = await self._archived.find(run_id, organization)
@@ -76,9 +84,11 @@ class RunAccess:
 
     async def require_none_awaits_admission(self, run_id: str, organization: Organization) -> None:
         """Raises RunNotAdmitted for a run made with kubectl that names `organization` and is not admitted."""
-        run = None
-        if is_id("r", run_id):
-            run = await self._read(run_id, organization.namespaces, lambda run: run.resolved is None)
+        if not is_id("r", run_id):
+            return
+        # Without admission, only a run that is named by its id has one.
+        found = [await self._read(run_id, namespace, run_id) for namespace in organization.namespaces]
+        run = next((run for run in found if run is not None and run.resolved is None), None)
         if run is None or await self._organization_named_by(run) != organization.name:
             return
         admitted = next((condition for condition in run.status.conditions if condition.type == "Admitted"), None)
@@ -100,8 +110,8 @@ class RunAccess:
     async def by_id(self, run_id: str) -> Run:
         """Return the run by its id only, for the preview; the oldest one if the id is ambiguous."""
         if not self._is_only_archived(run_id):
-            for namespace in await self._namespaces_of(run_id):
-                run = await self._read(run_id, (namespace,))
+            async for namespace, name in self._places_of(run_id):
+                run = await self._read(run_id, namespace, name)
                 if run is not None and await self._is_valid(run):
                     return run
         archived = await self._archived.find(run_id)
@@ -126,8 +136,10 @@ class RunAccess:
         Changes of one run are serialized. A recently used run is changed without reading it again.
         """
         async with self._client.turn(self._locks.of(run_id)):
-            cached = (self._recent.get((namespace, run_id)) for namespace in organization.namespaces)
-            run = next((run for run in cached if run is not None and _is_of(run, organization)), None)
+            name_of = self._index.names.name_of
+            places = ((namespace, name_of(run_id, namespace)) for namespace in organization.namespaces)
+            cached = (run for run in map(self._recent.get, places) if run is not None and run.public_id == run_id)
+            run = next((run for run in cached if _is_of(run, organization)), None)
             if run is not None:
                 batch = None
                 with contextlib.suppress(KubeNotFound):  # archived or deleted
@@ -146,7 +158,7 @@ class RunAccess:
                 return await self._runs.definition(run)
             except KubeNotFound:
                 # Revisions live as long as their runs, so the run may just have been archived.
-                archived = await self._archived.find(run.name)
+                archived = await self._archived.find(run.id)
         found = self._archived.definition(archived) if isinstance(archived, ArchivedRun) else None
         if found is None:
             raise RunNotFound()
@@ -176,28 +188,61 @@ class RunAccess:
         self._recent.put(change.run)
         before, after = change.decision.before.phase, change.decision.after.phase
         if before is not after:
-            logger.info("run.phase_changed", extra={"run_id": change.run.name, "from": before.value, "to": after.value})
+            logger.info("run.phase_changed", extra={"run_id": change.run.id, "from": before.value, "to": after.value})
 
     async def _is_valid(self, run: Run) -> bool:
         """Whether the run is admitted and in a namespace of its organization."""
         organization = await self._organizations.get(run.resolved.organization) if run.resolved else None
         return organization is not None and organization.has(run.namespace)
 
-    async def _namespaces_of(self, run_id: str) -> Sequence[str]:
-        """Return the namespaces of runs with this id, usually one."""
+    async def _in_cluster(self, run_id: str, organization: Organization) -> Run | None:
+        for namespace in organization.namespaces:
+            run = await self._read(run_id, namespace, self._index.names.name_of(run_id, namespace))
+            if run is not None and _is_of(run, organization):
+                return run
+        if self._index.owners_of(run_id):
+            return None
+        for namespace, name in await self._admitted_unseen(run_id):
+            run = await self._read(run_id, namespace, name) if organization.has(namespace) else None
+            if run is not None and _is_of(run, organization):
+                return run
+        return None
+
+    async def _places_of(self, run_id: str) -> AsyncIterator[Key]:
+        """Yield namespace and name of runs with this id, usually one."""
         if not is_id("r", run_id) or run_id in self._absences:
-            return ()
-        known = self._index.owners_of(run_id)
+            return
+        known = self._index.places_of(run_id)
         if known:
-            return tuple(known)
+            for place in known:
+                yield place
+            return
         # Another process may have created it just now. One call covers all namespaces.
         first, *others = self._organizations.namespaces()
-        if not others:
-            return (first,)
-        found, _ = await self._client.list_all(RUN, field_selector=f"metadata.name={run_id}")
+        if others:
+            found, _ = await self._client.list_all(RUN, field_selector=f"metadata.name={run_id}")
+            places = [key_of(body) for body in found]
+        else:
+            places = [(first, run_id)]
+        for place in places:
+            yield place
+        elsewhere = await self._admitted_unseen(run_id)
+        for place in elsewhere:
+            yield place
+        if others and not places and not elsewhere:
+            self._absences.add(run_id)
+
+    async def _admitted_unseen(self, run_id: str) -> Sequence[Key]:
+        """Find runs with this id and another name that the index does not know yet.
+
+        The API server looks at every run for it, so it is rarely allowed: the index lags behind only for moments.
+        """
+        if run_id in self._absences or await self._look_ups.wait_for("", _LOOK_UPS) > 0:
+            return ()
+        found = await find_renamed(self._client, run_id)
         if not found:
             self._absences.add(run_id)
-        return tuple(body["metadata"]["namespace"] for body in found)
+        return [key_of(body) for body in found]
 
     def _is_only_archived(self, run_id: str, organization: Organization | None = None) -> bool:
         """Whether only the archive has the run (of that organization), so that the cluster need not be read."""
@@ -205,23 +250,18 @@ class RunAccess:
         is_live = bool(owners) if organization is None else organization.name in owners
         return self._archived.has(run_id, organization) and not is_live and self._index.informer.connected
 
-    async def _read(
-        self, run_id: str, namespaces: Sequence[str], fits: Callable[[Run], bool] = lambda _: True
-    ) -> Run | None:
-        """Read the run from the cluster, if it `fits`; None if there is none."""
+    async def _read(self, run_id: str, namespace: str, name: str) -> Run | None:
+        """Read a run from the cluster; None if there is none, or its name is used by another one."""
         if not is_id("r", run_id):
             raise RunNotFound()
-        for namespace in namespaces:
-            try:
-                run = await self._runs.get(namespace, run_id)
-            except KubeNotFound:
-                continue
-            except ValidationError as error:  # never an admitted run
-                logger.warning("run.unreadable", extra={"run_id": run_id, "reason": error.errors()[0]["msg"]})
-                continue
-            if fits(run):
-                return run
-        return None
+        try:
+            run = await self._runs.get(namespace, name)
+        except KubeNotFound:
+            return None
+        except ValidationError as error:  # never an admitted run
+            logger.warning("run.unreadable", extra={"run_id": run_id, "reason": error.errors()[0]["msg"]})
+            return None
+        return run if run.public_id == run_id else None
 
 
 def _is_of(run: Run, organization: Organization) -> bool:

@@ -18,13 +18,14 @@ DISPATCH_REQUEST: Final[Json] = {
 DISPATCHED: Final[Json] = {"run_id": RUN_ID, "link": LINK, "expires_at": EXPIRES_AT, "assigned_to": None}
 EXECUTOR_LINK: Final[Json] = {"link": LINK, "expires_at": EXPIRES_AT}
 ANSWERS: Final[Json] = {
-    "s-fridge-ok": {"value": False, "photos": [], "geo": None, "at": STARTED_AT, "by": None},
+    "s-fridge-ok": {"value": False, "photos": [], "geo": None, "at": STARTED_AT, "by": None, "received_at": STARTED_AT},
     "s-fridge-temp": {
         "value": 7.5,
         "photos": [],
         "geo": {"lat": 52.52, "lng": 13.405, "accuracy_m": 8.0},
         "at": "2026-11-21T07:03:20.000Z",
         "by": None,
+        "received_at": "2026-11-21T07:04:58.000Z",
     },
 }
 RUN_SUMMARY: Final[Json] = {

@@ -124,6 +124,11 @@ class Photo(Shape):
     )
 
 
+RECEIVED_AT: Final = (
+    "When it arrived: later than `at` if it was given without network. A delay of at most a second is not stored."
+)
+
+
 class Answer(Shape):
     """The answer to a step. The type of `value` depends on the step's type."""
 
@@ -134,8 +139,9 @@ class Answer(Shape):
     )
     photos: list[Photo] = Field(description="May be empty.")
     geo: Geo | None = Field(description="Location of the answer.")
-    at: Moment = Field(description="Time of the answer.")
+    at: Moment = Field(description="When the answer was given.")
     by: UserId | None = Field(description="The answering member; null for others.")
+    received_at: Moment = Field(description=RECEIVED_AT)
 
     @classmethod
     def of(cls, answer: run_types.Answer, photo_url: PhotoUrl) -> Self:
@@ -250,7 +256,7 @@ class Run(RunSummary):
         """Render an admitted run."""
         status, resolved = run.status, run.admitted_as
         return cls(
-            run_id=run.name,
+            run_id=run.id,
             status=run.phase_at(now).rest,
             template_id=resolved.template_id,
             template_v=resolved.template_version,
@@ -303,7 +309,7 @@ class RunPreview(Shape):
         """Render the six public fields, which anyone who knows the id may read."""
         resolved = run.admitted_as
         return cls(
-            run_id=run.name,
+            run_id=run.id,
             status=run.phase_at(now).rest,
             template_name=resolved.template_name,
             step_count=resolved.step_count,

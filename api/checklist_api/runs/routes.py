@@ -130,7 +130,7 @@ class RunRoutes:
             case RunPhase.COMPLETED | RunPhase.CANCELLED:
                 raise RunClosed("The run is completed or cancelled; its link can no longer be used.")
         answer = ExecutorLink(
-            link=self._run_link(caller.organization.id, run.name), expires_at=format_optional(run.expires_at)
+            link=self._run_link(caller.organization.id, run.id), expires_at=format_optional(run.expires_at)
         )
         return json_response(answer)
 
@@ -152,7 +152,7 @@ class RunRoutes:
         decide(run, await self._runs.definition(run), command, self._clock())
         name = None if run.resolved is None else run.resolved.template_name
         async with self._audit.act(request, caller) as act:
-            await act.announce("run.cancelled", AuditTarget(kind="run", id=run.name, name=name))
+            await act.announce("run.cancelled", AuditTarget(kind="run", id=run.id, name=name))
             change = await self._runs.change(run, command)
         return json_response(self.shown(change.run, caller))
 

@@ -29,6 +29,7 @@ from ..dashboard.template_routes import DashboardTemplateRoutes, TemplateDeletio
 from ..deliveries.routes import DeliveryRoutes
 from ..executor.access import ExecutorGate
 from ..executor.batch import ExecutorBatch
+from ..executor.changes import ChangeRoutes
 from ..executor.member import ExecutorMembers
 from ..executor.page_routes import ExecutorApp
 from ..executor.photo_routes import PhotoRoutes
@@ -90,6 +91,13 @@ def _add_executor_routes(router: web.UrlDispatcher, services: Services) -> None:
     unused = services.unused_photos
     ExecutorRoutes(runs, members, unused, photo_url, clock).add_to(router, gate)
     ExecutorBatch(runs, members, services.gate, photo_url, clock).add_to(router, gate)
+    ChangeRoutes(
+        runs=runs,
+        index=services.index,
+        changes=services.run_changes,
+        members=members,
+        metrics=services.metrics,
+    ).add_to(router, gate)
     PhotoRoutes(
         runs=runs,
         members=members,

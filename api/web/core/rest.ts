@@ -26,17 +26,24 @@ export interface components {
             geo: components["schemas"]["Geo"] | null;
             /**
              * Format: date-time
-             * @description Time of the answer.
+             * @description When the answer was given.
              */
             at: string;
             /** @description The answering member; null for others. */
             by: string | null;
+            /**
+             * Format: date-time
+             * @description When it arrived: later than `at` if it was given without network. A delay of at most a second is not stored.
+             */
+            received_at: string;
         };
         /** @description A run after a change, with the answer. */
         AnswerChange: {
             run_id: string;
             /** @enum {string} */
             status: "pending" | "in_progress" | "completed" | "cancelled" | "expired";
+            /** @description Number of changes of the run. Wait for the next one with `GET changes`. */
+            changes: number;
             progress: components["schemas"]["RunProgress"];
             /** @description Steps whose condition is met, in order. */
             applicable_steps: string[];
@@ -52,6 +59,8 @@ export interface components {
         AnswerRequest: {
             /** @description Unique id of the operation, chosen by the client. A repetition answers 200 and changes nothing; with another request it is refused (422 `idempotency_key_reused`). Without it each request is a new operation. May also be sent as the query parameter `op_id` or the header `Op-Id`. */
             op_id?: string | null;
+            /** @description When the person acted, by the client, corrected by the difference of its clock to the `Date` of responses. Limited to the time from dispatch to now, so a wrong clock refuses nothing. Absent: now. */
+            given_at?: string | null;
             /** @description The answer; its type depends on the step's type, see Answer. */
             value: components["schemas"]["JsonValue"];
             /** @description Location of the answer; null if denied, which a step with `geo_required` refuses. */
@@ -77,6 +86,8 @@ export interface components {
             run_id: string;
             /** @enum {string} */
             status: "pending" | "in_progress" | "completed" | "cancelled" | "expired";
+            /** @description Number of changes of the run. Wait for the next one with `GET changes`. */
+            changes: number;
             progress: components["schemas"]["RunProgress"];
             /** @description Steps whose condition is met, in order. */
             applicable_steps: string[];
@@ -90,6 +101,8 @@ export interface components {
         BatchedAnswer: {
             /** @description Unique id of the operation, chosen by the client. */
             op_id: string;
+            /** @description When the person acted, by the client, corrected by the difference of its clock to the `Date` of responses. Limited to the time from dispatch to now, so a wrong clock refuses nothing. Absent: now. */
+            given_at?: string | null;
             /** @description The answer; its type depends on the step's type, see Answer. */
             value: components["schemas"]["JsonValue"];
             /** @description Location of the answer; null if denied, which a step with `geo_required` refuses. */
@@ -142,6 +155,8 @@ export interface components {
         BatchedSkip: {
             /** @description Unique id of the operation, chosen by the client. */
             op_id: string;
+            /** @description When the person acted, by the client, corrected by the difference of its clock to the `Date` of responses. Limited to the time from dispatch to now, so a wrong clock refuses nothing. Absent: now. */
+            given_at?: string | null;
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -409,6 +424,8 @@ export interface components {
             run_id: string;
             /** @enum {string} */
             status: "pending" | "in_progress" | "completed" | "cancelled" | "expired";
+            /** @description Number of changes of the run. Wait for the next one with `GET changes`. */
+            changes: number;
             template_id: string;
             /** @description Version captured at dispatch. */
             template_v: number;
@@ -647,6 +664,8 @@ export interface components {
             run_id: string;
             /** @enum {string} */
             status: "pending" | "in_progress" | "completed" | "cancelled" | "expired";
+            /** @description Number of changes of the run. Wait for the next one with `GET changes`. */
+            changes: number;
             progress: components["schemas"]["RunProgress"];
             /** @description Steps whose condition is met, in order. */
             applicable_steps: string[];
@@ -878,6 +897,8 @@ export interface components {
             run_id: string;
             /** @enum {string} */
             status: "pending" | "in_progress" | "completed" | "cancelled" | "expired";
+            /** @description Number of changes of the run. Wait for the next one with `GET changes`. */
+            changes: number;
             progress: components["schemas"]["RunProgress"];
             /** @description Steps whose condition is met, in order. */
             applicable_steps: string[];
@@ -887,6 +908,12 @@ export interface components {
             receipt: components["schemas"]["Receipt"] | null;
             /** @description Whether this op_id was applied before; nothing was changed then. */
             replayed: boolean;
+        };
+        /** @description How often a run was changed. */
+        RunChangeCount: {
+            run_id: string;
+            /** @description More than `after` if the run was changed; then read it. */
+            changes: number;
         };
         /** @description The run was submitted. */
         RunCompletedData: {
@@ -1110,11 +1137,19 @@ export interface components {
             /** @description true if thumbnails were omitted: the event would be too large, or they could not be read. Default: `false`. */
             thumbnails_dropped?: boolean;
             geo: components["schemas"]["Geo"] | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the answer was given.
+             */
             at: string;
             by: string | null;
             /** @description 1 for the first answer, incremented by each further one. */
             revision: number;
+            /**
+             * Format: date-time
+             * @description When it arrived: later than `at` if it was given without network. A delay of at most a second is not stored.
+             */
+            received_at: string;
             progress: components["schemas"]["RunProgress"];
         };
         StepCompletedEvent: {
@@ -1214,9 +1249,17 @@ export interface components {
             step_id: string;
             section_id: string;
             label: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the step was skipped.
+             */
             at: string;
             by: string | null;
+            /**
+             * Format: date-time
+             * @description When it arrived: later than `at` if it was given without network. A delay of at most a second is not stored.
+             */
+            received_at: string;
             progress: components["schemas"]["RunProgress"];
         };
         StepSkippedEvent: {
@@ -1310,6 +1353,12 @@ export interface components {
         TemplateVersionList: {
             data: components["schemas"]["TemplateVersion"][];
             pagination: components["schemas"]["Pagination"];
+        };
+        TimedOperation: {
+            /** @description Unique id of the operation, chosen by the client. A repetition answers 200 and changes nothing; with another request it is refused (422 `idempotency_key_reused`). Without it each request is a new operation. May also be sent as the query parameter `op_id` or the header `Op-Id`. */
+            op_id?: string | null;
+            /** @description When the person acted, by the client, corrected by the difference of its clock to the `Date` of responses. Limited to the time from dispatch to now, so a wrong clock refuses nothing. Absent: now. */
+            given_at?: string | null;
         };
         /** @description The quota of the current month. */
         Usage: {
@@ -1434,6 +1483,7 @@ export type Run = components['schemas']['Run'];
 export type RunCancelledData = components['schemas']['RunCancelledData'];
 export type RunCancelledEvent = components['schemas']['RunCancelledEvent'];
 export type RunChange = components['schemas']['RunChange'];
+export type RunChangeCount = components['schemas']['RunChangeCount'];
 export type RunCompletedData = components['schemas']['RunCompletedData'];
 export type RunCompletedEvent = components['schemas']['RunCompletedEvent'];
 export type RunExpiredData = components['schemas']['RunExpiredData'];
@@ -1466,6 +1516,7 @@ export type TemplateList = components['schemas']['TemplateList'];
 export type TemplateSummary = components['schemas']['TemplateSummary'];
 export type TemplateVersion = components['schemas']['TemplateVersion'];
 export type TemplateVersionList = components['schemas']['TemplateVersionList'];
+export type TimedOperation = components['schemas']['TimedOperation'];
 export type Usage = components['schemas']['Usage'];
 export type WebhookConfiguration = components['schemas']['WebhookConfiguration'];
 export type When = components['schemas']['When'];

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Collection
 from checklist_crds.archive import Damaged, Manifest
 from checklist_crds.archive.layout import MANIFEST, PartPlace
 from checklist_crds.resources.kinds import RUN
+from checklist_crds.resources.run_id import run_id_of
 
 from .format import BackupManifest, DamagedBackup
 from .reading import copies_of, objects_of
@@ -24,7 +25,9 @@ async def archived_and_live(
         return frozenset()
     live: dict[str, int] = {}
     async for body in objects_of(store, manifest, RUN, organizations):
-        live[body["metadata"]["name"]] = int(body["metadata"]["resourceVersion"])
+        run_id = run_id_of(body)
+        if run_id is not None:
+            live[run_id] = int(body["metadata"]["resourceVersion"])
     return frozenset(
         run
         for part in parts

@@ -15,6 +15,7 @@ from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeForbidden, KubeNotFound
 from checklist_crds.resources.kinds import ORGANIZATION, RUN, SECRET, WEBHOOK_DELIVERY, Kind
 from checklist_crds.resources.pause import is_paused
+from checklist_crds.resources.run_id import run_id_of, run_id_of_delivery
 from checklist_crds.runs.seal import RunSeals
 from checklist_crds.secrets.sealing import KeyRing, SealBroken, ServerKeys
 from checklist_crds.times import Clock, utc_now
@@ -170,8 +171,8 @@ class Restore:
     def _is_archived(self, kind: Kind, body: JsonObject) -> bool:
         """Whether it is an archived run, or a delivery of one, which the archive contains too."""
         if kind is RUN:
-            return body["metadata"]["name"] in self._archived
-        return kind is WEBHOOK_DELIVERY and body["spec"]["runRef"]["name"] in self._archived
+            return run_id_of(body) in self._archived
+        return kind is WEBHOOK_DELIVERY and run_id_of_delivery(body) in self._archived
 
     async def _restore(self, kind: Kind, body: JsonObject) -> None:
         try:
@@ -194,9 +195,10 @@ class Restore:
         copies = await copies_of(self._store, self._manifest)
         if self._only:
             ids = {one.id for one in todo}
-            runs = {
-                str(body["metadata"]["name"]) async for body in objects_of(self._store, self._manifest, RUN, ids)
-            } | await archived_runs(self._store, self._manifest, ids)
+            live = objects_of(self._store, self._manifest, RUN, ids)
+            runs = {run_id async for body in live if (run_id := run_id_of(body))} | await archived_runs(
+                self._store, self._manifest, ids
+            )
             copies = [
                 one
                 for one in copies

@@ -14,6 +14,7 @@ from checklist_crds.ids import object_id
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.resources.kinds import ORGANIZATION, RUN, Kind
+from checklist_crds.resources.run_id import run_id_of
 from checklist_crds.secrets.sealing import sealing_key_of
 
 from . import layout
@@ -119,8 +120,8 @@ class SnapshotReader:
         if kind is RUN:
             if reference := (spec.get("webhook") or {}).get("secretRef"):
                 read.secrets.add((namespace, reference["name"], reference.get("key") or "secret"))
-            if self._only:
-                read.runs.add(metadata["name"])
+            if self._only and (run_id := run_id_of(body)):
+                read.runs.add(run_id)
 
     async def _write(self, folder: str, kind: Kind, lines: list[bytes]) -> None:
         number = self._numbers[folder, kind.plural] = self._numbers[folder, kind.plural] + 1

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from checklist_crds.ids import is_id, object_id
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeGone
+from checklist_crds.kube.informer import key_of
 from checklist_crds.resources.base import ORGANIZATION_LABEL
 from checklist_crds.resources.kinds import (
     AUDIT_ENTRY,
@@ -21,6 +22,7 @@ from checklist_crds.resources.kinds import (
 )
 from checklist_crds.resources.legal_hold import is_held
 from checklist_crds.resources.organization import Role
+from checklist_crds.resources.run_id import run_id_of, run_id_of_delivery
 from checklist_crds.secrets.account_links import account_name
 
 from ..backup.objects import organization_of
@@ -110,21 +112,23 @@ class ClusterLook:
             if organization_of(RUN, body) != sight.organization.name:
                 continue
             sight.looked_at["live_runs"] += 1
-            name, uid = str(body["metadata"]["name"]), str(body["metadata"]["uid"])
+            namespace, name = key_of(body)
+            run_id, uid = run_id_of(body) or f"{namespace}/{name}", str(body["metadata"]["uid"])
             why = person.why(body)
-            if not why and uid not in known.get(name, ()):
-                if name in known:
-                    sight.strangers.add(name)
+            if not why and uid not in known.get(run_id, ()):
+                if run_id in known:
+                    sight.strangers.add(run_id)
                 continue
-            sight.live[name] = FoundRun(
-                run_id=name,
-                namespace=str(body["metadata"]["namespace"]),
+            sight.live[run_id] = FoundRun(
+                run_id=run_id,
+                namespace=namespace,
+                name=name,
                 uid=uid,
                 why=why,
                 held=is_held(body),
                 host=host_of((body["spec"].get("webhook") or {}).get("url")),
             )
-            sight.targets.add(name)
+            sight.targets.add(run_id)
 
     async def look_at_deliveries(self, sight: Sight, person: Person, known: Known) -> None:
         """Add their deliveries and replays to `sight`. Call it after all runs were searched."""
@@ -132,15 +136,18 @@ class ClusterLook:
             if organization_of(WEBHOOK_DELIVERY, body) != sight.organization.name:
                 continue
             sight.looked_at["live_deliveries"] += 1
-            run = str(body["spec"]["runRef"]["name"])
+            run = run_id_of_delivery(body)
             if run in sight.targets or run in known or person.why_delivered(body):
                 sight.objects.append(_found(WEBHOOK_DELIVERY, body, run))
                 sight.targets.add(run)
+        ids = {(run.namespace, run.name): run.run_id for run in sight.live.values()}
         async for body in self._objects(DELIVERY_REPLAY):
             if organization_of(DELIVERY_REPLAY, body) != sight.organization.name:
                 continue
             sight.looked_at["replays"] += 1
-            run = str(((body["spec"].get("filter") or {}).get("runRef") or {}).get("name") or "")
+            wanted = body["spec"].get("filter") or {}
+            name = str((wanted.get("runRef") or {}).get("name") or "")
+            run = str(wanted.get("runId") or ids.get((str(body["metadata"]["namespace"]), name), name))
             if run and (run in sight.targets or run in known):
                 sight.objects.append(_found(DELIVERY_REPLAY, body, run))
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from checklist_crds.photos.keys import PREFIX as PHOTOS
 from checklist_crds.resources.kinds import RUN
+from checklist_crds.resources.run_id import run_id_of
 
 from ..backup.archived import archived_runs
 from ..backup.copying import run_of_photo
@@ -40,7 +41,7 @@ async def snapshots_with(
 async def _runs_in(store: BackupStore, manifest: BackupManifest, organization: str) -> set[str]:
     """Ids of all runs of which the snapshot contains anything."""
     folders = {organization}
-    held = {str(body["metadata"]["name"]) async for body in objects_of(store, manifest, RUN, folders)}
+    held = {run_id async for body in objects_of(store, manifest, RUN, folders) if (run_id := run_id_of(body))}
     held |= await archived_runs(store, manifest, folders)
     copies = await copies_of(store, manifest)
     return held | {run for one in copies if one.key.startswith(PHOTOS + "/") and (run := run_of_photo(one.key))}

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final
 
+from checklist_crds.resources.run_id import run_id_of, run_id_of_delivery
 from checklist_crds.values.json_text import from_json
 
 _UNESCAPED: Final = re.compile(r'[^"\\\x00-\x1f]+')
@@ -67,12 +68,12 @@ class Person:
         members = {status.get("assignedTo"), identity.get("userId")}
         members |= {answer.get("by") for answer in (status.get("answers") or {}).values()}
         found = self._why(identity.get("email"), spec.get("executorRef"), members)
-        return found | {Why.RUN} if run["metadata"]["name"] in self.runs else found
+        return found | {Why.RUN} if run_id_of(run) in self.runs else found
 
     def why_delivered(self, delivery: Mapping[str, Any]) -> frozenset[Why]:
         """Why the run of this WebhookDelivery object belongs to the person, by the payload."""
         spec = delivery["spec"]
-        found = frozenset({Why.RUN}) if spec["runRef"]["name"] in self.runs else frozenset[Why]()
+        found = frozenset({Why.RUN}) if run_id_of_delivery(delivery) in self.runs else frozenset[Why]()
         text = str(spec.get("payload") or "").encode(errors="replace")
         if not self.may_be_in(text):
             return found

@@ -51,13 +51,13 @@ class ClusterRemoval:
         """Delete a run; returns whether it is gone."""
         for _ in range(_TRIES):
             try:
-                body = await self._client.get(RUN, found.run_id, found.namespace)
+                body = await self._client.get(RUN, found.name, found.namespace)
                 if body["metadata"]["uid"] != found.uid:
                     return True
                 if is_held(body):
                     return False
                 version = body["metadata"]["resourceVersion"]
-                await self._client.delete(RUN, found.run_id, found.namespace, resource_version=version)
+                await self._client.delete(RUN, found.name, found.namespace, resource_version=version)
             except KubeNotFound:
                 return True
             except KubeConflict:

@@ -43,6 +43,8 @@ class FoundRun:
     """The host that received its events."""
     deliveries: tuple[str, ...] = ()
     """Names of the deliveries in the same archive line."""
+    name: str = ""
+    """The name of the object in the cluster."""
 
 
 @dataclass(frozen=True, slots=True)

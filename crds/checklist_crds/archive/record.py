@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Final, Self
 
 from ..resources.run import Run
+from ..resources.run_id import run_id_of, run_id_of_delivery
 from ..resources.template_definition import Definition
 from ..runs.row import RUN_COLUMNS, row_of_run
 from ..times import parse_timestamp
@@ -49,6 +50,12 @@ class Record:
 
     @property
     def run_id(self) -> str:
+        """The public id."""
+        return run_id_of(self.run) or self.name
+
+    @property
+    def name(self) -> str:
+        """The name of the Run object."""
         return str(self.run["metadata"]["name"])
 
     @property
@@ -114,6 +121,8 @@ class RemovedDeliveries:
     """Deliveries past their retention, removed before their run or after its deletion."""
 
     run_id: str
+    name: str
+    """The name of the Run object."""
     namespace: str
     created_at: datetime
     """When the first of their events happened, which decides on the folder's month."""
@@ -125,7 +134,13 @@ class RemovedDeliveries:
         ordered = tuple(map(_plain, sorted(deliveries, key=lambda one: str(one["metadata"]["name"]))))
         first = ordered[0]
         created_at = min(parse_timestamp(one["spec"]["ts"]) for one in ordered)
-        return cls(str(first["spec"]["runRef"]["name"]), str(first["metadata"]["namespace"]), created_at, ordered)
+        return cls(
+            run_id_of_delivery(first),
+            str(first["spec"]["runRef"]["name"]),
+            str(first["metadata"]["namespace"]),
+            created_at,
+            ordered,
+        )
 
     @property
     def version(self) -> int:

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel
 
-from ..ids import ID_PATTERNS
 from ..resources.account import DashboardSessionSpec, DashboardSessionStatus, LocalAccountSpec, LocalAccountStatus
 from ..resources.audit_entry import AuditEntrySpec
 from ..resources.base import ORGANIZATION_LABEL, ConditionsField, KubeModel, StatusCondition
@@ -249,7 +248,7 @@ RESOURCES: tuple[ResourceDescription, ...] = (
         kind=RUN,
         short_name="clrun",
         singular="run",
-        description="Run is one dispatch of a template to one person; its name is its public id.",
+        description="Run is one dispatch of a template to one person.",
         spec=RunSpec,
         status=RunStatus,
         columns=[
@@ -260,6 +259,7 @@ RESOURCES: tuple[ResourceDescription, ...] = (
             Column("Template", "..resolved.templateName"),
             Column("Expires", "..expiresAt"),
             Column("Reference", ".spec.executorRef", wide=True),
+            Column("Id", ".status.resolved.runId", wide=True),
             Column("Admitted", ".status.conditions[?(@.type=='Admitted')].reason", wide=True),
             Column("Settled", ".status.settled", "boolean", wide=True),
             _HOLD,
@@ -267,11 +267,6 @@ RESOURCES: tuple[ResourceDescription, ...] = (
             _AGE,
         ],
         rules=[
-            Rule(
-                "",
-                f"self.metadata.name.matches('{ID_PATTERNS['r']}')",
-                "the name of a run is its id: r- and a lower-case UUID",
-            ),
             # One exception: a secret may be sealed again with a new key (`checklist-dispatch reseal`).
             Rule("spec", _unchanged(RunSpec, but="webhook"), "the spec of a run is immutable"),
             Rule("spec.webhook", _unchanged(Webhook, but="sealedSecret"), "the spec of a run is immutable"),
@@ -303,7 +298,7 @@ RESOURCES: tuple[ResourceDescription, ...] = (
                 "a completed, cancelled or expired run never changes its phase",
             ),
         ],
-        selectable=[".status.settled", ".status.phase"],
+        selectable=[".status.settled", ".status.phase", ".status.resolved.runId"],
         status_default=True,
         atomic=["spec", "status"],
     ),
@@ -367,6 +362,7 @@ RESOURCES: tuple[ResourceDescription, ...] = (
                 "only Failed and Delivered ones can be replayed",
             ),
             Rule("spec.filter", "!has(self.eventIds) || has(self.runRef)", "eventIds needs runRef"),
+            Rule("spec.filter", "!has(self.runId) || has(self.runRef)", "runId needs runRef"),
             Rule(
                 "status",
                 "!has(oldSelf.phase) || !(oldSelf.phase in ['Completed', 'Refused']) || self.phase == oldSelf.phase",

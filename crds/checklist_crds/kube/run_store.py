@@ -13,7 +13,7 @@ from ..runs.batch import BatchDecision, Outcome, decide_in_turn
 from ..runs.lifecycle import Command, Decision
 from ..times import Clock
 from .client import JsonObject, KubeClient
-from .errors import KubeConflict
+from .errors import KubeConflict, KubeNotFound
 from .revisions import RevisionStore
 from .run_writes import read_decide_write, write_status
 
@@ -79,7 +79,10 @@ class RunStore:
         """
 
         async def read() -> Run:
-            return await self.get(run.namespace, run.name)
+            found = await self.get(run.namespace, run.name)
+            if found.public_id != run.public_id:
+                raise KubeNotFound(f"run {run.name} is gone, and its name is used again")
+            return found
 
         async def decide_and_write(known: Run) -> BatchChange:
             definition = await self.definition(known)

@@ -16,6 +16,7 @@ ones. The operator removes recorded events from runs that are idle or have ended
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any, Final, TypeVar
 
+from ..ids import is_id
 from ..resources.base import KubeModel
 from ..resources.kinds import RUN
 from ..resources.run import Run, RunStatus
@@ -92,6 +93,9 @@ def status_patch(run: Run, after: RunStatus, *, tidy: bool = False) -> list[Oper
             operations.append(_add("outbox", [entry.to_kube() for entry in after.outbox]))
     if operations and not stored:
         operations.insert(0, {"op": "add", "path": "/status", "value": {}})
+    if operations and not is_id("r", run.name):
+        # A name that is no id may be used again once its run was deleted.
+        operations.insert(0, {"op": "test", "path": "/metadata/uid", "value": run.uid})
     return operations
 
 

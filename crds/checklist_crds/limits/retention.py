@@ -10,6 +10,7 @@ from ..resources.base import made_at
 from ..resources.delivery_records import DeliveryPhase, recorded_events
 from ..resources.legal_hold import is_held
 from ..resources.organization import OrganizationSpec, Retention
+from ..resources.run_id import resolved_of
 from ..times import parse_timestamp
 
 _LONGEST_BATCH_DELAY: Final = timedelta(hours=6)
@@ -70,7 +71,7 @@ class Keep:
 def organization_of(run: Mapping[str, Any]) -> str:
     """Returns metadata.name of the organization; empty if the run does not contain it."""
     spec = run["spec"]
-    resolved = spec.get("resolved") or (run.get("status") or {}).get("resolved") or {}
+    resolved = resolved_of(run) or {}
     return str(resolved.get("organization") or (spec.get("organizationRef") or {}).get("name") or "")
 
 
@@ -97,7 +98,7 @@ def is_terminating(body: Mapping[str, Any]) -> bool:
 
 def is_admitted(run: Mapping[str, Any]) -> bool:
     """Whether the run was ever admitted; an unadmitted one belongs to no organization, whatever it names."""
-    return bool(run["spec"].get("resolved") or (run.get("status") or {}).get("resolved"))
+    return resolved_of(run) is not None
 
 
 def is_settled(body: Mapping[str, Any]) -> bool:

@@ -44,6 +44,9 @@ class WebhookDeliverySpec(KubeModel):
 
     organization_ref: OrganizationRef = Field(description="Its organization.")
     run_ref: ObjectNameRef = Field(description="The run, whose webhook holds the signing secret.")
+    run_id: str | None = Field(
+        default=None, max_length=64, description="Public id of the run, r-<uuid>; absent: the name in runRef."
+    )
     event_id: str = Field(max_length=64, description="Id of the event, evt-<uuid>, the same on every attempt.")
     event: EventName = Field(description="Kind of the event.")
     seq: int = Field(ge=1, description="Number of the event in its run.")
@@ -52,6 +55,11 @@ class WebhookDeliverySpec(KubeModel):
     payload: str = Field(
         max_length=MAX_PAYLOAD, description="The envelope as JSON text, without delivery_attempt and thumbnails."
     )
+
+    @property
+    def public_run_id(self) -> str:
+        """The public id of its run."""
+        return self.run_id or self.run_ref.name
 
 
 class Attempt(KubeModel):

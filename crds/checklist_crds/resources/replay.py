@@ -42,6 +42,9 @@ class ReplayFilter(KubeModel):
         default=None, description="Failed or Delivered. Absent: Failed; with eventIds, both."
     )
     run_ref: ObjectNameRef | None = Field(default=None, description="Only events of this run.")
+    run_id: str | None = Field(
+        default=None, max_length=64, description="Only events of the run with this public id, r-<uuid>; needs runRef."
+    )
     event_ids: list[Annotated[str, Field(max_length=64)]] = Field(
         default_factory=list,
         max_length=MAX_EVENT_IDS,

@@ -2,7 +2,7 @@
 
 The spec of a run is immutable. Its status is written by conditional patches with the content that
 `runs.lifecycle.decide` computes. A run created by the API has `spec.resolved`; for one made with kubectl, the operator
-writes `status.resolved` when it admits the run.
+writes `status.resolved` when it admits the run. The name of the object is free; readers use `Run.id`.
 """
 
 from collections.abc import Mapping
@@ -14,6 +14,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field, JsonValue
 
+from ..ids import ID_PATTERNS, is_id
 from ..times import Timestamp, later, parse_timestamp
 from ..values.json_text import from_json
 from .base import OBJECT_NAME_PATTERN, ConditionsField, KubeModel, OrganizationRef, StatusCondition, to_json_text
@@ -115,6 +116,12 @@ class ResolvedTemplate(KubeModel):
     step_count: int = Field(ge=0, description="Number of steps.")
     applicable_steps: int = Field(ge=0, description="Number of steps that apply before the first answer.")
     bound: bool | None = Field(default=None, description="True: the run's link opens it for this organization only.")
+    run_id: str | None = Field(
+        default=None,
+        max_length=64,
+        pattern=ID_PATTERNS["r"],
+        description="Public id of the run, r-<uuid>; absent: its name. Only in the status.",
+    )
 
 
 class LinkSecretRef(KubeModel):
@@ -196,6 +203,9 @@ class Answer(KubeModel):
     drawing: PhotoRef | None = Field(default=None, description="The drawn signature, of a signature step.")
     geo: Geo | None = Field(default=None, description="Where it was answered.")
     at: Timestamp = Field(description="When it was answered.")
+    received_at: Timestamp | None = Field(
+        default=None, description="When the answer arrived, if more than a second later."
+    )
     by: str | None = Field(default=None, max_length=64, description="Public id of the member who answered, u-<uuid>.")
     revision: int = Field(default=1, ge=1, description="Number of the answer, starting with 1.")
 
@@ -419,9 +429,25 @@ class Run:
         return replace(self, resource_version=metadata["resourceVersion"], status=status, stored=stored)
 
     @property
+    def public_id(self) -> str | None:
+        """The public id; None until the operator admits a run whose name is not an id (see `resources.run_id`)."""
+        if is_id("r", self.name):
+            return self.name
+        given = None if self.status.resolved is None else self.status.resolved.run_id
+        return given or (self.name if self.spec.resolved is not None else None)
+
+    @property
+    def id(self) -> str:
+        """The public id of an admitted run. Raises ValueError for a run without one."""
+        public_id = self.public_id
+        if public_id is None:
+            raise ValueError(f"run {self.name} has no id yet")
+        return public_id
+
+    @property
     def resolved(self) -> ResolvedTemplate | None:
         """None until the operator admits a run made with kubectl."""
-        return self.spec.resolved or self.status.resolved
+        return (self.spec.resolved or self.status.resolved) if self.public_id is not None else None
 
     @property
     def admitted_as(self) -> ResolvedTemplate:
@@ -453,6 +479,14 @@ class Run:
         return Progress(total=self.resolved.applicable_steps if self.resolved else 0, answered=0, skipped=0)
 
 
-def new_answer(value: JsonValue, *, geo: Geo | None, at: datetime, by: str | None, revision: int) -> Answer:
+def new_answer(
+    value: JsonValue,
+    *,
+    geo: Geo | None,
+    at: datetime,
+    received_at: datetime | None = None,
+    by: str | None,
+    revision: int,
+) -> Answer:
     """Returns an answer with its value encoded."""
-    return Answer(encoded=to_json_text(value), geo=geo, at=at, by=by, revision=revision)
+    return Answer(encoded=to_json_text(value), geo=geo, at=at, received_at=received_at, by=by, revision=revision)

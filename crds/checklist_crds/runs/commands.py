@@ -1,6 +1,7 @@
 """Commands on a run; `runs.lifecycle.decide` applies them."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from pydantic import JsonValue
 
@@ -10,10 +11,14 @@ from ..resources.run import Geo, PhotoRef
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """Base of commands. `op_id` makes it idempotent; `by` is the acting member, if any."""
+    """Base of commands. `op_id` makes it idempotent; `by` is the acting member, if any.
+
+    `given_at`: when the person acted, by the client; used for answers, photos and skips.
+    """
 
     op_id: str | None = None
     by: str | None = None
+    given_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

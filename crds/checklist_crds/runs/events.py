@@ -66,13 +66,14 @@ def _captured_at_zone(photo: PhotoRef) -> str | None:
 
 
 def answer_view(answer: Answer, photo_url: PhotoUrl) -> dict[str, Any]:
-    """Returns the Answer object of the specification."""
+    """Returns the Answer object of the specification, with `received_at`."""
     return {
         "value": _with_drawing(answer.value, answer.drawing, photo_url),
         "photos": [photo_view(photo, answer.geo, photo_url) for photo in answer.photos],
         "geo": geo_view(answer),
         "at": format_timestamp(answer.at),
         "by": answer.by,
+        "received_at": format_timestamp(answer.received_at or answer.at),
     }
 
 
@@ -155,6 +156,7 @@ def _step_data(entry: OutboxEntry, definition: Definition, photo_url: PhotoUrl) 
         }
     else:
         data |= {"label": step.label, "at": frozen["at"], "by": frozen["by"]}
+    data["received_at"] = frozen.get("received_at") or frozen["at"]
     data["progress"] = frozen["progress"]
     return data
 
@@ -198,7 +200,7 @@ def envelope(entry: OutboxEntry, run: Run, data: Mapping[str, Any]) -> dict[str,
     return {
         "event_id": entry.event_id,
         "event": entry.event.value,
-        "run_id": run.name,
+        "run_id": run.id,
         "template_id": resolved.template_id,
         "template_v": resolved.template_version,
         "ts": format_timestamp(entry.ts),

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from pydantic import JsonValue
+
 from ..errors import (
     AnswerInvalid,
     AssignedToAnother,
@@ -31,6 +33,7 @@ from ..resources.run import (
     MAX_OUTBOX_ENTRIES,
     Answer,
     ExecutorIdentity,
+    Geo,
     IdentityMode,
     OutboxEntry,
     Progress,
@@ -47,6 +50,7 @@ from ..templates.conditions import progress as count_progress
 from ..times import format_timestamp
 from ..values import merge_patch
 from ..values.json_text import to_json
+from .answer_times import answer_times
 from .commands import (
     AddPhoto,
     AnswerStep,
@@ -129,7 +133,7 @@ def decide(run: Run, definition: Definition, command: Command, now: datetime) ->
     if phase.is_final:
         raise RunClosed(f"The run is {phase.rest}; it takes no more changes.")
 
-    after = _Change(run, definition, now).apply(command)
+    after = _Change(run, definition, now, given_at=command.given_at).apply(command)
     if command.op_id and not isinstance(command, Open):
         # Also without a change: a repeated clear that removed nothing must not remove a later answer.
         after = after.model_copy(update={"operations": with_operation(before.operations, command)})
@@ -192,13 +196,14 @@ def _record_event(
 
 
 class _Change:
-    """Applies one command to an open run."""
+    """Applies one command to an open run. `times`: of the answer or skip."""
 
-    def __init__(self, run: Run, definition: Definition, now: datetime) -> None:
+    def __init__(self, run: Run, definition: Definition, now: datetime, *, given_at: datetime | None) -> None:
         self.run = run
         self.status = run.status
         self.definition = definition
         self.now = now
+        self.times = answer_times(given_at, dispatched_at=run.created_at, now=now)
 
     def apply(self, command: Command) -> RunStatus:
         self.status = self._assigned(command)
@@ -268,14 +273,23 @@ class _Change:
     def _answer(self, command: AnswerStep) -> RunStatus:
         step = self._step(command.step_id)
         self._require_applicable(step)
-        value = step.type.rules.stamped(validate_value(step, command.value), self.now)
+        value = step.type.rules.stamped(validate_value(step, command.value), self.times.at)
         if step.geo_required and command.geo is None:
             raise AnswerInvalid(details=[Problem("geo", "geo_required", "This step needs the location.")])
-        answer = new_answer(value, geo=command.geo, at=self.now, by=command.by, revision=1)
+        answer = self._new_answer(value, command, geo=command.geo)
         before = self.status.answers.get(step.id)
         if before is not None:
             answer = answer.model_copy(update={"photos": before.photos, "drawing": before.drawing})
         return self._keep(step, answer)
+
+    def _new_answer(self, value: JsonValue, command: Command, *, geo: Geo | None = None) -> Answer:
+        times = self.times
+        return new_answer(value, geo=geo, at=times.at, received_at=times.received_at, by=command.by, revision=1)
+
+    def _changed_now(self, answer: Answer, command: Command) -> Answer:
+        """Returns the answer after a change of its photos."""
+        times = self.times
+        return answer.model_copy(update={"at": times.at, "received_at": times.received_at, "by": command.by})
 
     def _add_photo(self, command: AddPhoto) -> RunStatus:
         step = self._step(command.step_id)
@@ -283,10 +297,10 @@ class _Change:
         before = self.status.answers.get(step.id)
         if photo_of_operation(before, command.op_id) is not None:
             return self.status  # so old that the list of operations no longer contains it
-        answer = before or new_answer(None, geo=None, at=self.now, by=command.by, revision=1)
+        answer = before or self._new_answer(None, command)
         answer = with_photo(self.status, step, answer, command)
         counts = {**self.status.photo_counts, step.id: self.status.photo_counts.get(step.id, 0) + 1}
-        status = self._keep(step, answer.model_copy(update={"at": self.now, "by": command.by}))
+        status = self._keep(step, self._changed_now(answer, command))
         stored = bytes_ever(self.status) + command.photo.bytes
         return status.model_copy(update={"photo_counts": counts, "stored_bytes": stored})
 
@@ -300,7 +314,7 @@ class _Change:
             return self.status
         if is_empty(answer):
             return self._clear(ClearAnswer(step_id=step.id))
-        return self._keep(step, answer.model_copy(update={"at": self.now, "by": command.by}))
+        return self._keep(step, self._changed_now(answer, command))
 
     def _draw_signature(self, command: DrawSignature) -> RunStatus:
         if not self.definition.settings.signature_on_complete:
@@ -339,7 +353,7 @@ class _Change:
             "value": answer.value,
             "photos": [photo.to_kube() for photo in answer.photos],
             "geo": geo_view(answer),
-            "at": format_timestamp(self.now),
+            **self._frozen_times(),
             "by": answer.by,
             "revision": revision,
             "progress": progress_view(progress),
@@ -347,6 +361,11 @@ class _Change:
         if answer.drawing is not None:
             frozen["drawing"] = answer.drawing.to_kube()
         return _record_event(self.run, status, EventName.STEP_COMPLETED, at=self.now, frozen=frozen)
+
+    def _frozen_times(self) -> dict[str, str]:
+        """Returns `at`, and `received_at` if it is another time."""
+        times = {"at": self.times.at, "received_at": self.times.received_at}
+        return {name: format_timestamp(moment) for name, moment in times.items() if moment is not None}
 
     def _clear(self, command: ClearAnswer) -> RunStatus:
         step = self._step(command.step_id)
@@ -378,7 +397,7 @@ class _Change:
         status = status.model_copy(update={"revisions": self._revisions_without(step)})
         frozen = {
             "step_id": step.id,
-            "at": format_timestamp(self.now),
+            **self._frozen_times(),
             "by": command.by,
             "progress": progress_view(progress),
         }
@@ -426,7 +445,8 @@ class _Change:
         status = self.status.model_copy(
             update={
                 "phase": RunPhase.IN_PROGRESS,
-                "started_at": self.status.started_at or self.now,
+                # Answers of another device may have been given earlier, and arrive later.
+                "started_at": min(self.status.started_at or self.times.at, self.times.at),
                 "answers": dict(answers),
                 "skipped_steps": skipped,
                 "progress": progress,

@@ -50,6 +50,8 @@ def _op_id_mark(op_id: str) -> str:
 
 def _mark(command: Command) -> str:
     request = asdict(replace(command, op_id=None, by=None)) | {"command": type(command).__name__}
+    # A repetition may lack it, for example after an update of the app.
+    del request["given_at"]
     if isinstance(command, AddPhoto | DrawSignature):
         # Without the photo: a replay is detected before its bytes are read.
         request["photo"] = command.photo is not None

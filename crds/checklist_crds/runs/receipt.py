@@ -20,7 +20,7 @@ def receipt_view(run: Run) -> dict[str, Any] | None:
     if status.completed_at is None:
         return None
     return {
-        "run_id": run.name,
+        "run_id": run.id,
         "completed_at": format_timestamp(status.completed_at),
         "answers": len(status.answers),
         "photos": sum(len(answer.photos) for answer in status.answers.values()),
@@ -41,7 +41,7 @@ def receipt_document(run: Run) -> dict[str, Any]:
         raise ValueError(f"run {run.name} is not completed")
     signature = status.signature
     return {
-        "run_id": run.name,
+        "run_id": run.id,
         "template_id": resolved.template_id,
         "template_v": resolved.template_version,
         "answers": {step_id: _answer(answer) for step_id, answer in status.answers.items()},

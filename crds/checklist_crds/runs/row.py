@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from ..resources.base import ORGANIZATION_LABEL
 from ..resources.run import RunPhase
+from ..resources.run_id import resolved_of, run_id_of
 from ..times import LAST_MOMENT, parse_timestamp
 
 RUN_COLUMNS: Final = (
@@ -44,7 +45,7 @@ def row_of_run(body: Mapping[str, Any]) -> tuple[Any, ...] | None:
     Raises KeyError, TypeError, ValueError or AttributeError for an invalid object.
     """
     metadata, spec, status = body["metadata"], body["spec"], body.get("status") or {}
-    resolved = spec.get("resolved") or status.get("resolved")
+    resolved = resolved_of(body)
     if resolved is None:
         return None
     created_at = _instant(spec.get("createdAt") or metadata["creationTimestamp"])
@@ -54,7 +55,7 @@ def row_of_run(body: Mapping[str, Any]) -> tuple[Any, ...] | None:
     identity = status.get("identity") or {}
     progress = status.get("progress") or {"total": resolved["applicableSteps"], "answered": 0, "skipped": 0}
     return (
-        metadata["name"],
+        run_id_of(body),
         metadata["namespace"],
         resolved.get("organization") or (metadata.get("labels") or {}).get(ORGANIZATION_LABEL),
         RunPhase(status.get("phase") or RunPhase.PENDING).rest,

@@ -18,13 +18,13 @@ class ArchivedRuns:
     """Reads the manifests. Caches eight bytes per run while a manifest is unchanged."""
 
     def __init__(self, store: ArchiveStore, has_archived: Callable[[Key], bool]) -> None:
-        """`has_archived`: whether this process has just archived the run."""
+        """`has_archived`: whether this process has just archived the run, given by namespace and id."""
         self._store = store
         self._has_archived = has_archived
         self._remembered: dict[str, tuple[StoredObject, array[int]]] = {}
 
     def was_just_archived(self, key: Key) -> bool:
-        """Whether the run has just been archived."""
+        """Whether the run, given by namespace and id, has just been archived."""
         return self._has_archived(key)
 
     async def missing(self, run_ids: Iterable[str]) -> set[str]:

@@ -27,12 +27,13 @@ from checklist_crds.archive import (
 from checklist_crds.archive.part import MAX_BYTES, MAX_RUNS
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
-from checklist_crds.kube.informer import Key, key_of
+from checklist_crds.kube.informer import Key
 from checklist_crds.limits.retention import Keep, is_settled, organization_of
 from checklist_crds.platform.object_store import StoreUnavailable
 from checklist_crds.platform.ttl_cache import TTLCache
 from checklist_crds.resources.kinds import ORGANIZATION, RUN, TEMPLATE_REVISION, WEBHOOK_DELIVERY
 from checklist_crds.resources.legal_hold import is_held
+from checklist_crds.resources.run_id import is_of_run, resolved_of, run_id_of, run_id_of_delivery
 from checklist_crds.times import Clock, parse_timestamp
 from checklist_crds.values.json_text import to_json
 from checklist_operator.archive.removal import ArchivedObjects, gather_or_cancel
@@ -98,9 +99,12 @@ class Archiver:
         self._left: list[datetime] = []
         self._archived: TTLCache[Key, bool] = TTLCache(_REMEMBERED)
 
-    def has_archived(self, key: Key) -> bool:
-        """Whether this process has recently archived the run."""
-        return self._archived.get(key) is not None
+    def has_archived(self, run: Key) -> bool:
+        """Whether this process has recently archived the run, given by namespace and id."""
+        return self._archived.get(run) is not None
+
+    def _is_archived(self, run: JsonObject) -> bool:
+        return self.has_archived((str(run["metadata"]["namespace"]), run_id_of(run) or ""))
 
     @property
     def is_unavailable(self) -> bool:
@@ -170,7 +174,7 @@ class Archiver:
             return 0
         by_run: dict[Key, list[JsonObject]] = {}
         for body in bodies:
-            by_run.setdefault((body["metadata"]["namespace"], body["spec"]["runRef"]["name"]), []).append(body)
+            by_run.setdefault((body["metadata"]["namespace"], run_id_of_delivery(body)), []).append(body)
         by_folder: dict[Folder, list[Line]] = {}
         for of_run in by_run.values():
             removed = RemovedDeliveries.of(of_run)
@@ -189,7 +193,7 @@ class Archiver:
             return 0
         records = await self._records(gathered)
         deleted = await self._archive(folder, records)
-        self._left += [due.at for due in gathered if not self.has_archived(key_of(due.body))]
+        self._left += [due.at for due in gathered if not self._is_archived(due.body)]
         return deleted
 
     async def _may_be_archived(self, organization: str) -> bool:
@@ -217,9 +221,7 @@ class Archiver:
                 found.append(Record.of(due.body, revision, there))
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 self._metrics.archive_failures.labels("unreadable").inc()
-                logger.error(
-                    "archive.run_refused", extra=about(run_id=due.body["metadata"]["name"], reason=repr(error))
-                )
+                logger.error("archive.run_refused", extra=about(run_id=run_id_of(due.body), reason=repr(error)))
 
         await gather_or_cancel([one(due) for due in gathered])
         return found
@@ -229,10 +231,10 @@ class Archiver:
             body = await self._client.get(WEBHOOK_DELIVERY, name, run["metadata"]["namespace"])
         except KubeNotFound:
             return None
-        return body if body["spec"]["runRef"]["name"] == run["metadata"]["name"] else None
+        return body if is_of_run(body, run) else None
 
     async def _revision(self, run: JsonObject) -> JsonObject | None:
-        resolved = run["spec"].get("resolved") or run["status"].get("resolved") or {}
+        resolved = resolved_of(run) or {}
         key = (str(run["metadata"]["namespace"]), str((resolved.get("revisionRef") or {}).get("name") or ""))
         known = self._revisions.get(key)
         if known is not None or not key[1]:
@@ -318,8 +320,10 @@ class Archiver:
     async def _state(self, line: Line) -> "_State":
         """Returns what happens to a line that was archived before."""
         try:
-            run = await self._client.get(RUN, line.run_id, line.namespace)
+            run = await self._client.get(RUN, line.name, line.namespace)
         except KubeNotFound:
+            run = None
+        if run is None or run_id_of(run) != line.run_id:
             return _State.GONE if isinstance(line, Record) else _State.DUE
         keep = self._keeps_by_name.get(organization_of(run))
         if keep is None or not keep.archive or keep.held or is_held(run):

@@ -219,6 +219,7 @@ def new_delivery(
     spec = WebhookDeliverySpec(
         organization_ref=OrganizationRef(name=organization),
         run_ref=ObjectNameRef(name=run.name),
+        run_id=run.id,
         event_id=entry.event_id,
         event=entry.event,
         seq=entry.seq,

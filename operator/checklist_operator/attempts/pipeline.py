@@ -125,7 +125,7 @@ class AttemptPipeline:
         starts()
         self._count_start(attempt, held_up=held_up or self._transmitter.receiver_holds_up(attempt.url))
         outcome = await self._transmitter.send(
-            attempt.url, body, attempt.secret, attempt.run.name, attempt=attempt.number, origin=_origin(attempt)
+            attempt.url, body, attempt.secret, attempt.run.id, attempt=attempt.number, origin=_origin(attempt)
         )
         _log(attempt, outcome)
         return SentAttempt(attempt, outcome, delivery, is_claimed)
@@ -151,7 +151,7 @@ def _log(attempt: Attempt, outcome: Outcome) -> None:
     logger.info(
         "attempt.succeeded" if outcome.ok else "attempt.failed",
         extra=about(
-            run_id=attempt.run.name,
+            run_id=attempt.run.id,
             event_id=attempt.event_id,
             event_name=attempt.event.event.value,
             seq=attempt.event.seq,

@@ -16,6 +16,7 @@ from checklist_crds.resources.delivery import WebhookDeliveryStatus
 from checklist_crds.resources.delivery_records import DeliveryPhase
 from checklist_crds.resources.kinds import RUN
 from checklist_crds.resources.run import OutboxEntry, Run
+from checklist_crds.resources.run_id import run_id_of
 from checklist_crds.resources.webhook_url import Openness
 from checklist_crds.runs.replay_rules import ReplayRefusal
 from checklist_crds.times import Clock
@@ -173,9 +174,10 @@ class Preparation:
 
     async def _run_of(self, delivery: Delivery) -> JsonObject | None:
         try:
-            return await self._reads.get(RUN, delivery.spec.run_ref.name, delivery.namespace)
+            body = await self._reads.get(RUN, delivery.spec.run_ref.name, delivery.namespace)
         except KubeNotFound:
             return None
+        return body if run_id_of(body) == delivery.spec.public_run_id else None
 
 
 def _has_arrived(run: Run, event_id: str) -> bool:

@@ -16,6 +16,7 @@ from checklist_crds.kube.informer import Key
 from checklist_crds.resources import delivery as delivery_types
 from checklist_crds.resources.delivery_records import DeliveryPhase, DeliveryRecord
 from checklist_crds.resources.kinds import RUN
+from checklist_crds.resources.run_id import run_id_of
 from checklist_crds.times import Clock
 from checklist_operator.attempts.attempt import Attempt, RecordedAttempt, SentAttempt
 from checklist_operator.attempts.claim import Claims
@@ -80,9 +81,9 @@ class AttemptRecorder:
         Returns the updated run; None when it is gone.
         """
         if isinstance(fault, Paused):
-            logger.info("events.held", extra=about(run_id=run[1], reason=fault.message))
+            logger.info("events.held", extra=about(run_id=run_id_of(body), reason=fault.message))
         else:
-            facts = about(run_id=run[1], reason=fault.reason, detail=fault.message, again_in_s=again_in_s)
+            facts = about(run_id=run_id_of(body), reason=fault.reason, detail=fault.message, again_in_s=again_in_s)
             logger.warning("events.postponed", extra=facts)
             self._metrics.own_faults.labels(fault.reason).inc()
             if first:
@@ -92,7 +93,7 @@ class AttemptRecorder:
         except KubeNotFound:
             return None
         except KubeError as error:
-            logger.warning("run.condition_not_written", extra=about(run_id=run[1], reason=error.message))
+            logger.warning("run.condition_not_written", extra=about(run_id=run_id_of(body), reason=error.message))
             return body
 
     async def _show_fault(self, run: Key, fault: LocalFault, *, known: JsonObject | None = None) -> JsonObject:

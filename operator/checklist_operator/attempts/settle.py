@@ -28,7 +28,7 @@ from checklist_operator.attempts.progress import (
     settled,
 )
 from checklist_operator.attempts.replay_progress import REPLAYED, not_replayable
-from checklist_operator.attempts.run_records import RunRecords
+from checklist_operator.attempts.run_records import RunPlace, RunRecords
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference
 from checklist_operator.runtime.metrics import Metrics
@@ -63,7 +63,7 @@ class DeliverySettler:
         self, delivery: Delivery, status: WebhookDeliveryStatus, known: JsonObject | None = None
     ) -> None:
         """Records how the delivery ended. `known` is the run as read before."""
-        run = delivery.namespace, delivery.spec.run_ref.name
+        run = RunPlace(delivery.namespace, delivery.spec.run_ref.name, delivery.spec.public_run_id)
         body = await self._records.record(run, record_of(delivery.spec, status), known=known)
         if body is not None and status.phase is DeliveryPhase.FAILED:
             self._events.warn(ObjectReference.of(RUN, body), "DeliveryFailed", _summary(delivery.spec, status))
@@ -87,7 +87,7 @@ class DeliverySettler:
             "delivery.settled",
             extra=about(
                 event_id=delivery.name,
-                run_id=delivery.spec.run_ref.name,
+                run_id=delivery.spec.public_run_id,
                 phase=status.phase.value,
                 replayed=status.last_replay is not None,
             ),

@@ -12,9 +12,11 @@ from checklist_crds.ids import object_id
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.quota_ledger import QuotaLedger
+from checklist_crds.kube.run_lookup import find_run_in
 from checklist_crds.limits.quota import Quota
+from checklist_crds.limits.retention import is_admitted
 from checklist_crds.resources.base import with_condition
-from checklist_crds.resources.kinds import NAMESPACE, ORGANIZATION, RUN
+from checklist_crds.resources.kinds import NAMESPACE, ORGANIZATION
 from checklist_crds.resources.organization import OrganizationSpec, OrganizationStatus
 from checklist_crds.resources.pause import shows_pause, with_pause
 from checklist_crds.times import Clock
@@ -42,12 +44,14 @@ class Organizations:
         clock: Clock,
         installation_namespace: str,
         pending_after_s: float,
+        is_admitting: Callable[[str], bool],
         on_change: Callable[[str], None],
         on_read: Callable[[JsonObject], None],
         on_bug: Callable[[str], None],
     ) -> None:
-        """`on_change` receives the name of an organization that is new, changed or deleted. `on_read` receives each
-        freshly read object before its status is written, so that clients may rely on the status."""
+        """`is_admitting`: whether the run with an id is being admitted. `on_change` receives the name of an
+        organization that is new, changed or deleted. `on_read` receives each freshly read object before its status is
+        written, so that clients may rely on the status."""
         self._client = client
         self._ledger = ledger
         self._tenancy = tenancy
@@ -55,6 +59,7 @@ class Organizations:
         self._clock = clock
         self._installation_namespace = installation_namespace
         self._pending_after = timedelta(seconds=pending_after_s)
+        self._is_admitting = is_admitting
         self._on_change = on_change
         self._on_read = on_read
         self._generations: dict[str, int] = {}
@@ -158,10 +163,12 @@ class Organizations:
             if now - since < self._pending_after:
                 continue
             run = await self._find_run(run_id, spec)
-            if run is None:
+            if run is None and self._is_admitting(run_id):
+                waits_for_admission = True
+            elif run is None:
                 self._ledger.release(name, run_id, since)
                 logger.info("quota.reservation_released", extra=about(organization=name, run_id=run_id))
-            elif run["spec"].get("resolved") or (run.get("status") or {}).get("resolved"):
+            elif is_admitted(run):
                 self._ledger.confirm(name, run_id)
             else:
                 waits_for_admission = True  # the run's admission uses the count
@@ -169,8 +176,7 @@ class Organizations:
 
     async def _find_run(self, run_id: str, spec: OrganizationSpec) -> JsonObject | None:
         for namespace in dict.fromkeys((spec.namespace or self._installation_namespace, self._installation_namespace)):
-            try:
-                return await self._client.get(RUN, run_id, namespace)
-            except KubeNotFound:
-                continue
+            run = await find_run_in(self._client, run_id, namespace)
+            if run is not None:
+                return run
         return None

@@ -22,12 +22,13 @@ from attrs import Factory, define, field
 from checklist_crds.ids import object_id
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeGone, KubeNotFound
-from checklist_crds.kube.informer import key_of
+from checklist_crds.kube.run_lookup import find_runs
 from checklist_crds.limits.retention import organization_of
 from checklist_crds.photos.keys import PhotoFolder, thumbnail_key
 from checklist_crds.photos.store import PhotoStore, StoredObject, StoreUnavailable
 from checklist_crds.resources.kinds import ORGANIZATION, RUN
 from checklist_crds.resources.run import Run
+from checklist_crds.resources.run_id import run_id_of
 from checklist_crds.runs.photos import keys_in_use
 from checklist_crds.times import Clock
 from checklist_operator.archive.archived_runs import ArchivedRuns
@@ -75,8 +76,10 @@ class PhotoCollector:
 
     def run_removed(self, body: JsonObject) -> None:
         """Deletes the photos of a run that is deleted and not archived."""
-        namespace, run_id = key_of(body)
-        self.queue.add((namespace, PhotoFolder(object_id("org", organization_of(body)), run_id)))
+        run_id = run_id_of(body)
+        if run_id is not None:  # without an id it was never admitted and has no photos
+            folder = PhotoFolder(object_id("org", organization_of(body)), run_id)
+            self.queue.add((str(body["metadata"]["namespace"]), folder))
 
     async def sweep(self) -> int:
         """Returns the number of deleted objects. Raises KubeError; ends early when the store does not answer."""
@@ -128,9 +131,9 @@ class PhotoCollector:
         sharing: defaultdict[PhotoFolder, list[Run]] = defaultdict(list)
         try:
             async for page in pages(self._client, RUN, homes[""]):
-                runs = [Run.parse(body) for body in page if body["metadata"]["name"] in ids]
+                runs = [Run.parse(body) for body in page if run_id_of(body) in ids]
                 for run in runs:
-                    sharing[PhotoFolder("", run.name)].append(run)
+                    sharing[PhotoFolder("", run.id)].append(run)
                 own = [(folder, run) for run in runs if (folder := _folder_of(run)) in unseen]
                 unseen -= {folder for folder, _ in own}
                 for start in range(0, len(own), _AT_ONCE):
@@ -176,8 +179,8 @@ class PhotoCollector:
             with contextlib.suppress(KubeNotFound):
                 found[namespace] = Run.parse(await self._client.get(RUN, folder.run_id, namespace))
         if not any(_folder_of(run) == folder for run in found.values()):
-            # Rare, because it is slow: reads the whole cluster.
-            everywhere, _ = await self._client.list_all(RUN, field_selector=f"metadata.name={folder.run_id}")
+            # Not often, because it is slow: reads the whole cluster.
+            everywhere = await find_runs(self._client, folder.run_id)
             found |= {run.namespace: run for run in map(Run.parse, everywhere)}
         return [run for run in found.values() if not folder.organization or _folder_of(run) == folder]
 
@@ -195,7 +198,7 @@ class PhotoCollector:
 
 def _folder_of(run: Run) -> PhotoFolder | None:
     """The run's folder; None for a run that is not admitted."""
-    return None if run.resolved is None else PhotoFolder(object_id("org", run.resolved.organization), run.name)
+    return None if run.resolved is None else PhotoFolder(object_id("org", run.resolved.organization), run.id)
 
 
 def _has_photos(body: JsonObject) -> bool:

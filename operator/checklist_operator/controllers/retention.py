@@ -27,6 +27,7 @@ from checklist_crds.limits.retention import (
 from checklist_crds.resources.base import ORGANIZATION_LABEL
 from checklist_crds.resources.kinds import AUDIT_ENTRY, ORGANIZATION, RUN, WEBHOOK_DELIVERY, Kind
 from checklist_crds.resources.legal_hold import is_held
+from checklist_crds.resources.run_id import is_of_run, run_id_of, run_id_of_delivery
 from checklist_crds.times import Clock, parse_timestamp
 from checklist_operator.archive.archiver import Archiver
 from checklist_operator.runtime.json_logging import about
@@ -110,7 +111,8 @@ class Retention:
                             continue
                         if deliveries is None:  # listed only when a run is due, which is rare
                             deliveries = await self._deliveries_of_runs()
-                        deleted += await self._remove_run(keep, body, at, deliveries.get(key_of(body), frozenset()))
+                        run = (str(body["metadata"]["namespace"]), run_id_of(body) or "")
+                        deleted += await self._remove_run(keep, body, at, deliveries.get(run, frozenset()))
                 self._metrics.held_runs.set(held)
                 return deleted
             except KubeGone:
@@ -126,11 +128,11 @@ class Retention:
         return await self._delete_run(run)
 
     async def _deliveries_of_runs(self) -> dict[Key, frozenset[str]]:
-        """Returns names of deliveries by run, from one list instead of one per run."""
+        """Returns names of deliveries by namespace and id of their run, from one list instead of one per run."""
         found: dict[Key, set[str]] = {}
         async for page in self._pages(WEBHOOK_DELIVERY, settled=False):
             for body in page:
-                run = (str(body["metadata"]["namespace"]), str(body["spec"]["runRef"]["name"]))
+                run = (str(body["metadata"]["namespace"]), run_id_of_delivery(body))
                 found.setdefault(run, set()).add(str(body["metadata"]["name"]))
         return {run: frozenset(names) for run, names in found.items()}
 
@@ -142,7 +144,8 @@ class Retention:
         )
         deleted = 0
         for delivery in deliveries:
-            deleted += await self._delete(WEBHOOK_DELIVERY, delivery)
+            if is_of_run(delivery, body):
+                deleted += await self._delete(WEBHOOK_DELIVERY, delivery)
         removed = await self._delete(RUN, body)
         if removed:
             self._on_run_removed(body)
@@ -192,25 +195,29 @@ class Retention:
         return None
 
     async def _run_is_held(self, delivery: JsonObject) -> bool:
-        run = _run_of(delivery)
-        try:
-            return is_held(await self._client.get(RUN, run[1], run[0]))
-        except KubeNotFound:
-            return False
+        run = await self._run_of(delivery)
+        return run is not None and is_held(run)
 
     async def _is_orphan(self, delivery: JsonObject, now: datetime) -> bool:
         """Whether its run is gone; an existing run is not read again for a while."""
-        key = _run_of(delivery)
+        key = str(delivery["metadata"]["namespace"]), run_id_of_delivery(delivery)
         seen_at = self._run_seen.get(key)
         if seen_at is not None and now - seen_at < _CHECK_RUN_AGAIN:
             return False
-        try:
-            await self._client.get(RUN, key[1], key[0])
-        except KubeNotFound:
+        if await self._run_of(delivery) is None:
             self._run_seen.pop(key, None)
             return True
         self._run_seen[key] = now
         return False
+
+    async def _run_of(self, delivery: JsonObject) -> JsonObject | None:
+        """Returns the delivery's run, never another one of the same name."""
+        name, namespace = delivery["spec"]["runRef"]["name"], delivery["metadata"]["namespace"]
+        try:
+            run = await self._client.get(RUN, name, namespace)
+        except KubeNotFound:
+            return None
+        return run if is_of_run(delivery, run) else None
 
     # -- audit ----------------------------------------------------------------------------------------------------
 
@@ -271,7 +278,3 @@ class Retention:
 
 def _labelled_organization(body: JsonObject) -> str:
     return str((body["metadata"].get("labels") or {}).get(ORGANIZATION_LABEL, ""))
-
-
-def _run_of(delivery: JsonObject) -> Key:
-    return str(delivery["metadata"]["namespace"]), str(delivery["spec"]["runRef"]["name"])

@@ -17,6 +17,7 @@ from checklist_crds.kube.errors import KubeConflict, KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.resources.kinds import RUN, TEMPLATE, TEMPLATE_REVISION
+from checklist_crds.resources.run_id import resolved_of
 from checklist_crds.resources.template import TemplateMeta
 from checklist_crds.times import Clock
 from checklist_operator.runtime.json_logging import about
@@ -104,5 +105,5 @@ class RevisionCollector:
 
 
 def _revision_of(run: JsonObject) -> str | None:
-    resolved = run["spec"].get("resolved") or (run.get("status") or {}).get("resolved")
+    resolved = resolved_of(run)
     return str(resolved["revisionRef"]["name"]) if resolved else None

@@ -7,7 +7,7 @@ when its template or organization changes, and with backoff.
 
 import contextlib
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -16,23 +16,27 @@ from attrs import Factory, define, field
 from pydantic import ValidationError
 
 from checklist_crds.errors import TemplateNotRunnable
+from checklist_crds.ids import keyed_id
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeInvalid, KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.kube.quota_ledger import QuotaLedger
 from checklist_crds.kube.revisions import RevisionStore
+from checklist_crds.kube.run_lookup import find_runs
 from checklist_crds.limits.quota import Verdict
 from checklist_crds.platform.object_store import StoreUnavailable
 from checklist_crds.resources.base import with_condition
 from checklist_crds.resources.kinds import RUN, TEMPLATE
 from checklist_crds.resources.pause import PAUSED
-from checklist_crds.resources.run import FINAL_PHASES, Progress, Run, RunPhase, RunStatus
+from checklist_crds.resources.run import FINAL_PHASES, Progress, ResolvedTemplate, Run, RunPhase, RunStatus
+from checklist_crds.resources.run_id import resolved_of
 from checklist_crds.resources.template import TemplateMeta
 from checklist_crds.resources.template_definition import Definition
 from checklist_crds.resources.webhook_url import InvalidTarget, Openness, canonical_url
 from checklist_crds.runs.lifecycle import Expire, decide
 from checklist_crds.runs.seal import RunSeals
 from checklist_crds.runs.snapshot import Snapshot, snapshot
+from checklist_crds.secrets.sealing import ServerKeys
 from checklist_crds.times import Clock, parse_timestamp
 from checklist_crds.values import merge_patch
 from checklist_operator.archive.archived_runs import ArchivedRuns
@@ -50,6 +54,7 @@ from checklist_operator.runtime.work_queue import Backoff, WorkQueue
 logger = logging.getLogger(__name__)
 
 _BACKOFF: Final = Backoff(first=30.0, longest=600.0)
+_ID_PURPOSE: Final = "run-id"
 _NO_STEPS: Final = Definition(name="-", sections=[])
 
 NameOf = Callable[[str, str], str | None]
@@ -89,11 +94,13 @@ class RunAdmission:
     _clock: Clock
     _archived: ArchivedRuns
     _seals: RunSeals
+    _keys: ServerKeys
     _name_of: NameOf
     _allow_insecure: Openness
     _on_bug: Callable[[str], None]
     _refused: dict[Key, _Held] = field(factory=dict, init=False)
     _waiting_for: defaultdict[str, set[Key]] = field(factory=lambda: defaultdict(set), init=False)
+    _admitting: Counter[str] = field(factory=Counter, init=False)
     queue: WorkQueue[Key] = field(
         default=Factory(
             lambda self: WorkQueue("run_admission", self._reconcile, workers=8, on_bug=self._on_bug), takes_self=True
@@ -104,13 +111,17 @@ class RunAdmission:
     def observe(self, type_: str | None, body: JsonObject) -> None:
         key = key_of(body)
         status = body.get("status") or {}
-        admitted = body["spec"].get("resolved") or status.get("resolved")
+        admitted = resolved_of(body) is not None
         if type_ == "DELETED" or admitted or status.get("phase") in FINAL_PHASES:
             if key in self._refused:
                 self._forget(key)
                 self.queue.forget(key)
         elif key not in self._refused:
             self.queue.add(key)
+
+    def is_admitting(self, run_id: str) -> bool:
+        """Whether a run that gets this id is between its count and its admission."""
+        return run_id in self._admitting
 
     def enqueue(self, key: Key) -> None:
         """Checks the run again."""
@@ -161,27 +172,52 @@ class RunAdmission:
         meta = TemplateMeta.of(template)
         try:
             await self._check_tenancy(run, meta)
-            await self._check_id(body)
+            await self._check_id(run, body)
             await self._check_pause(body, meta.organization)
             taken = self._snapshot(template)
             await self._check_webhook(run)
-            await self._reserve(run, meta.organization)
+            run_id = self._id_of(run)
+            self._admitting[run_id] += 1
+            try:
+                await self._count_and_write(run, run_id, body, meta, taken)
+            finally:
+                self._admitting -= Counter([run_id])
         except Refused as refused:
             refused.organization = meta.organization
             raise
+        self._metrics.admissions.labels("Admitted").inc()
+        message = f"The run uses version {meta.version} of template {meta.name!r}."
+        self._events.record(_reference(run), "Admitted", message)
+        facts = about(run_id=run_id, name=run.name, template_id=meta.id, version=meta.version)
+        logger.info("run.admitted", extra=facts)
+
+    def _id_of(self, run: Run) -> str:
+        """Returns the run's name if that is an id, else an id for this object alone.
+
+        It is a MAC of the object's uid, so it is as unpredictable as a random one, and counts once although admission
+        may be tried again after a crash.
+        """
+        return run.public_id or keyed_id("r", self._keys.derived(_ID_PURPOSE)[0], run.namespace, run.uid)
+
+    async def _count_and_write(
+        self, run: Run, run_id: str, body: JsonObject, meta: TemplateMeta, taken: Snapshot
+    ) -> None:
+        await self._reserve(run_id, meta.organization)
         try:
             await self._revisions.ensure(taken.revision, taken.definition)
             version = (await labelled(self._client, RUN, body, meta.organization))["metadata"]["resourceVersion"]
             made_at = parse_timestamp(body["metadata"]["creationTimestamp"])
-            await self._write_admission(run, taken, version, bound=not self._seals.links_are_unbound(made_at))
+            resolved = taken.resolved.model_copy(
+                update={
+                    "bound": not self._seals.links_are_unbound(made_at) or None,
+                    "run_id": None if run_id == run.name else run_id,
+                }
+            )
+            await self._write_admission(run, resolved, version)
         except KubeNotFound:
-            self._ledger.release(meta.organization, run.name)
+            self._ledger.release(meta.organization, run_id)
             raise
-        self._ledger.confirm(meta.organization, run.name)
-        self._metrics.admissions.labels("Admitted").inc()
-        message = f"The run uses version {meta.version} of template {meta.name!r}."
-        self._events.record(_reference(run), "Admitted", message)
-        logger.info("run.admitted", extra=about(run_id=run.name, template_id=meta.id, version=meta.version))
+        self._ledger.confirm(meta.organization, run_id)
 
     # -- checks, in order ------------------------------------------------------------------------------------------
 
@@ -206,13 +242,15 @@ class RunAdmission:
         if template.organization != named:
             raise Refused("TemplateNotFound", f"Organization {named!r} has no template {template.name!r}.")
 
-    async def _check_id(self, body: JsonObject) -> None:
-        """Run ids are unique in the cluster and the archive: links, photos and webhooks refer to runs by id."""
-        namespace, run_id = key_of(body)
-        others, _ = await self._client.list_all(RUN, field_selector=f"metadata.name={run_id}")
-        taken = any(key_of(other) != (namespace, run_id) and _owns_id(other, body) for other in others)
+    async def _check_id(self, run: Run, body: JsonObject) -> None:
+        """Run ids are unique in the cluster and the archive: links, photos and webhooks refer to runs by id. Names
+        that are no ids are free."""
+        if run.public_id is None:
+            return
+        others = await find_runs(self._client, run.public_id)
+        taken = any(key_of(other) != key_of(body) and _owns_id(other, body) for other in others)
         try:
-            if taken or not await self._archived.missing([run_id]):
+            if taken or not await self._archived.missing([run.public_id]):
                 raise Refused("RunIdTaken", "Another run has or had this name. Choose another name.")
         except StoreUnavailable as error:
             raise Refused(
@@ -245,15 +283,14 @@ class RunAdmission:
         except LocalFault as fault:
             raise Refused("SecretNotFound", f"The webhook has no usable secret: {fault.message}.") from None
 
-    async def _reserve(self, run: Run, organization: str) -> None:
-        reservation = await self._ledger.reserve(organization, run.name)
+    async def _reserve(self, run_id: str, organization: str) -> None:
+        reservation = await self._ledger.reserve(organization, run_id)
         if reservation.verdict is Verdict.OVER_QUOTA:
             raise Refused("QuotaExceeded", f"All {reservation.limit} runs of this month are used up.")
 
     # -- writes ---------------------------------------------------------------------------------------------------
 
-    async def _write_admission(self, run: Run, taken: Snapshot, version: str, *, bound: bool) -> None:
-        resolved = taken.resolved.model_copy(update={"bound": bound or None})
+    async def _write_admission(self, run: Run, resolved: ResolvedTemplate, version: str) -> None:
         admitted = run.status.model_copy(
             update={
                 "resolved": resolved,
@@ -292,7 +329,7 @@ class RunAdmission:
             self._metrics.admissions.labels(refusal.reason).inc()
             if refusal.reason != PAUSED:
                 self._events.warn(_reference(run), refusal.reason, refusal.message)
-            logger.info("run.not_admitted", extra=about(run_id=run.name, reason=refusal.reason, detail=refusal.message))
+            logger.info("run.not_admitted", extra=about(name=run.name, reason=refusal.reason, detail=refusal.message))
         return _BACKOFF.after(tries)
 
     async def _refuse_unreadable(self, key: Key, body: JsonObject, error: ValidationError) -> None:
@@ -370,7 +407,7 @@ class RunAdmission:
 
 def _owns_id(other: JsonObject, body: JsonObject) -> bool:
     """Whether the id belongs to `other`: it is admitted, or older."""
-    if other["spec"].get("resolved") or (other.get("status") or {}).get("resolved"):
+    if resolved_of(other) is not None:
         return True
     ages = [(one["metadata"]["creationTimestamp"], one["metadata"]["namespace"]) for one in (other, body)]
     return bool(ages[0] < ages[1])

@@ -80,6 +80,6 @@ class RunEnds:
             return False
         except ValidationError as error:
             # The operator never writes unreadable runs.
-            logger.warning("run.unreadable", extra=about(run_id=key[1], reason=error.errors()[0]["msg"]))
+            logger.warning("run.unreadable", extra=about(name=key[1], reason=error.errors()[0]["msg"]))
             return False
         return True

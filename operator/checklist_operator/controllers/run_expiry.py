@@ -89,7 +89,7 @@ class RunExpiry:
                 self._metrics.expiry_lag.observe(max(0.0, (self._clock() - run.expires_at).total_seconds()))
             this = ObjectReference(RUN, run.namespace, run.name, run.uid)
             self._events.record(this, "Expired", "The run expired before it was submitted.")
-            logger.info("run.expired", extra=about(run_id=key[1]))
+            logger.info("run.expired", extra=about(run_id=run.id))
         elif not after.phase.is_final and run.expires_at is not None:
             self._due.set(key, run.expires_at)  # the clock was set back
         return None

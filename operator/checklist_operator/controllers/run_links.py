@@ -16,6 +16,7 @@ from checklist_crds.ids import object_id
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
+from checklist_crds.limits.retention import is_admitted
 from checklist_crds.resources.kinds import RUN
 from checklist_crds.resources.run import FINAL_PHASES, Run, RunStatus
 from checklist_crds.runs.link_secret import (
@@ -81,7 +82,7 @@ class RunLinks:
             if status.get("linkSecretUid"):
                 self._orphans[key] = _Orphan(body["metadata"]["uid"], reference["name"], status["linkSecretUid"])
                 self.queue.add(key)
-        elif type_ is None or _is_due(body["spec"], status):  # on a resync, always: the Secret may have been deleted
+        elif type_ is None or _is_due(body):  # on a resync, always: the Secret may have been deleted
             self.queue.add(key)
 
     async def _reconcile(self, key: Key) -> float | None:
@@ -118,7 +119,7 @@ class RunLinks:
             refusal = await self._tenancy.refusal(organization, run.namespace)
             if refusal is not None:
                 raise LinkRefused(refusal.reason, refusal.message)
-            uid = await self._secrets.ensure(run, self._run_link(object_id("org", organization), run.name))
+            uid = await self._secrets.ensure(run, self._run_link(object_id("org", organization), run.id))
         except LinkRefused as refused:
             return await self._refuse(key, run, body, refused)
         except KubeConflict:
@@ -133,7 +134,7 @@ class RunLinks:
         if written is None or (written.get("status") or {}).get("linkSecretUid") != uid:
             await self._remove(run, uid)  # ended or deleted concurrently
         elif uid != run.status.link_secret_uid:
-            logger.info("run.link_secret_created", extra=about(run_id=run.name, secret=secret_name(run)))
+            logger.info("run.link_secret_created", extra=about(run_id=run.id, secret=secret_name(run)))
         return None
 
     async def _refuse(self, key: Key, run: Run, body: JsonObject, refused: LinkRefused) -> float:
@@ -145,7 +146,7 @@ class RunLinks:
         written = await self._write(run, change, body)
         if written is not None and _condition(written) != _condition(body):
             self._events.warn(ObjectReference.of(RUN, body), refused.reason, refused.message)
-            logger.info("run.link_refused", extra=about(run_id=run.name, reason=refused.reason))
+            logger.info("run.link_refused", extra=about(run_id=run.id, reason=refused.reason))
         self._refusals[key] = self._refusals.get(key, 0) + 1
         return _RETRY.after(self._refusals[key])
 
@@ -163,16 +164,16 @@ class RunLinks:
             return with_deleted_link_secret(now, refused, now=self._clock())
 
         if await self._write(run, change, None) is not None and refused is None:
-            logger.info("run.link_secret_deleted", extra=about(run_id=run.name, secret=secret_name(run)))
+            logger.info("run.link_secret_deleted", extra=about(run_id=run.id, secret=secret_name(run)))
 
     async def _remove_orphan(self, key: Key, orphan: _Orphan) -> None:
         """Delete the Secret of a deleted run."""
         try:
             await self._secrets.remove(key[0], orphan.secret, orphan.secret_uid)
         except LinkRefused as refused:
-            logger.warning("run.link_secret_not_deleted", extra=about(run_id=key[1], reason=refused.reason))
+            logger.warning("run.link_secret_not_deleted", extra=about(name=key[1], reason=refused.reason))
             return
-        logger.info("run.link_secret_deleted", extra=about(run_id=key[1], secret=orphan.secret))
+        logger.info("run.link_secret_deleted", extra=about(name=key[1], secret=orphan.secret))
 
     async def _remove(self, run: Run, uid: str) -> None:
         await self._remove_orphan((run.namespace, run.name), _Orphan(run.uid, secret_name(run), uid))
@@ -185,12 +186,12 @@ class RunLinks:
             return None
 
 
-def _is_due(spec: JsonObject, status: JsonObject) -> bool:
+def _is_due(body: JsonObject) -> bool:
     """Whether a watch event requires work. Refused runs are retried by the queue."""
+    status = body.get("status") or {}
     if status.get("phase") in FINAL_PHASES:
         return bool(status.get("linkSecretUid"))
-    is_admitted = bool(spec.get("resolved") or status.get("resolved"))
-    return is_admitted and not status.get("linkSecretUid") and _condition({"status": status}) is None
+    return is_admitted(body) and not status.get("linkSecretUid") and _condition({"status": status}) is None
 
 
 def _condition(body: JsonObject) -> dict[str, Any] | None:

@@ -68,6 +68,9 @@ class RunOutbox:
         if type_ == "DELETED":
             self._forget(key)
             return
+        if lane is not None and lane.body["metadata"].get("uid") != body["metadata"].get("uid"):
+            self._forget(key)  # another run of the same name
+            lane = None
         if lane is None:
             if not has_work(body) and not (type_ is None and awaits_retries(body)):
                 return
@@ -216,7 +219,7 @@ class RunOutbox:
         except LocalFault as fault:
             lane.fault = fault
         except Exception:
-            logger.exception("attempt.bug", extra=about(run_id=key[1], event_id=event_id))
+            logger.exception("attempt.bug", extra=about(run_id=lane.run.public_id, event_id=event_id))
             self._on_bug("run_outbox")
             lane.fault = LocalFault("InternalError", "internal error; see the operator's log")
         finally:
@@ -260,6 +263,8 @@ class RunOutbox:
         records = dict(lane.results)
 
         def change(run: Run) -> RunStatus:
+            if run.uid != lane.run.uid:
+                raise KubeNotFound(f"run {lane.run.name} is gone")
             return with_delivering(run, with_records(run, records.values()), None, now=self._clock())
 
         try:

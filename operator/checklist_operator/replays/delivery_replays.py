@@ -218,7 +218,7 @@ class DeliveryReplays:
         key, changed = (namespace, target.event_id), asyncio.Event()
         self._awaited.setdefault(key, set()).add(changed)
         try:
-            from_run = target.run_id if target.from_run else None
+            from_run = target.run if target.from_run else None
             refusal = await self._requests.request(key, request, from_run=from_run)
             while refusal is None:
                 try:

@@ -85,7 +85,7 @@ class ReplayRequests:
     async def request(self, key: Key, request: ReplayRequest, *, from_run: str | None = None) -> ReplayRefusal | None:
         """Requests a replay; None when it was accepted, now or before. Raises KubeError.
 
-        `from_run`: the run of an event that may have no WebhookDelivery, which is then created.
+        `from_run`: name of the run of an event that may have no WebhookDelivery, which is then created.
         """
         while True:
             try:
@@ -146,7 +146,7 @@ class ReplayRequests:
             "replay.accepted",
             extra=about(
                 event_id=delivery.name,
-                run_id=delivery.spec.run_ref.name,
+                run_id=delivery.spec.public_run_id,
                 requested_at=format_timestamp(request.requested_at),
             ),
         )
@@ -169,12 +169,14 @@ class ReplayRequests:
             run = Run.parse(await self._client.get(RUN, delivery.spec.run_ref.name, delivery.namespace), answers=False)
         except KubeNotFound:
             return ReplayRefusal.RUN_DELETED
+        if run.public_id != delivery.spec.public_run_id:
+            return ReplayRefusal.RUN_DELETED  # another run of the same name
         record = _record_in(run, delivery.spec.event_id)
         return record if record is not None and record.phase.is_final else ReplayRefusal.RETRY_PENDING
 
-    async def _replayable(self, key: Key, run_id: str) -> tuple[Run, DeliveryRecord] | ReplayRefusal:
+    async def _replayable(self, key: Key, name: str) -> tuple[Run, DeliveryRecord] | ReplayRefusal:
         """Raises KubeNotFound when the run is gone."""
-        run = Run.parse(await self._client.get(RUN, run_id, key[0]))
+        run = Run.parse(await self._client.get(RUN, name, key[0]))
         record = _record_in(run, key[1])
         if record is None:
             return ReplayRefusal.PAYLOAD_NOT_KEPT

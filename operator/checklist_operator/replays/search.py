@@ -99,7 +99,7 @@ async def _runs(client: KubeClient, namespace: str, choice: Choice) -> AsyncIter
         except KubeNotFound:
             return
         if run.resolved is not None and run.resolved.organization == choice.organization:
-            yield run
+            yield run  # `Choice` compares its id
         return
     pages = client.pages(RUN, namespace, label_selector=f"{ORGANIZATION_LABEL}={choice.organization}")
     async for body in _yielding(pages):

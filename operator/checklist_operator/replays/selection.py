@@ -30,7 +30,8 @@ class Target:
     """A delivery to be sent again; `from_run`: it has no WebhookDelivery yet, or an empty one."""
 
     event_id: str
-    run_id: str
+    run: str
+    """The name of the Run object."""
     host: str
     ts: datetime
     from_run: bool = False
@@ -117,9 +118,8 @@ class Choice:
         target = Target(spec.event_id, spec.run_ref.name, host, spec.ts)
         if status.replay is not None and is_same(status.replay, self.request):
             return target  # requested before a crash
-        if spec.organization_ref.name != self.organization or not self._matches(
-            spec.run_ref.name, spec.event_id, spec.event, host
-        ):
+        run = spec.run_ref.name, spec.public_run_id
+        if spec.organization_ref.name != self.organization or not self._matches(run, spec.event_id, spec.event, host):
             return None
         if incomplete and self.includes_records:
             return replace(target, from_run=True)
@@ -136,7 +136,7 @@ class Choice:
         """Returns the verdict on an event without a WebhookDelivery."""
         webhook = run.spec.webhook
         host = host_of(webhook.url) if webhook is not None else ""
-        if not self._matches(run.name, record.event_id, record.event, host):
+        if not self._matches((run.name, run.public_id), record.event_id, record.event, host):
             return None
         if not record.phase.is_final:
             return ReplayRefusal.RETRY_PENDING if self.is_explicit else None
@@ -148,10 +148,12 @@ class Choice:
         """Whether a recorded attempt ended after the replay's start."""
         return not self.is_new and moment >= self.started_at
 
-    def _matches(self, run_id: str, event_id: str, event: EventName, host: str) -> bool:
+    def _matches(self, run: tuple[str, str | None], event_id: str, event: EventName, host: str) -> bool:
+        """`run`: name and id."""
         wanted = self.filter
         return (
-            (wanted.run_ref is None or wanted.run_ref.name == run_id)
+            (wanted.run_ref is None or wanted.run_ref.name == run[0])
+            and (wanted.run_id is None or wanted.run_id == run[1])
             and (not wanted.event_ids or event_id in wanted.event_ids)
             and (wanted.event is None or wanted.event is event)
             and (wanted.host is None or wanted.host.lower().rstrip(".") == host)

@@ -112,7 +112,6 @@ def webhook(*events: str, **more: Any) -> JsonObject:
         (webhook("*"), "needs a secretRef"),
         (webhook("*", "run.expired", secretRef={"name": "s"}), "exactly"),
         (webhook("run.started", secretRef={"name": "s"}), "run.completed"),
-        ({"name": "my-run"}, "the name of a run is its id"),
     ],
 )
 async def test_a_contradictory_run_is_refused(client: KubeClient, spec: dict[str, Any], rule: str) -> None:

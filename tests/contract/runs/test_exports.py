@@ -162,7 +162,10 @@ async def test_json_lines_are_runs_as_get_gives_them_and_geojson_has_a_point_for
 
     def without_addresses(value: Any) -> Any:
         if isinstance(value, dict):
-            return {k: without_addresses(v) for k, v in value.items() if k not in ("url", "thumbnail_url")}
+            left_out = ["url", "thumbnail_url"]
+            if value.get("received_at") == value.get("at"):
+                left_out.append("received_at")
+            return {k: without_addresses(v) for k, v in value.items() if k not in left_out}
         return [without_addresses(one) for one in value] if isinstance(value, list) else value
 
     fields = {name: value for name, value in line.items() if name not in ("sections", "people")}

@@ -63,6 +63,7 @@ async def test_answers_are_read_live_from_every_writer(start_api: StartApi) -> N
     assert (run["status"], run["progress"]) == ("in_progress", {"total": 2, "answered": 2, "skipped": 0})
     answer = run["answers"]["s-why"]
     assert parse_timestamp(answer.pop("at")) >= parse_timestamp(run["started_at"])
+    assert parse_timestamp(answer.pop("received_at")) >= parse_timestamp(run["started_at"])
     assert answer == {"value": "Floor", "photos": [], "geo": None, "by": None}
     # The list follows what others do.
     await eventually(lambda: listed(other))

@@ -25,11 +25,12 @@ from checklist_operator.runtime.metrics import Metrics
 from checklist_operator.transport.fairness import Limits, Permits
 from checklist_operator.transport.outcome import Outcome, OutcomeClass
 
+RUN_ID = "r-00000000-0000-4000-8000-000000000001"
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 URL = "https://a.example/hook"
 EVENT = OutboxEntry(seq=1, event=EventName.RUN_CANCELLED, event_id="evt-1", ts=NOW)
 BODY = {
-    "metadata": {"name": "r-1", "namespace": "n", "resourceVersion": "1", "creationTimestamp": "2026-11-21T12:00:00Z"},
+    "metadata": {"name": RUN_ID, "namespace": "n", "resourceVersion": "1", "creationTimestamp": "2026-11-21T12:00:00Z"},
     "spec": {"organizationRef": {"name": "org-1"}},
 }
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.kube.memory_cluster import MemoryCluster
 
+from checklist_crds.ids import new_id
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeConflict, KubeUnavailable
 from checklist_crds.resources.delivery import Claim, OutcomeClass, WebhookDeliveryStatus
@@ -112,7 +113,7 @@ class HandOver:
 
     async def begin(self) -> asyncio.Task[Any]:
         """Go on until the delivery is created."""
-        metadata = {"name": "r-1", "namespace": "n", "uid": "u", "resourceVersion": "1"}
+        metadata = {"name": new_id("r"), "namespace": "n", "uid": "u", "resourceVersion": "1"}
         spec = {"organizationRef": {"name": "org-1"}, "createdAt": format_timestamp(NOW)}
         run = Run.parse({"metadata": metadata, "spec": spec})
         entry = OutboxEntry(seq=1, event=EventName.RUN_CANCELLED, event_id="evt-1", ts=NOW)

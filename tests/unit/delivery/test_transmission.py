@@ -17,7 +17,7 @@ from checklist_crds.resources.kinds import RUN
 from checklist_operator.attempts.claim import Claims, LeadNotConfirmed
 from checklist_operator.attempts.delivery_objects import Delivery
 from checklist_operator.attempts.progress import Send
-from checklist_operator.attempts.run_records import RunRecords
+from checklist_operator.attempts.run_records import RunPlace, RunRecords
 from checklist_operator.attempts.send import Transmitter
 from checklist_operator.faults import LocalFault
 from checklist_operator.runtime.fresh_reads import FreshReads
@@ -206,6 +206,14 @@ def cluster_with(*names: str) -> MemoryCluster:
     return cluster
 
 
+def run(number: int) -> str:
+    return f"r-00000000-0000-4000-8000-{number:012}"
+
+
+def place(name: str) -> RunPlace:
+    return RunPlace("n", name, name)
+
+
 def record(seq: int) -> DeliveryRecord:
     event = {"event": EventName.STEP_COMPLETED, "event_id": new_id("evt"), "ts": NOW}
     return DeliveryRecord(seq=seq, **event, phase=DeliveryPhase.DELIVERED, attempts=2)
@@ -220,43 +228,55 @@ def recorded(cluster: MemoryCluster, name: str) -> list[int]:
 
 
 async def test_a_hundred_that_end_together_are_few_writes_and_each_is_recorded() -> None:
-    cluster = cluster_with("r-1", "r-2")
+    cluster = cluster_with(run(1), run(2))
     runs = records_of(cluster)
-    known = {name: cluster.read(RUN, name) for name in ("r-1", "r-2")}
+    known = {name: cluster.read(RUN, name) for name in (run(1), run(2))}
     await asyncio.gather(
-        *(runs.record(("n", name), record(seq), known=known[name]) for seq in range(1, 51) for name in known)
+        *(runs.record(place(name), record(seq), known=known[name]) for seq in range(1, 51) for name in known)
     )
-    assert recorded(cluster, "r-1") == recorded(cluster, "r-2") == list(range(1, 51))
+    assert recorded(cluster, run(1)) == recorded(cluster, run(2)) == list(range(1, 51))
     assert cluster.asked == {"patch": 2}
 
 
 async def test_an_old_read_is_not_tried_when_only_the_version_of_the_run_is_remembered() -> None:
-    names = [f"r-{number}" for number in range(300)]
+    names = [run(number) for number in range(300)]
     cluster = cluster_with(*names)
     runs = records_of(cluster)
-    before = cluster.read(RUN, "r-0")
+    before = cluster.read(RUN, run(0))
     for name in names:
-        await runs.record(("n", name), record(1), known=cluster.read(RUN, name))
+        await runs.record(place(name), record(1), known=cluster.read(RUN, name))
     cluster.asked.clear()
-    await runs.record(("n", "r-0"), record(2), known=before)
-    assert recorded(cluster, "r-0") == [1, 2]
+    await runs.record(place(run(0)), record(2), known=before)
+    assert recorded(cluster, run(0)) == [1, 2]
     assert cluster.asked == {"get": 1, "patch": 1}
     for seq in (3, 4):
-        await runs.record(("n", "r-0"), record(seq), known=before)
-    assert (recorded(cluster, "r-0"), cluster.asked) == ([1, 2, 3, 4], {"get": 1, "patch": 3})
+        await runs.record(place(run(0)), record(seq), known=before)
+    assert (recorded(cluster, run(0)), cluster.asked) == ([1, 2, 3, 4], {"get": 1, "patch": 3})
 
 
 async def test_a_foreign_write_is_found_and_kept_and_a_run_that_is_gone_is_none() -> None:
-    cluster = cluster_with("r-1")
+    cluster = cluster_with(run(1))
     runs = records_of(cluster)
-    await runs.record(("n", "r-1"), record(1), known=cluster.read(RUN, "r-1"))
-    await cluster.patch_status(RUN, "r-1", {"phase": "InProgress"}, "n")
-    await runs.record(("n", "r-1"), record(2))
+    await runs.record(place(run(1)), record(1), known=cluster.read(RUN, run(1)))
+    await cluster.patch_status(RUN, run(1), {"phase": "InProgress"}, "n")
+    await runs.record(place(run(1)), record(2))
     assert cluster.asked["conflict"] == 0, "a change of the run is none of its records' business"
-    await records_of(cluster).record(("n", "r-1"), record(3))
-    await runs.record(("n", "r-1"), record(4))
-    assert recorded(cluster, "r-1") == [1, 2, 3, 4]
-    assert cluster.read(RUN, "r-1")["status"]["phase"] == "InProgress"
+    await records_of(cluster).record(place(run(1)), record(3))
+    await runs.record(place(run(1)), record(4))
+    assert recorded(cluster, run(1)) == [1, 2, 3, 4]
+    assert cluster.read(RUN, run(1))["status"]["phase"] == "InProgress"
     assert cluster.asked["conflict"] == 1
-    del cluster.objects[RUN, "r-1"]
-    assert await runs.record(("n", "r-1"), record(5)) is None
+    del cluster.objects[RUN, run(1)]
+    assert await runs.record(place(run(1)), record(5)) is None
+
+
+async def test_a_later_run_of_the_name_gets_no_record_of_the_one_before() -> None:
+    cluster = cluster_with("daily")
+    body = cluster.objects[RUN, "daily"]
+    resolved = {"organization": "acme", "templateId": "t-1", "templateVersion": 1, "templateName": "Opening"}
+    resolved |= {"revisionRef": {"name": "t-1-v1"}, "identityMode": "anonymous", "stepCount": 1, "applicableSteps": 1}
+    body["status"] = {"resolved": {**resolved, "runId": run(2)}}
+    runs = records_of(cluster)
+    assert await runs.record(RunPlace("n", "daily", run(1)), record(1)) is None
+    assert await runs.record(RunPlace("n", "daily", run(2)), record(1)) is not None
+    assert recorded(cluster, "daily") == [1]

@@ -166,7 +166,8 @@ async def acme(cluster: Any, recorder: Any) -> AsyncIterator[Organizations]:
     tenancy = Tenancy(cluster, HOME, [HOME, "served"])
     made = Organizations(
         *(cluster, None, tenancy, Timers(clock)), events=recorder, clock=clock, installation_namespace=HOME,
-        pending_after_s=30, on_change=lambda _: None, on_read=lambda _: None, on_bug=never,
+        pending_after_s=30, is_admitting=lambda _: False, on_change=lambda _: None,
+        on_read=lambda _: None, on_bug=never,
     )  # fmt: skip
     yield made
     await made.queue.close()
@@ -218,7 +219,7 @@ async def test_pause_events_are_immediate(cluster: MemoryCluster, recorder: Reco
     made = {
         ORGANIZATION: lambda: Organizations(
             *(client, cast(Any, None), Tenancy(client, HOME), Timers(clock)), **shared,
-            installation_namespace=HOME, pending_after_s=30, on_change=lambda _: None,
+            installation_namespace=HOME, pending_after_s=30, is_admitting=lambda _: False, on_change=lambda _: None,
         ),
         RUN: lambda: RunPauses(client, **shared),
     }[kind]()  # fmt: skip

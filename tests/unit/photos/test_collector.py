@@ -232,15 +232,15 @@ class KeepingCluster:
         organization = {"metadata": {"name": "acme"}, "spec": {"displayName": "Acme"}}
         yield {ORGANIZATION: [organization], WEBHOOK_DELIVERY: self.deliveries}.get(kind, []), "1"
 
-    async def get(self, *_: Any) -> dict[str, Any]:
+    async def get(self, _: Kind, name: str, __: str) -> dict[str, Any]:
         self.runs_read += 1
-        return {}
+        return {"metadata": {"name": name}}
 
 
 def delivery(number: int, finished_at: datetime) -> dict[str, Any]:
     return {
         "metadata": {"name": f"evt-{number}", "namespace": "checklists", "resourceVersion": "1"},
-        "spec": {"organizationRef": {"name": "acme"}, "runRef": {"name": f"r-{number}"}},
+        "spec": {"organizationRef": {"name": "acme"}, "runRef": {"name": f"r-00000000-0000-4000-8000-{number:012}"}},
         "status": {"settled": True, "finishedAt": format_timestamp(finished_at)},
     }
 

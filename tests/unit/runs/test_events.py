@@ -73,7 +73,7 @@ def test_the_envelope_has_the_specified_fields_in_their_order_and_attempts_diffe
 
 
 def test_step_events_tell_the_answer_as_value_and_in_words_and_the_progress() -> None:
-    at = {"at": "2026-11-21T12:00:00.000Z", "by": None}
+    at = {"at": "2026-11-21T12:00:00.000Z", "by": None, "received_at": "2026-11-21T12:00:00.000Z"}
     run, definition = story(AnswerStep(step_id="s-temp", value=4, geo=Geo(lat=1, lng=2)))
     step = {"step_id": "s-temp", "section_id": "g-one", "type": "number", "label": "Temperature"}
     geo = {"lat": 1.0, "lng": 2.0, "accuracy_m": None}
@@ -143,7 +143,7 @@ def view_with_photo(geo: Geo | None = None, **photo: Any) -> dict[str, Any]:
 
 def test_the_answer_object_has_the_specified_fields() -> None:
     view = view_with_photo()
-    assert list(view) == ["value", "photos", "geo", "at", "by"]
+    assert list(view) == ["value", "photos", "geo", "at", "by", "received_at"]
     assert (view["value"], view["geo"], view["by"]) == (False, None, None)
     photo = {"photo_index": 0, "url": "https://photos.example/k1", "distance_m": None}
     photo |= {"thumbnail_url": "https://photos.example/k1/thumbnail", "content_type": "image/jpeg", "bytes": 12}

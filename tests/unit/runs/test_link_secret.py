@@ -30,6 +30,7 @@ LINK = "https://checklists.example/r/r-1#token"
 RESOLVED = {
     **{"organization": "acme", "templateId": "t-1", "templateVersion": 1, "templateName": "Opening"},
     **{"revisionRef": {"name": "t-1-v1"}, "identityMode": "anonymous", "stepCount": 1, "applicableSteps": 1},
+    "runId": "r-5f3c1a52-6f2e-4d0c-9a57-0d8f5f4b1c11",
 }
 
 

@@ -18,6 +18,7 @@ from checklist_crds.secrets.sealing import ServerKeys
 from checklist_crds.times import parse_timestamp
 
 DISPATCHED, CREATED = "2026-11-24T09:30:00.250Z", "2026-11-24T09:30:00Z"
+RUN_ID = "r-00000000-0000-4000-8000-000000000001"
 KEY, OTHER = bytes(range(32)), bytes(range(1, 33))
 JUST_THEN = datetime(2026, 11, 25, 10, tzinfo=UTC)
 RESOLVED = {
@@ -34,7 +35,7 @@ RESOLVED = {
 
 def run(**metadata: Any) -> dict[str, Any]:
     spec = {"createdAt": DISPATCHED, "resolved": {"organization": "org-1", "templateName": "Küche"}}
-    named = {"name": "r-1", "namespace": "n", "uid": "u-1", "generation": 1, "creationTimestamp": CREATED} | metadata
+    named = {"name": RUN_ID, "namespace": "n", "uid": "u-1", "generation": 1, "creationTimestamp": CREATED} | metadata
     return {"metadata": named, "spec": spec}
 
 

@@ -14,6 +14,7 @@ from checklist_crds.resources.event_names import EventName
 from checklist_crds.resources.kinds import RUN
 from checklist_crds.resources.run import Answer, OutboxEntry, Run, RunPhase, RunStatus
 
+RUN_ID = "r-00000000-0000-4000-8000-000000000001"
 NOW = datetime(2026, 11, 24, 9, 30, tzinfo=UTC)
 
 
@@ -55,18 +56,18 @@ class Stored:
 
     def __init__(self, **status: Any) -> None:
         self.cluster = MemoryCluster()
-        self.cluster.put(RUN, "r-1", {})
-        self.cluster.objects[RUN, "r-1"]["status"] = {"phase": "Pending"} | status
+        self.cluster.put(RUN, RUN_ID, {})
+        self.cluster.objects[RUN, RUN_ID]["status"] = {"phase": "Pending"} | status
 
     def read(self) -> Run:
-        return Run.parse(self.cluster.read(RUN, "r-1"))
+        return Run.parse(self.cluster.read(RUN, RUN_ID))
 
     async def write(self, run: Run, after: RunStatus) -> Run:
-        return Run.parse(await self.cluster.json_patch_status(RUN, "r-1", status_patch(run, after)))
+        return Run.parse(await self.cluster.json_patch_status(RUN, RUN_ID, status_patch(run, after)))
 
     @property
     def status(self) -> Any:
-        return copy.deepcopy(self.cluster.objects[RUN, "r-1"]["status"])
+        return copy.deepcopy(self.cluster.objects[RUN, RUN_ID]["status"])
 
 
 async def test_an_answer_sends_what_it_changed_and_nothing_else() -> None:
@@ -121,7 +122,7 @@ async def test_a_change_by_a_release_without_the_counter_is_seen() -> None:
     stored = Stored()
     run = await stored.write(stored.read(), answered(stored.read(), "s-1"))
     older = answered(run, "s-2").to_kube()
-    await stored.cluster.patch_status(RUN, "r-1", {name: older[name] for name in ("answers", "seq", "operations")})
+    await stored.cluster.patch_status(RUN, RUN_ID, {name: older[name] for name in ("answers", "seq", "operations")})
     with pytest.raises(KubeConflict):
         await stored.write(run, answered(run, "s-3"))
 
@@ -130,7 +131,7 @@ async def test_what_an_older_operator_took_out_of_the_outbox_does_not_come_back(
     stored = Stored()
     run = await stored.write(stored.read(), answered(stored.read(), "s-1"))
     taken = {"outbox": [], "deliveries": [record(1).to_kube()]}
-    await stored.cluster.patch_status(RUN, "r-1", taken)
+    await stored.cluster.patch_status(RUN, RUN_ID, taken)
     run = await stored.write(run, answered(run, "s-2"))
     assert [one.seq for one in run.status.outbox] == [2]
     assert [one.seq for one in run.status.deliveries] == [1]
@@ -140,7 +141,7 @@ async def test_structured_records_become_text_with_the_next_record_unless_one_wa
     stored = Stored(seq=2, outbox=[event(2).to_kube()], deliveries=[record(1).to_kube()])
     run = stored.read()
     longer = {"deliveries": [record(1).to_kube(), record(2).to_kube()]}
-    await stored.cluster.patch_status(RUN, "r-1", longer)
+    await stored.cluster.patch_status(RUN, RUN_ID, longer)
     with pytest.raises(KubeConflict):
         await stored.write(run, recorded(run, 2))
     run = await stored.write(stored.read(), recorded(stored.read(), 2))
@@ -162,14 +163,14 @@ async def test_an_unchanged_run_has_its_recorded_events_removed_by_the_operator(
     api = await stored.write(stored.read(), answered(stored.read(), "s-1"))
     run = stored.read()
     patch = status_patch(run, recorded(run, 1), tidy=True)
-    await stored.cluster.json_patch_status(RUN, "r-1", patch)
+    await stored.cluster.json_patch_status(RUN, RUN_ID, patch)
     assert stored.status["outbox"] == []
     api = await stored.write(api, answered(api, "s-2"))  # knows the outbox as it was before
     assert [one.seq for one in api.status.outbox] == [2]
     run = stored.read()
     await stored.write(api, answered(api, "s-3"))
     with pytest.raises(KubeConflict):
-        await stored.cluster.json_patch_status(RUN, "r-1", status_patch(run, recorded(run, 2), tidy=True))
+        await stored.cluster.json_patch_status(RUN, RUN_ID, status_patch(run, recorded(run, 2), tidy=True))
 
 
 async def test_members_that_go_are_removed_and_the_first_makes_the_object() -> None:

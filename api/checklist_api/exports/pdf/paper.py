@@ -126,7 +126,7 @@ def paper_of(exported: ExportedRun, context: ExportContext, organization: str) -
     if (signed := _signature(run, left)) is not None:
         groups.append(Group("Signature", [signed]))
     return Paper(
-        run_id=run.name,
+        run_id=run.id,
         title=run.admitted_as.template_name,
         organization=organization,
         status=_STATUS[run.phase_at(context.moment).rest],
@@ -158,7 +158,7 @@ def _facts(exported: ExportedRun, context: ExportContext) -> list[list[str]]:
     status, progress = run.status, run.progress
     who = ", ".join(part for part in (executor.name, executor.email) if part)
     facts = [
-        ("Run", run.name),
+        ("Run", run.id),
         ("Template", f"{run.admitted_as.template_id}, version {run.admitted_as.template_version}"),
         ("Reference", run.spec.executor_ref or ""),
         ("Dispatched by", run.spec.created_by_name or ""),
@@ -188,7 +188,7 @@ def _entry(result: StepResult, context: ExportContext, left: _Left) -> Entry:
     assert answer is not None  # noqa: S101 - implied by the state
     images = _images(answer)
     drawn = left.take(images)
-    notes = [_time(answer.at) + (f", by {context.name_of(answer.by)}" if answer.by else "")]
+    notes = [_given(answer) + (f", by {context.name_of(answer.by)}" if answer.by else "")]
     if len(drawn) < len(images):
         notes.append(f"{len(images) - len(drawn)} more images are not printed.")
     return Entry(
@@ -229,6 +229,11 @@ def _map_link(geo: Geo) -> str:
     return f"https://www.openstreetmap.org/?mlat={geo.lat:.6f}&mlon={geo.lng:.6f}#map=17/{geo.lat:.6f}/{geo.lng:.6f}"
 
 
+def _given(answer: Answer) -> str:
+    received = "" if answer.received_at is None else f", received {_time(answer.received_at)}"
+    return _time(answer.at) + received
+
+
 def _time(moment: datetime | None) -> str:
     return "" if moment is None else moment.strftime("%Y-%m-%d %H:%M:%S UTC")
 
@@ -236,7 +241,7 @@ def _time(moment: datetime | None) -> str:
 def _last_change(run: Run, moment: datetime) -> datetime:
     status = run.status
     ends = [status.started_at, status.completed_at, status.cancelled_at, run.created_at]
-    ends += [answer.at for answer in status.answers.values()]
+    ends += [answer.received_at or answer.at for answer in status.answers.values()]
     if run.expires_at is not None and run.expires_at <= moment:
         ends.append(run.expires_at)
     return max(end for end in ends if end is not None)

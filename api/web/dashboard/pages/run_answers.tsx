@@ -119,6 +119,11 @@ function Step({ step, story, onPhoto }: { step: StoryStep; story: RunStory; onPh
       {step.state === "answered" && answer !== undefined && (
         <p class="answer-when small quiet">
           <Time at={answer.at} as="local" />
+          {answer.received_at && answer.received_at !== answer.at && (
+            <span>
+              received <Time at={answer.received_at} as="local" />
+            </span>
+          )}
           {answer.by !== null && (
             <span>
               by <span dir="auto">{nameOf(story, answer.by)}</span>

@@ -40,6 +40,8 @@ export interface StoryAnswer {
   readonly geo: Geo | null;
   readonly at: string;
   readonly by: string | null;
+  /** Later than `at` if the answer was given without network; an earlier release does not send it. */
+  readonly received_at?: string;
 }
 
 export interface StoryStep {

@@ -7,16 +7,17 @@ export interface RetryEvents {
   readonly again: () => void;
   /** The tab became visible. */
   readonly seen: () => void;
+  readonly hidden: () => void;
   readonly offline: () => void;
   /** Whether closing the page now would lose data. */
   readonly wouldLose: () => boolean;
 }
 
 /** Listens for reasons to retry: network, focus, sign-in. */
-export function listen(ended: AbortSignal, { again, seen, offline, wouldLose }: RetryEvents): void {
+export function listen(ended: AbortSignal, { again, seen, hidden, offline, wouldLose }: RetryEvents): void {
   if (typeof window !== "object") return;
   const looked = () => {
-    if (document.visibilityState !== "visible") return;
+    if (document.visibilityState !== "visible") return hidden();
     seen();
     again();
   };

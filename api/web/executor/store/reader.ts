@@ -23,7 +23,10 @@ export interface ReaderDeps {
   change(decide: (before: Records) => Records): Promise<Records>;
   remember(template: Template): Promise<void>;
   isOffline(): boolean;
-  onReply(reply: Reply): void;
+  /** Whether changes of other devices are reported. */
+  isWatched(): boolean;
+  /** A read has ended. */
+  done(): void;
   /** Server clock minus device clock, in milliseconds. */
   clockOffsetMs(): number;
   show(preview: Preview): void;
@@ -35,8 +38,10 @@ export interface ReaderDeps {
   fallBack(): boolean;
 }
 
-/** Poll interval for changes of other devices while the page is visible. */
+/** Poll interval for changes of other devices while the page is visible and they are not reported. */
 const POLL_MS = 30_000;
+/** If they are reported: signed URLs must not expire. */
+const WATCHED_POLL_MS = 600_000;
 const STALE_MS = 30_000;
 
 export class Reader {
@@ -55,7 +60,8 @@ export class Reader {
    * lost write may have arrived.
    */
   isStale(): boolean {
-    return this.stale || this.deps.isOffline() || this.now() - this.lastRead > STALE_MS;
+    const isOld = !this.deps.isWatched() && this.now() - this.lastRead > STALE_MS;
+    return this.stale || this.deps.isOffline() || isOld;
   }
 
   /** The network has failed since the last read. */
@@ -67,6 +73,7 @@ export class Reader {
   read(): Promise<boolean> {
     this.reading ??= this.readOnce().finally(() => {
       this.reading = null;
+      if (!this.ended) this.deps.done();
       this.schedule();
     });
     return this.reading;
@@ -82,7 +89,6 @@ export class Reader {
     const withToken = deps.hasToken();
     const epoch = deps.records().run?.epoch ?? -1;
     const first = await deps.send(withToken ? deps.addresses.run() : deps.addresses.preview());
-    deps.onReply(first);
     const reply = withToken ? await deps.access.passed(first) : first;
     const reached = reply === null || (reply.kind === "http" && isOurs(reply, deps.runId));
     if (reached) {
@@ -135,7 +141,8 @@ export class Reader {
     const { timers } = this.deps;
     timers.clear(this.timer);
     if (this.ended) return;
-    const usual = this.failures > 0 ? backoffMs(this.failures, timers.chance()) : POLL_MS;
+    const pollMs = this.deps.isWatched() ? WATCHED_POLL_MS : POLL_MS;
+    const usual = this.failures > 0 ? backoffMs(this.failures, timers.chance()) : pollMs;
     const wait = Math.max(usual, this.askedToWaitMs);
     this.timer = timers.set(() => {
       if (this.isWanted()) void this.read();

@@ -25,7 +25,7 @@ export type Command =
 export type Operation = Command & {
   readonly seq: number;
   readonly opId: string;
-  /** By this device's clock; for display only. */
+  /** When the person acted, by the server's clock as far as known then. */
   readonly at: string;
   readonly attempts: number;
   /** In a run for members: the member who entered it. */

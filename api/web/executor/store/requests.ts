@@ -11,6 +11,9 @@ export interface ApiRequest {
   readonly session: boolean;
   /** The member who entered the operation. */
   readonly member?: string | undefined;
+  /** How long the service may take in addition to the usual time. */
+  readonly waitMs?: number;
+  readonly signal?: AbortSignal;
 }
 
 /** URLs of one run. `api` is the service's base, e.g. `https://host/prefix/v1/`. */
@@ -31,6 +34,12 @@ export class RunAddresses {
 
   run(): ApiRequest {
     return { method: "GET", url: this.executor(""), token: this.token, session: this.withSession };
+  }
+
+  /** Is answered when the run has more than `known` changes, or after `waitS` seconds. */
+  changes(known: number, waitS: number): ApiRequest {
+    const url = this.executor("/changes", { after: String(known), wait: String(Math.round(waitS)) });
+    return { method: "GET", url, token: this.token, session: this.withSession, waitMs: waitS * 1000 };
   }
 
   open(): ApiRequest {
@@ -66,22 +75,23 @@ export class RunAddresses {
   private carrying(operation: Operation, blob: Blob | null): Omit<ApiRequest, "session"> {
     const { token } = this;
     const op_id = operation.opId;
+    const given = givenAt(operation);
     switch (operation.kind) {
       case "answer": {
-        const json = { value: operation.value, geo: operation.geo, op_id };
+        const json = { value: operation.value, geo: operation.geo, op_id, ...given };
         return { method: "PUT", url: this.step("answers", operation.stepId), token, json };
       }
       case "clear":
         return { method: "DELETE", url: this.step("answers", operation.stepId, "", { op_id }), token };
       case "skip":
-        return { method: "POST", url: this.step("steps", operation.stepId, "/skip"), token, json: { op_id } };
+        return { method: "POST", url: this.step("steps", operation.stepId, "/skip"), token, json: { op_id, ...given } };
       case "photo": {
-        const url = this.step("answers", operation.stepId, "/photos", { op_id });
+        const url = this.step("answers", operation.stepId, "/photos", { op_id, ...given });
         return { method: "POST", url, token, blob: blob ?? new Blob() };
       }
       case "photo_removed": {
         const index = operation.index === THE_DRAWING ? {} : { photo_index: String(operation.index) };
-        const url = this.step("answers", operation.stepId, "/photos", { ...index, op_id });
+        const url = this.step("answers", operation.stepId, "/photos", { ...index, op_id, ...given });
         return { method: "DELETE", url, token };
       }
       case "identity": {
@@ -127,5 +137,12 @@ export function batchOf(operations: readonly Batched[]): readonly Batched[] {
 
 function entryOf(operation: Batched): unknown {
   const entry = { type: operation.kind, step_id: operation.stepId, op_id: operation.opId };
-  return operation.kind === "answer" ? { ...entry, value: operation.value, geo: operation.geo } : entry;
+  if (operation.kind === "clear") return entry;
+  const timed = { ...entry, ...givenAt(operation) };
+  return operation.kind === "answer" ? { ...timed, value: operation.value, geo: operation.geo } : timed;
+}
+
+/** When the person acted. The service reads years of four digits only; without a time, that of the arrival counts. */
+function givenAt({ at }: Operation): { given_at?: string } {
+  return /^\d{4}-/.test(at) ? { given_at: at } : {};
 }

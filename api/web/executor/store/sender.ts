@@ -15,7 +15,7 @@ import { expired, isOpen } from "./server_state";
 import { attempted, afterClose, confirmed, withoutIdentity, reverted, refused } from "./transitions";
 import type { Send } from "./transport";
 import { StorageFull } from "./types";
-import { type Reply, type Verdict, verdictOf, verdictsOf } from "./verdict";
+import { type Verdict, verdictOf, verdictsOf } from "./verdict";
 
 /** Dependencies on the store. */
 export interface SenderDeps {
@@ -33,7 +33,6 @@ export interface SenderDeps {
   isStale(): boolean;
   /** The network has failed: read the state before sending. */
   markStale(): void;
-  onReply(reply: Reply): void;
   uploading(opId: string, share: number | null): void;
   arrived(operation: Operation, change: Change): void;
   /** Whether the run is gone for everyone, not only for this member. */
@@ -157,7 +156,6 @@ export class Sender {
       const progress = (share: number) => this.deps.uploading(operation.opId, share);
       if (blob !== null) progress(0);
       const reply = await this.deps.send(this.deps.addresses.operation(operation, blob), progress);
-      this.deps.onReply(reply);
       await this.settle([[operation, verdictOf(reply, this.deps.runId, this.deps.timers.now())]]);
     } catch {
       // The attempt could not be stored; the server recognises the operation's id when it is sent again.
@@ -172,7 +170,6 @@ export class Sender {
       const operations = (await this.mark(chosen)).filter(isBatched);
       if (operations.length === 0) return;
       const reply = await this.deps.send(this.deps.addresses.batch(operations));
-      this.deps.onReply(reply);
       const opIds = operations.map((operation) => operation.opId);
       const verdicts = verdictsOf(reply, opIds, this.deps.runId, this.deps.timers.now());
       if (verdicts === null) {

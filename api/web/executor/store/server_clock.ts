@@ -2,12 +2,15 @@
 import { LONGEST_TIMER_MS, type Timers } from "./timers";
 import type { Reply } from "./verdict";
 
-/** The Date header has a resolution of one second: smaller differences are ignored. */
-const TOLERANCE_MS = 1_500;
+/** The Date header has a resolution of one second. */
+const DATE_MS = 1_000;
 
 export class ServerClock {
   /** Server clock minus device clock, in milliseconds. */
   offsetMs = 0;
+  /** Bounds of the offset from all replies: the header was written between request and reply. */
+  private least = Number.NEGATIVE_INFINITY;
+  private most = Number.POSITIVE_INFINITY;
   private timer: unknown = null;
   private end: string | null = null;
 
@@ -20,12 +23,17 @@ export class ServerClock {
     return new Date(this.timers.now().getTime() + this.offsetMs);
   }
 
-  onReply(reply: Reply): void {
+  /** `sentAt` is the time of the request by the device's clock. */
+  onReply(reply: Reply, sentAt: Date): void {
     if (reply.kind !== "http" || reply.date === null) return;
-    // The Date header is truncated: on average half a second has passed.
-    const offset = reply.date.getTime() + 500 - this.timers.now().getTime();
-    if (Math.abs(offset - this.offsetMs) < TOLERANCE_MS) return;
-    this.offsetMs = offset;
+    const date = reply.date.getTime();
+    const [least, most] = [date - this.timers.now().getTime(), date + DATE_MS - sentAt.getTime()];
+    this.least = Math.max(this.least, least);
+    this.most = Math.min(this.most, most);
+    // A clock was set in the meantime: only this reply counts.
+    if (this.least > this.most) [this.least, this.most] = [Math.min(least, most), Math.max(least, most)];
+    if (this.offsetMs >= this.least && this.offsetMs <= this.most) return;
+    this.offsetMs = (this.least + this.most) / 2;
     this.watch(this.end);
   }
 

@@ -17,7 +17,11 @@ export function refreshed(before: Records, read: Run, epoch: number, clockOffset
   if (JSON.stringify(run) === JSON.stringify(record.run)) return settled(before);
   const steps = changedElsewhere(record.run, run, before.queue);
   const after = { ...before, run: { epoch: epoch + 1, run, clockOffsetMs } };
-  const notified = steps.length === 0 ? after : withNotice(after, "other_device", steps);
+  const replaced = steps.flatMap((stepId) => {
+    const value = record.run.answers[stepId]?.value ?? null;
+    return value === null ? [] : [{ stepId, value }];
+  });
+  const notified = steps.length === 0 ? after : withNotice(after, "other_device", steps, replaced);
   const ownEnd = before.queue.some((operation) => operation.attempts > 0 && stepOf(operation) === null);
   const closedMeanwhile = isOpen(record.run) && !isOpen(run) && !ownEnd;
   return settled(closedMeanwhile ? withNotice(notified, "closed_elsewhere", []) : notified);
@@ -51,11 +55,11 @@ function settled(before: Records): Records {
  */
 function changedElsewhere(old: Run, now: Run, queue: readonly Operation[]): string[] {
   const own = new Set(queue.filter((operation) => operation.attempts > 0 && hasHappened(operation, now)).map(stepOf));
-  // When a run is completed, answers of steps that do not apply are removed.
-  if (!isOpen(now)) return [];
+  // When a run is completed, answers and skips of steps that do not apply are removed.
+  const isLeft = (stepId: string) => isOpen(now) || now.applicable_steps.includes(stepId);
   const steps = new Set([...Object.keys(old.answers), ...Object.keys(now.answers), ...old.skipped_steps, ...now.skipped_steps]);
   return [...steps].filter((stepId) => {
-    if (own.has(stepId)) return false;
+    if (own.has(stepId) || !isLeft(stepId)) return false;
     const skips = old.skipped_steps.includes(stepId) !== now.skipped_steps.includes(stepId);
     return skips || mark(old.answers[stepId]) !== mark(now.answers[stepId]);
   });

@@ -3,6 +3,7 @@ import { batch, type ReadonlySignal } from "@preact/signals";
 import { takesDrawing } from "../../core";
 import type { Change, Geo, JsonValue } from "../../core/types";
 import { browserChannel, browserLocks, listen, persistStorage } from "./browser_apis";
+import { ChangeWatch, type ChangeWatchDeps } from "./change_watch";
 import { databaseName, type Keeper, RunDatabase } from "./database";
 import { type MembershipDeps, MemberAccess } from "./membership";
 import { RunMemory } from "./memory";
@@ -13,6 +14,7 @@ import { RunAddresses } from "./requests";
 import { type SenderDeps, Sender } from "./sender";
 import { ServerClock } from "./server_clock";
 import { RunState } from "./state";
+import { isOpen } from "./server_state";
 import { type Channel, Tabs } from "./tabs";
 import { realTimers, type Timers } from "./timers";
 import { dismissed, ending, enqueued, refusedPhotoRemoved, type Stamp, withdrawn } from "./transitions";
@@ -51,6 +53,7 @@ class LocalRun extends RunState implements RunStore {
   private readonly access: MemberAccess;
   private readonly reader: Reader;
   private readonly sender: Sender;
+  private readonly watch: ChangeWatch;
   private readonly clock: ServerClock;
   private readonly ended = new AbortController();
   private readonly loaded: Promise<void>;
@@ -65,13 +68,14 @@ class LocalRun extends RunState implements RunStore {
     this.timers = options.timers ?? realTimers(options.now);
     this.clock = new ServerClock(this.timers, (isUp) => (this.timeIsUp.value = isUp));
     this.database = new RunDatabase(databaseName(options.runId), () => options.db ?? indexedDB);
-    this.send = httpTransport(options.fetch ?? ((...call) => fetch(...call)), this.timers);
+    this.send = this.timed(httpTransport(options.fetch ?? ((...call) => fetch(...call)), this.timers));
     this.addresses = new RunAddresses(options.api, options.runId, options.token);
     this.access = new MemberAccess(this.membershipDeps());
     this.membership = this.access.membership;
     if (options.token !== null) this.early = this.send(this.addresses.run());
     this.reader = new Reader(this.readerDeps());
     this.sender = new Sender(this.senderDeps());
+    this.watch = new ChangeWatch(this.changeWatchDeps());
     this.tabs = new Tabs(
       databaseName(options.runId),
       options.locks === undefined ? browserLocks() : options.locks,
@@ -174,6 +178,7 @@ class LocalRun extends RunState implements RunStore {
 
   close(): void {
     this.ended.abort();
+    this.watch.close();
     this.reader.close();
     this.sender.stop();
     this.tabs.close();
@@ -192,11 +197,13 @@ class LocalRun extends RunState implements RunStore {
     listen(this.ended.signal, {
       wouldLose: () => !this.keeps.peek() && this.records.peek().queue.length > 0,
       again: () => {
+        this.watch.stop();
         this.sender.wake(true);
         void this.reader.read();
       },
       seen: () => this.takeOver(),
-      offline: () => (this.reached.value = false),
+      hidden: () => this.watch.stop(),
+      offline: () => this.setReached(false),
     });
     // Without a channel, each tab sends for itself.
     if (!this.keeps.peek()) this.sender.start();
@@ -357,7 +364,7 @@ class LocalRun extends RunState implements RunStore {
   private stamp(): Stamp {
     const identity = this.run.peek()?.executor_identity;
     const member = identity?.mode === "member" ? identity.user_id : null;
-    return { opId: newOpId(), at: this.timers.now().toISOString(), ...(member === null ? {} : { member }) };
+    return { opId: newOpId(), at: this.clock.now().toISOString(), ...(member === null ? {} : { member }) };
   }
 
   private arrived(operation: Operation, change: Change): void {
@@ -406,13 +413,47 @@ class LocalRun extends RunState implements RunStore {
         await this.database.remember({ template }).catch(() => undefined);
       },
       isOffline: () => typeof navigator === "object" && navigator.onLine === false,
-      onReply: (reply) => this.clock.onReply(reply),
+      isWatched: () => this.watch.works,
+      done: () => this.watch.wake(),
       clockOffsetMs: () => this.clock.offsetMs,
       show: (preview) => (this.shownPreview.value = preview),
       failed: (failure) => (this.failure.value = failure),
-      reached: (reached) => (this.reached.value = reached),
+      reached: (reached) => this.setReached(reached),
       denied: () => (this.denied.value = true),
       fallBack: () => this.fallBack(),
+    };
+  }
+
+  private changeWatchDeps(): ChangeWatchDeps {
+    const { addresses, send, timers } = this;
+    return {
+      runId: this.options.runId,
+      addresses,
+      send,
+      timers,
+      known: () => {
+        const run = this.records.peek().run?.run;
+        const isHidden = typeof document === "object" && document.visibilityState === "hidden";
+        const isWanted = run !== undefined && isOpen(run) && this.access.isOpen && this.reached.peek() && !isHidden;
+        return isWanted ? (run.changes ?? null) : null;
+      },
+      isSending: () => this.records.peek().queue.length > 0,
+      read: () => this.reader.read(),
+    };
+  }
+
+  private setReached(reached: boolean): void {
+    this.reached.value = reached;
+    // The request that waits may hang on a connection that is gone.
+    if (!reached) this.watch.stop();
+  }
+
+  private timed(send: Send): Send {
+    return async (request, progress) => {
+      const sentAt = this.timers.now();
+      const reply = await send(request, progress);
+      this.clock.onReply(reply, sentAt);
+      return reply;
     };
   }
 
@@ -430,7 +471,6 @@ class LocalRun extends RunState implements RunStore {
       refresh: () => this.reader.read(),
       isStale: () => this.reader.isStale(),
       markStale: () => this.reader.markStale(),
-      onReply: (reply) => this.clock.onReply(reply),
       uploading: (opId, share) => this.photos.uploading(opId, share),
       arrived: (operation, change) => this.arrived(operation, change),
       mayAnswer: () => this.access.isOpen,
@@ -442,7 +482,7 @@ class LocalRun extends RunState implements RunStore {
       },
       traffic: ({ reached, denied, failures }) => {
         batch(() => {
-          if (reached !== undefined) this.reached.value = reached;
+          if (reached !== undefined) this.setReached(reached);
           if (denied !== undefined) this.denied.value = denied;
           this.failures.value = failures;
         });

@@ -22,7 +22,8 @@ describe("two devices", () => {
     rig.service.write("s-a", "theirs");
     await rig.time.pass(31_000);
     expect(shown(store, "s-a")?.value).toBe("theirs");
-    expect(store.notices.value).toEqual([{ id: "other_device", kind: "other_device", stepIds: ["s-a"] }]);
+    const replaced = [{ stepId: "s-a", value: "mine" }];
+    expect(store.notices.value).toEqual([{ id: "other_device", kind: "other_device", stepIds: ["s-a"], replaced }]);
     store.dismiss("other_device");
     await settle();
     expect(store.notices.value).toEqual([]);

@@ -5,7 +5,7 @@
 import type { Answer, Change, JsonValue, Problem } from "../../core/types";
 import type { Links } from "./links";
 import { answerKey, type Lost, type Operation, type Records, type Refused, type RunRecord, stepOf, type Command } from "./records";
-import type { Notice } from "./types";
+import type { Notice, Replaced } from "./types";
 
 export interface Stamp {
   readonly opId: string;
@@ -232,6 +232,7 @@ function runAfter(run: Run, done: Operation, change: Change): Run {
   return {
     ...run,
     status: change.status,
+    ...changesAfter(run, change),
     progress: change.progress,
     applicable_steps: change.applicable_steps,
     skipped_steps: change.skipped_steps,
@@ -243,6 +244,15 @@ function runAfter(run: Run, done: Operation, change: Change): Run {
     signature_drawing: change.signature_drawing ?? null,
     receipt: change.receipt ?? run.receipt ?? null,
   };
+}
+
+/**
+ * The number of changes after an own one. If it grew by more than that one, another device was in between: then the
+ * state is not that of the new number, and must be read.
+ */
+function changesAfter(run: Run, { changes }: Change): Pick<Run, "changes"> {
+  const known = run.changes ?? null;
+  return known !== null && changes === known + 1 ? { changes } : {};
 }
 
 function lostBy(operation: Operation, run: Run | null): Lost[] {
@@ -279,10 +289,17 @@ function pruned(before: Records, left: readonly Refused[]): readonly Notice[] {
   });
 }
 
-/** One notice per kind, listing all its steps. */
-export function withNotice(before: Records, kind: Notice["kind"], stepIds: readonly string[]): Records {
+/** One notice per kind, listing all its steps, with the values that were seen first. */
+export function withNotice(
+  before: Records,
+  kind: Notice["kind"],
+  stepIds: readonly string[],
+  replaced: readonly Replaced[] = [],
+): Records {
   const known = before.notices.find((notice) => notice.kind === kind);
   const steps = [...new Set([...(known?.stepIds ?? []), ...stepIds])];
-  const notice: Notice = { id: kind, kind, stepIds: steps };
+  const seen = known?.replaced ?? [];
+  const all = [...seen, ...replaced.filter(({ stepId }) => !seen.some((other) => other.stepId === stepId))];
+  const notice: Notice = { id: kind, kind, stepIds: steps, ...(all.length > 0 ? { replaced: all } : {}) };
   return { ...before, notices: [...before.notices.filter((other) => other !== known), notice] };
 }

@@ -23,8 +23,10 @@ export function httpTransport(fetcher: typeof fetch, timers: Timers): Send {
 }
 
 async function exchange(request: ApiRequest, fetcher: typeof fetch, timers: Timers): Promise<Reply> {
-  const limit = request.blob === undefined ? ANSWER_WITHIN_MS : UPLOAD_ANSWER_WITHIN_MS;
+  const limit = (request.blob === undefined ? ANSWER_WITHIN_MS : UPLOAD_ANSWER_WITHIN_MS) + (request.waitMs ?? 0);
   const aborter = new AbortController();
+  const abort = () => aborter.abort();
+  request.signal?.addEventListener("abort", abort);
   const timer = timers.set(() => aborter.abort(), limit);
   // Not every fetch aborts at once, and none may block the queue for longer.
   const tooLate = new Promise<Reply>((resolve) => {
@@ -34,6 +36,7 @@ async function exchange(request: ApiRequest, fetcher: typeof fetch, timers: Time
     return await Promise.race([fetched(request, fetcher, aborter.signal), tooLate]);
   } finally {
     timers.clear(timer);
+    request.signal?.removeEventListener("abort", abort);
   }
 }
 

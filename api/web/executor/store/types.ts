@@ -119,6 +119,13 @@ export interface Notice {
   kind: NoticeKind;
   stepIds: string[];
   details?: string;
+  /** For `other_device`: the values that this device showed before. */
+  replaced?: readonly Replaced[];
+}
+
+export interface Replaced {
+  stepId: string;
+  value: JsonValue;
 }
 
 /** An answer on this device that the server no longer accepts, because the run was closed elsewhere. */
@@ -126,7 +133,7 @@ export interface NotArrived {
   stepId: string | null;
   kind: "answer" | "clear" | "skip" | "photo" | "photo_removed" | "identity" | "signature" | "submit" | "cancel";
   value: JsonValue;
-  /** When it was entered, by this device's clock. */
+  /** When it was entered, by the server's clock as far as known then. */
   at: string;
 }
 

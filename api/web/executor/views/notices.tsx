@@ -1,11 +1,12 @@
 import type { ComponentChildren } from "preact";
 
-import { stepsOf, type Step } from "../../core";
+import { displayValue, stepsOf, type Step } from "../../core";
 import type { IconName } from "../../kit/controls/icon";
 import { Message, type Tone } from "../../kit/controls/messages";
 import { t } from "../../kit/language";
 import { useApp } from "../context";
 import type { Notice } from "../store/types";
+import { words } from "./display_text";
 import { SignInButton } from "./sign_in_button";
 
 interface NoticeContent {
@@ -44,13 +45,19 @@ function NoticeMessage({ notice, steps }: { notice: Notice; steps: readonly Step
     page.goTo(stepId);
   };
   const named = steps.filter((step) => notice.stepIds.includes(step.id));
+  const canShow = ["checklist", "review"].includes(store.phase.value);
   const links: ComponentChildren = named.length > 0 && (
     <ul class="links">
       {named.map((step) => (
         <li key={step.id}>
-          <button type="button" class="link" onClick={() => show(step.id)}>
+          {canShow ? (
+            <button type="button" class="link" onClick={() => show(step.id)}>
+              <span dir="auto">{step.label}</span>
+            </button>
+          ) : (
             <span dir="auto">{step.label}</span>
-          </button>
+          )}
+          <ReplacedAnswer notice={notice} step={step} />
         </li>
       ))}
     </ul>
@@ -86,6 +93,16 @@ function NoticeMessage({ notice, steps }: { notice: Notice; steps: readonly Step
       {links}
     </Message>
   );
+}
+
+/** What this device showed before, and what counts now. */
+function ReplacedAnswer({ notice, step }: { notice: Notice; step: Step }) {
+  const replaced = notice.replaced?.find(({ stepId }) => stepId === step.id);
+  if (replaced === undefined) return null;
+  const answer = useApp().store.run.value?.answers[step.id]?.value ?? null;
+  const [before, now] = [displayValue(step, replaced.value, words()), answer === null ? "" : displayValue(step, answer, words())];
+  if (before === now) return null;
+  return <p class="small">{now === "" ? t("notice.removed", { before }) : t("notice.replaced", { before, now })}</p>;
 }
 
 function content(notice: Notice, status: string | null): NoticeContent {

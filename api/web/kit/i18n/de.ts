@@ -279,9 +279,11 @@ export const german: Messages = {
   // --- notices
   "notice.other_device_title": "Auf einem anderen Gerät beantwortet",
   "notice.other_device": {
-    one: "Ein Schritt wurde inzwischen woanders beantwortet. Sie sehen die neueste Antwort.",
-    other: "{count} Schritte wurden inzwischen woanders beantwortet. Sie sehen die neuesten Antworten.",
+    one: "Ein Schritt wurde inzwischen woanders beantwortet. Die neueste Antwort zählt.",
+    other: "{count} Schritte wurden inzwischen woanders beantwortet. Die neuesten Antworten zählen.",
   },
+  "notice.replaced": "„{before}“ wurde durch „{now}“ ersetzt.",
+  "notice.removed": "„{before}“ wurde entfernt.",
   "notice.storage_full_title": "Dieses Gerät ist voll",
   "notice.storage_full":
     "Ihre letzte Änderung konnte nicht gespeichert werden. Schaffen Sie etwas Platz und versuchen Sie es noch einmal. Frühere Antworten sind sicher.",

@@ -266,9 +266,11 @@ export const english = {
   // --- notices
   "notice.other_device_title": "Answered on another device",
   "notice.other_device": {
-    one: "A step was answered on another device. You see the newest answer.",
-    other: "{count} steps were answered on another device. You see the newest answers.",
+    one: "A step was answered on another device. The newest answer counts.",
+    other: "{count} steps were answered on another device. The newest answers count.",
   },
+  "notice.replaced": "“{before}” was replaced by “{now}”.",
+  "notice.removed": "“{before}” was removed.",
   "notice.storage_full_title": "This device is full",
   "notice.storage_full": "Your last change could not be kept. Free some space, then try again. Earlier answers are safe.",
   "notice.closed_elsewhere_title": "Checklist closed",

@@ -274,9 +274,11 @@ export const spanish: Messages = {
   // --- notices
   "notice.other_device_title": "Respondida en otro dispositivo",
   "notice.other_device": {
-    one: "Mientras tanto se respondió un paso en otro lugar. Usted ve la respuesta más reciente.",
-    other: "Mientras tanto se respondieron {count} pasos en otro lugar. Usted ve las respuestas más recientes.",
+    one: "Mientras tanto se respondió un paso en otro lugar. Cuenta la respuesta más reciente.",
+    other: "Mientras tanto se respondieron {count} pasos en otro lugar. Cuentan las respuestas más recientes.",
   },
+  "notice.replaced": "«{before}» se sustituyó por «{now}».",
+  "notice.removed": "«{before}» se eliminó.",
   "notice.storage_full_title": "Este dispositivo está lleno",
   "notice.storage_full":
     "No se pudo guardar su último cambio. Libere algo de espacio e inténtelo de nuevo. Las respuestas anteriores están a salvo.",

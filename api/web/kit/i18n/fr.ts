@@ -283,9 +283,11 @@ export const french: Messages = {
   // --- notices
   "notice.other_device_title": "Réponse donnée sur un autre appareil",
   "notice.other_device": {
-    one: "Entre-temps, une étape a reçu une réponse ailleurs. Vous voyez la plus récente.",
-    other: "Entre-temps, {count} étapes ont reçu une réponse ailleurs. Vous voyez les plus récentes.",
+    one: "Entre-temps, une étape a reçu une réponse ailleurs. La plus récente compte.",
+    other: "Entre-temps, {count} étapes ont reçu une réponse ailleurs. Les plus récentes comptent.",
   },
+  "notice.replaced": "La réponse «\u00a0{before}\u00a0» a été remplacée par «\u00a0{now}\u00a0».",
+  "notice.removed": "La réponse «\u00a0{before}\u00a0» a été supprimée.",
   "notice.storage_full_title": "Cet appareil est plein",
   "notice.storage_full":
     "Votre dernière modification n’a pas pu être gardée. Libérez un peu de place, puis réessayez. Les réponses précédentes sont en sécurité.",

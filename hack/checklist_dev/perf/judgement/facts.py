@@ -60,7 +60,7 @@ class ClusterState:
         """Runs with an event to send or record, runs that expire soon, and ended runs that are not settled."""
         soon = utc_now() + _SOON
         return [
-            run.name
+            run.id
             for run in self.runs.values()
             if run.status.outbox
             or any(not record.phase.is_final for record in run.status.deliveries)
@@ -76,7 +76,7 @@ async def cluster_state(kube: KubeClient, organization: str) -> ClusterState:
     deliveries, _ = await kube.list_all(WEBHOOK_DELIVERY, NAMESPACE, label_selector=label)
     body = await kube.get(ORGANIZATION, organization)
     return ClusterState(
-        runs={run.name: run for run in map(Run.parse, runs)},
+        runs={run.id: run for run in map(Run.parse, runs)},
         deliveries={
             delivery["spec"]["eventId"]: WebhookDeliveryStatus.model_validate(delivery.get("status") or {})
             for delivery in deliveries

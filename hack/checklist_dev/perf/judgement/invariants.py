@@ -57,7 +57,7 @@ def every_event_is_delivered_or_failed(facts: Facts) -> Finding:
         checked += 1
         seen = facts.by_event.get(delivery.event_id, ())
         numbers = {transmission.attempt for transmission in seen}
-        where = f"{run.name} seq {delivery.seq} {delivery.event_id}"
+        where = f"{run.id} seq {delivery.seq} {delivery.event_id}"
         match delivery.phase:
             case DeliveryPhase.DELIVERED:
                 if not any(transmission.succeeded for transmission in seen):
@@ -72,7 +72,7 @@ def every_event_is_delivered_or_failed(facts: Facts) -> Finding:
             case phase:
                 violations.append(f"{where}: still {phase.value}")
     waiting = [run for run in facts.state.runs.values() if run.status.outbox]
-    violations += [f"{run.name}: {len(run.status.outbox)} events never left the outbox" for run in waiting]
+    violations += [f"{run.id}: {len(run.status.outbox)} events never left the outbox" for run in waiting]
     return Finding("every event is delivered, or failed after exactly five attempts", checked, violations)
 
 
@@ -88,7 +88,7 @@ def nothing_uncommitted_was_sent(facts: Facts) -> Finding:
             continue
         problem = _problem_of(first, record, run)
         if problem:
-            violations.append(f"{run.name} seq {first.seq} {event_id}: {problem}")
+            violations.append(f"{run.id} seq {first.seq} {event_id}: {problem}")
     return Finding("nothing was sent for a change that was not committed", len(facts.by_event), violations)
 
 
@@ -234,9 +234,9 @@ def quota_equals_runs_made(facts: Facts) -> Finding:
         violations.append(f"quota used {quota.used}, runs created {len(in_month)}")
     violations += [f"{run_id}: still pending in the quota" for run_id in quota.pending]
     violations += [
-        f"{run.name}: exists, but no dispatch was acknowledged"
+        f"{run.id}: exists, but no dispatch was acknowledged"
         for run in facts.state.runs.values()
-        if run.name not in dispatched and run.spec.executor_ref != facts.abandoned
+        if run.id not in dispatched and run.spec.executor_ref != facts.abandoned
     ]
     return Finding("quota used equals the runs created", quota.used, violations)
 

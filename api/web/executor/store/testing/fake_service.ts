@@ -48,6 +48,12 @@ export class FakeService {
   expiresAt: string | null = null;
   /** Simulates a service without batch support. */
   noBatches: 404 | 405 | null = null;
+  /** The number of changes; null simulates a service that does not report them. */
+  changes: number | null = null;
+  /** Requests that wait for a change. */
+  readonly waiting = new Set<() => void>();
+  /** Calls after that time. */
+  after: (ms: number, call: () => void) => void = () => undefined;
   /** The number of operations of a batch that are accepted; the others get a temporary error. */
   batchLimit = Number.POSITIVE_INFINITY;
   /** For a run for members: the signed-in person, and the members. */
@@ -99,7 +105,7 @@ export class FakeService {
         this.answer(call, init, url);
         throw new TypeError("Failed to fetch");
       default:
-        return this.answer(call, init, url);
+        return url.pathname.endsWith("/changes") ? this.wait(url, init) : this.answer(call, init, url);
     }
   };
 
@@ -107,10 +113,45 @@ export class FakeService {
   write(stepId: string, value: JsonValue): void {
     this.answers.set(stepId, this.newAnswer(value, this.answers.get(stepId)?.photos ?? []));
     this.status = "in_progress";
+    this.changed();
   }
 
   close(status: RunStatus): void {
     this.status = status;
+    this.changed();
+  }
+
+  /** Removes an answer, as another device does. */
+  remove(stepId: string): void {
+    this.answers.delete(stepId);
+    this.changed();
+  }
+
+  private changed(): void {
+    if (this.changes === null) return;
+    this.changes += 1;
+    for (const answer of [...this.waiting]) answer();
+  }
+
+  /** Answers when there are more changes than asked for, or after the time. */
+  private async wait(url: URL, init: RequestInit | undefined): Promise<Response> {
+    const [known, seconds] = [Number(url.searchParams.get("after")), Number(url.searchParams.get("wait"))];
+    if (this.changes === null) return this.reply(...this.refusal(404, "not_found"));
+    if (this.changes <= known) {
+      await new Promise<void>((resolve, reject) => {
+        const answer = () => {
+          this.waiting.delete(answer);
+          resolve();
+        };
+        this.waiting.add(answer);
+        this.after(seconds * 1000, answer);
+        init?.signal?.addEventListener("abort", () => {
+          this.waiting.delete(answer);
+          reject(new DOMException("aborted", "AbortError"));
+        });
+      });
+    }
+    return this.reply(200, { run_id: RUN_ID, changes: this.changes });
   }
 
   private deliverLate(): void {
@@ -157,6 +198,7 @@ export class FakeService {
     if (this.status !== "pending" && this.status !== "in_progress") return this.refusal(409, "run_closed");
     const refusal = this.apply(call, stepId, url);
     if (refusal !== null) return refusal;
+    this.changed();
     if (call.opId !== null) this.applied.push(call.opId);
     if (call.opId !== null && this.signedIn !== null) this.by.set(call.opId, this.signedIn);
     return [200, this.change(stepId, false, call.opId)];
@@ -241,7 +283,8 @@ export class FakeService {
   }
 
   private newAnswer(value: JsonValue, photos: readonly Photo[]): Answer {
-    return { value, photos, geo: null, at: new Date(this.now().getTime() + this.history.length).toISOString(), by: null };
+    const at = new Date(this.now().getTime() + this.history.length).toISOString();
+    return { value, photos, geo: null, at, by: null, received_at: at };
   }
 
   private newPhoto(content: Blob): Photo {
@@ -253,7 +296,8 @@ export class FakeService {
 
   private state() {
     const { applicable, progress } = this.evaluate();
-    return { run_id: RUN_ID, status: this.status, progress, applicable_steps: [...applicable], skipped_steps: [...this.skipped] };
+    const changes = this.changes === null ? {} : { changes: this.changes };
+    return { run_id: RUN_ID, status: this.status, ...changes, progress, applicable_steps: [...applicable], skipped_steps: [...this.skipped] };
   }
 
   private change(stepId: string | null, replayed: boolean, opId: string | null) {

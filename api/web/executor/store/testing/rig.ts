@@ -17,12 +17,18 @@ export const FOLLOW_UP = template([
 
 export class Rig {
   readonly time = new VirtualTime();
-  service = new FakeService(PLAIN, () => new Date(this.time.ms));
+  service = this.newService(PLAIN);
   private readonly device = new IDBFactory();
   private readonly open: RunStore[] = [];
 
   serve(checklist: Template, identity?: ExecutorIdentity): void {
-    this.service = new FakeService(checklist, () => new Date(this.time.ms), identity);
+    this.service = this.newService(checklist, identity);
+  }
+
+  private newService(checklist: Template, identity?: ExecutorIdentity): FakeService {
+    const service = new FakeService(checklist, () => new Date(this.time.ms), identity);
+    service.after = (ms, call) => void this.time.device().set(call, ms);
+    return service;
   }
 
   /** Opens the link; `token` null: without the fragment, as from the history; `blocked`: without site data. */

@@ -1,0 +1,134 @@
+"""When an answer was given and when it arrived (contract section 11)."""
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from tests.unit.runs.test_lifecycle import NOW, Life, checklist, step
+
+from checklist_crds.resources.run import PhotoRef, RunPhase
+from checklist_crds.runs.answer_times import AnswerTimes, answer_times
+from checklist_crds.runs.commands import AddPhoto, AnswerStep, ClearAnswer, Command, RemovePhotos, SkipStep, Submit
+from checklist_crds.runs.events import answer_view, event_data
+from checklist_crds.runs.operations import with_operation
+from checklist_crds.times import format_timestamp
+
+DISPATCHED = NOW - timedelta(hours=1)
+GIVEN = NOW - timedelta(minutes=30)
+PHOTO = PhotoRef(key="k", content_type="image/png", bytes=1, sha256="0", width=1, height=1)
+
+
+def ago(**by: float) -> datetime:
+    return NOW - timedelta(**by)
+
+
+@pytest.mark.parametrize(
+    ("given_at", "expected"),
+    [
+        (None, AnswerTimes(NOW)),
+        (GIVEN, AnswerTimes(GIVEN, NOW)),
+        (DISPATCHED, AnswerTimes(DISPATCHED, NOW)),
+        (ago(hours=2), AnswerTimes(DISPATCHED, NOW)),
+        (datetime.min.replace(tzinfo=UTC), AnswerTimes(DISPATCHED, NOW)),
+        (NOW + timedelta(milliseconds=1), AnswerTimes(NOW)),
+        (datetime.max.replace(tzinfo=UTC), AnswerTimes(NOW)),
+        (ago(milliseconds=400), AnswerTimes(ago(milliseconds=400))),
+        (ago(seconds=1), AnswerTimes(ago(seconds=1))),
+        (ago(milliseconds=1001), AnswerTimes(ago(milliseconds=1001), NOW)),
+        (GIVEN.replace(microsecond=123_999), AnswerTimes(GIVEN.replace(microsecond=123_000), NOW)),
+    ],
+)
+def test_the_time_of_an_answer_is_between_dispatch_and_now(given_at: datetime | None, expected: AnswerTimes) -> None:
+    assert answer_times(given_at, dispatched_at=DISPATCHED, now=NOW) == expected
+
+
+def test_a_run_dispatched_by_a_replica_whose_clock_is_ahead_has_no_answer_in_the_future() -> None:
+    ahead = NOW + timedelta(seconds=3)
+    assert answer_times(GIVEN, dispatched_at=ahead, now=NOW) == AnswerTimes(NOW)
+
+
+def test_twelve_answers_given_without_network_have_their_own_times() -> None:
+    life = Life(checklist(*(step(f"q{number}") for number in range(12))))
+    for number in range(12):
+        life.answers(f"q{number}", given_at=ago(minutes=30 - number))
+    stored = life.status.answers.values()
+    assert [answer.at for answer in stored] == [ago(minutes=30 - number) for number in range(12)]
+    assert {answer.received_at for answer in stored} == {NOW}
+    assert life.status.started_at == ago(minutes=30)
+
+
+def views(life: Life) -> dict[str, dict[str, Any]]:
+    return {step_id: answer_view(answer, lambda *_, **__: "") for step_id, answer in life.status.answers.items()}
+
+
+def test_answers_events_and_skips_show_both_times() -> None:
+    life = Life(checklist(step("late"), step("now"), step("skip"), allow_skip=True))
+    life.answers("late", given_at=GIVEN)
+    life.answers("now", given_at=ago(milliseconds=300))
+    life.does(SkipStep(step_id="s-skip", given_at=GIVEN))
+    late = {"at": format_timestamp(GIVEN), "received_at": format_timestamp(NOW)}
+    at_once = dict.fromkeys(("at", "received_at"), format_timestamp(ago(milliseconds=300)))
+    shown = views(life)
+    assert shown["s-late"].items() >= late.items()
+    assert shown["s-now"].items() >= at_once.items()
+    sent = [event_data(entry, life.run, life.definition, lambda *_, **__: "") for entry in life.status.outbox]
+    assert [{name: data[name] for name in late} for data in sent] == [late, at_once, late]
+    assert [entry.ts for entry in life.status.outbox] == [NOW, NOW, NOW], "an event happens when the service changes"
+
+
+def test_an_answer_that_arrives_at_once_is_stored_with_one_time() -> None:
+    online, without = Life(checklist(step("a"))), Life(checklist(step("a")))
+    online.answers("a", given_at=ago(milliseconds=900))
+    without.answers("a")
+    for life in (online, without):
+        assert set(life.status.answers["s-a"].to_kube()) == {"value", "at"}
+        assert "received_at" not in life.status.outbox[0].frozen
+    assert len(json.dumps(online.status.to_kube())) == len(json.dumps(without.status.to_kube()))
+
+
+def test_a_photo_a_removed_photo_and_a_signature_have_the_time_when_they_were_given() -> None:
+    signature = {"name": "Ada"}
+    life = Life(checklist(step("photo", "photo"), step("sign", "signature")))
+    life.does(AddPhoto(step_id="s-photo", photo=PHOTO, given_at=GIVEN))
+    photo = life.status.answers["s-photo"]
+    assert (photo.at, photo.received_at) == (GIVEN, NOW)
+    life.does(AddPhoto(step_id="s-photo", photo=PHOTO))
+    photo = life.status.answers["s-photo"]
+    assert (photo.at, photo.received_at) == (NOW, None)
+    life.does(RemovePhotos(step_id="s-photo", photo_index=1, given_at=GIVEN))
+    photo = life.status.answers["s-photo"]
+    assert (photo.at, photo.received_at) == (GIVEN, NOW)
+    life.answers("sign", signature, given_at=GIVEN)
+    assert life.status.answers["s-sign"].value == {"url": None, "name": "Ada", "signed_at": format_timestamp(GIVEN)}
+
+
+def test_the_run_started_with_its_earliest_answer_also_if_that_arrives_later() -> None:
+    life = Life(checklist(step("a"), step("b"), step("c")))
+    life.answers("a")
+    life.answers("b", at=NOW + timedelta(minutes=1), given_at=GIVEN)
+    life.answers("c", at=NOW + timedelta(minutes=2))
+    assert (life.status.phase, life.status.started_at) == (RunPhase.IN_PROGRESS, GIVEN)
+    life.does(Submit(given_at=GIVEN), NOW + timedelta(minutes=3))
+    assert life.status.completed_at == NOW + timedelta(minutes=3), "the submit counts when it arrives"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        AnswerStep(step_id="s-a", value=True, op_id="1"),
+        SkipStep(step_id="s-a", op_id="1"),
+        ClearAnswer(step_id="s-a", op_id="1"),
+        AddPhoto(step_id="s-a", photo=PHOTO, op_id="1"),
+        RemovePhotos(step_id="s-a", op_id="1"),
+    ],
+)
+def test_an_operation_may_be_repeated_without_its_time_and_with_another(command: Command) -> None:
+    assert with_operation("", replace(command, given_at=GIVEN)) == with_operation("", command)
+
+
+def test_marks_of_operations_are_those_of_earlier_releases() -> None:
+    """Otherwise the repetition of an operation during an update would be refused."""
+    command = AnswerStep(step_id="s-a", value=4.5, op_id="op-1", given_at=GIVEN)
+    assert with_operation("", command) == "caDvcZXfoCsq"
