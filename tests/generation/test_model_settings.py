@@ -15,7 +15,8 @@ LEAST = {"CHECKLISTS_MODEL_URL": "https://models.example/v1", "CHECKLISTS_MODEL_
 
 
 def read(**members: str) -> ModelSettings:
-    settings: ModelSettings | None = read_group(ModelSettings, LEAST | {f"CHECKLISTS_MODEL_{k}": v for k, v in members.items()})
+    environment = LEAST | {f"CHECKLISTS_MODEL_{name}": value for name, value in members.items()}
+    settings: ModelSettings | None = read_group(ModelSettings, environment)
     assert settings is not None
     return settings
 
