@@ -25,10 +25,8 @@ __all__ = [
     "meaning",
     "other_jobs",
     "plain_words",
-    "says_each",
     "stem",
     "strong_stems",
-    "thing_stems",
     "weak_stems",
     "word_forms",
 ]
@@ -79,20 +77,6 @@ def strong_stems(text: str, locale: Locale) -> tuple[str, ...]:
 def weak_stems(text: str, locale: Locale) -> frozenset[str]:
     """The stems in a text that say how, who or when."""
     return frozenset(_stems_that_mean(Meaning.WEAK, text, locale))
-
-
-def says_each(text: str, locale: Locale) -> bool:
-    """Whether a text refers to each of several objects."""
-    each = plain_words(_tables()[locale]["each"])
-    return not {fold(word) for word in plain_words(text)}.isdisjoint(map(fold, each))
-
-
-@lru_cache(maxsize=20_000)
-def thing_stems(text: str, locale: Locale) -> frozenset[str]:
-    """The stems of the object that a step checks: tyres in "take a photo of the tyres"."""
-    people = _stems_of(_tables()[locale]["people"], locale).intersection(weak_stems(text, locale))
-    things = people.union(_stems_that_mean(Meaning.STRONG, text, locale)) - _noise(locale)
-    return frozenset(one for one in things if not one.isdecimal())
 
 
 def _stems_that_mean(wanted: Meaning, text: str, locale: Locale) -> tuple[str, ...]:
@@ -157,8 +141,3 @@ def _empty(locale: Locale) -> frozenset[str]:
 @cache
 def _weak(locale: Locale) -> frozenset[str]:
     return _stems_of(" ".join(_tables()[locale][role] for role in ("weak", "people", "checks")), locale)
-
-
-@cache
-def _noise(locale: Locale) -> frozenset[str]:
-    return _stems_of(_tables()[locale]["noise"], locale)

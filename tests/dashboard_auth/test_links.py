@@ -12,7 +12,7 @@ from tests.waiting import eventually
 from checklist_api.dashboard.access import COOKIE
 from checklist_crds.resources.base import API_VERSION, ORGANIZATION_LABEL
 from checklist_crds.resources.kinds import DASHBOARD_SESSION, LOCAL_ACCOUNT, MEMBER
-from checklist_crds.secrets.account_links import account_name, new_token, password_owner
+from checklist_crds.secrets.account_links import account_name, password_owner, token_to
 from checklist_dev.local.people import make_member
 
 from .conftest import PASSWORD, Api, MakeLink, with_password
@@ -68,7 +68,7 @@ async def test_a_used_link_an_expired_one_and_an_unknown_one_look_alike(api: Api
     expired = await make_link("old@example.com", lifetime=timedelta(seconds=-1))
     replaced, _ = await make_link("twice@example.com"), await make_link("twice@example.com")
     responses = []
-    for secret in (used, expired, replaced, new_token("unknown@example.com"), "nonsense", ""):
+    for secret in (used, expired, replaced, token_to(account_name("unknown@example.com")), "nonsense", ""):
         response = await PersonAt(api.anonymous).post("sign-in/link", {"secret": secret})
         responses.append(
             (response.status_code, response.headers.get("Set-Cookie"), response.json() | {"request_id": ""})

@@ -10,6 +10,7 @@ from checklist_api.dashboard.access import COOKIE
 from checklist_api.dashboard.sign_in.flow import MAX_SESSIONS
 from checklist_api.settings.sign_in import SignInSettings, keeps_secure_cookies
 from checklist_crds.resources.kinds import DASHBOARD_SESSION
+from checklist_crds.settings.reading import read_group
 from checklist_crds.times import parse_timestamp, utc_now
 from checklist_dev.programs.redis_server import RedisServer
 
@@ -138,11 +139,11 @@ async def test_the_session_is_a_random_secret_of_which_the_server_keeps_the_dige
 
 
 def test_settings_of_sessions_have_bounds() -> None:
-    usual = SignInSettings.from_environment({})
+    usual = read_group(SignInSettings, {})
     assert (usual.session_lifetime, usual.session_idle) == (timedelta(hours=12), timedelta(hours=1))
     for name, wrong in (("CHECKLISTS_SESSION_HOURS", "0"), ("CHECKLISTS_SESSION_IDLE_MINUTES", "-5")):
         with pytest.raises(ValueError, match=name):
-            SignInSettings.from_environment({name: wrong})
+            read_group(SignInSettings, {name: wrong})
     # It is known where browsers keep no secure cookie.
     kept = (
         "https://checklists.example",

@@ -11,13 +11,13 @@ from checklist_api.generation.language_model.client import MAX_ANSWER_BYTES
 from checklist_api.generation.language_model.failures import Reason
 from checklist_api.generation.language_model.provider import MAX_CORRECTIONS
 from checklist_api.generation.models import PROMPT_LENGTHS
-from checklist_api.settings.language_model import Fallback, InvalidSetting, ModelSettings
+from checklist_api.settings.language_model import Fallback, ModelSettings
 from checklist_cli.commands import generate as generate_command
 from checklist_composer.composing import compose
 from checklist_composer.locales import LOCALES
 from checklist_crds.resources.template_definition import StepType
 from checklist_crds.settings.declaring import variables
-from checklist_crds.settings.reading import names_of
+from checklist_crds.settings.reading import InvalidSetting, names_of, read_group
 from checklist_dev.local.certificates import credentials_in
 
 KEY = "sk-a-key-of-the-test-0123"
@@ -25,20 +25,20 @@ LEAST = {"CHECKLISTS_MODEL_URL": "https://models.example/v1", "CHECKLISTS_MODEL_
 
 
 def read(**members: str) -> ModelSettings:
-    settings = ModelSettings.from_environment(LEAST | {f"CHECKLISTS_MODEL_{k}": v for k, v in members.items()})
+    environment = LEAST | {f"CHECKLISTS_MODEL_{name}": value for name, value in members.items()}
+    settings: ModelSettings | None = read_group(ModelSettings, environment)
     assert settings is not None
     return settings
 
 
 def test_without_a_url_there_is_no_model_and_the_defaults_are_bounded() -> None:
     for environment in ({}, {"CHECKLISTS_MODEL_NAME": "", "CHECKLISTS_MODEL_URL": " "}):
-        assert ModelSettings.from_environment(environment) is None
+        assert read_group(ModelSettings, environment) is None
     settings = read()
-    assert (settings.prompts_per_hour, settings.prompts_per_day, settings.tokens_per_day) == (60, 300, 1_000_000)
+    assert (settings.limit, settings.tokens_per_day) == ((60, 300), 1_000_000)
     assert (settings.fallback, settings.current_key()) == (Fallback.COMPOSER, None)
     for limit, expected in (("off", (None, None)), ("7/day", (None, 7)), ("5/h 9/day", (5, 9)), ("", (60, 300))):
-        settings = read(LIMIT=limit)
-        assert (settings.prompts_per_hour, settings.prompts_per_day) == expected
+        assert read(LIMIT=limit).limit == expected
 
 
 def test_every_setting_is_read(tmp_path: Path) -> None:
@@ -62,8 +62,8 @@ def test_every_setting_is_read(tmp_path: Path) -> None:
     assert settings.current_key() == KEY
     assert KEY not in repr(settings) + str(settings)
     assert (settings.timeout_s, settings.max_tokens) == (30, 4_000)
-    assert (settings.prompts_per_hour, settings.prompts_per_day, settings.tokens_per_day) == (5, None, None)
-    assert (settings.price_sent, settings.price_written, settings.cost_per_day) == (0.15, 0.6, 2.5)
+    assert (settings.limit, settings.tokens_per_day) == ((5, None), None)
+    assert (settings.prices, settings.cost_per_day) == ((0.15, 0.6), 2.5)
     assert settings.fallback is Fallback.ERROR
     assert settings.proxy == "http://proxy.example:3128"
     assert settings.ca is not None

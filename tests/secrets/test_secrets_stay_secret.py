@@ -32,7 +32,7 @@ from checklist_crds.resources.account import LocalAccountSpec
 from checklist_crds.resources.base import API_VERSION
 from checklist_crds.resources.kinds import ALL_KINDS, API_KEY, LOCAL_ACCOUNT, SECRET
 from checklist_crds.secrets import api_keys
-from checklist_crds.secrets.account_links import account_name, new_token, one_time_link
+from checklist_crds.secrets.account_links import account_name, one_time_link, token_to
 from checklist_crds.times import utc_now
 from checklist_dev.local.controlplane import ControlPlane
 from checklist_dev.local.crd_install import install_crds
@@ -233,7 +233,8 @@ class Stage:
     async def sign_in(self) -> None:
         """By a link and with a password; with wrong ones, and with secrets where none belong."""
         email, password, wrong = "ada@example.com", new_secret("password"), new_secret("wrong")
-        token, name = new_token(email), account_name(email)
+        name = account_name(email)
+        token = token_to(name)
         self.evidence.need("password", password)
         self.evidence.need("refused password", wrong)
         self.evidence.need("one-time link", token.partition(".")[2], digest_is_public=True)

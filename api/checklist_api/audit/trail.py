@@ -53,10 +53,6 @@ class AuditTrail:
         """Return the action that `caller` is about to perform."""
         return Act(self, request, caller.organization, actor_of(caller.actor))
 
-    def act_of(self, request: web.Request, organization: Organization, actor: Actor) -> "Act":
-        """Return an action of an actor who is not a caller of an organization's route (e.g. at sign-in)."""
-        return Act(self, request, organization, actor)
-
     async def record(
         self,
         request: web.Request | None,

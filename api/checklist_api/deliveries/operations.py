@@ -13,7 +13,7 @@ from checklist_crds.errors import (
 from checklist_crds.resources.event_names import EVENT_NAMES
 from checklist_crds.runs.replay_rules import ReplayRefusal
 
-from ..http.example_values import COMPLETED_AT, PAGINATION, REPLAY_ID, RUN_ID
+from ..http.examples import examples
 from ..http.operations import (
     BAD_PAGE,
     COUNTED_KEY_ERRORS,
@@ -32,7 +32,7 @@ from ..http.pagination import invalid_parameter, out_of_range
 from ..http.request_body import missing_fields
 from ..index.delivery_history import OUTCOMES, STATUSES
 from ..index.endpoint_figures import MAX_WINDOW_HOURS
-from . import examples, models
+from . import models
 
 _DELIVERIES: Final = "Deliveries"
 _BAD_STATUS: Final = invalid_parameter("status", f"must be one of {', '.join(STATUSES)}")
@@ -48,7 +48,7 @@ DELIVERY_OPERATIONS: Final = tagged(
             200,
             "One page, in the order of the events.",
             models.DeliveryList,
-            {"one delivery": {"data": [examples.FAILED], "pagination": PAGINATION}},
+            {"one delivery": {"data": [examples.FAILED], "pagination": examples.PAGINATION}},
         ),
         "All events that the run's webhook is subscribed to. Empty without a webhook.",
         parameters=PAGES,
@@ -62,18 +62,18 @@ DELIVERY_OPERATIONS: Final = tagged(
             200,
             "One page, newest event first.",
             models.DeliveryList,
-            {"one delivery": {"data": [examples.FAILED], "pagination": PAGINATION}},
+            {"one delivery": {"data": [examples.FAILED], "pagination": examples.PAGINATION}},
         ),
         "The events of all runs of the organization.",
         parameters=(
             *PAGES,
             query("status", {"type": "string", "enum": list(STATUSES)}, "Only deliveries with this status."),
             query("event", {"type": "string", "enum": list(EVENT_NAMES)}, "Only events of this kind."),
-            query("run_id", {"type": "string"}, "Only events of this run.", RUN_ID),
+            query("run_id", {"type": "string"}, "Only events of this run.", examples.RUN_ID),
             query("host", {"type": "string"}, "Only endpoints on this host.", "hooks.example.com"),
             query("outcome", {"type": "string", "enum": list(OUTCOMES)}, "Only with this outcome of the last attempt."),
-            query("created_after", DATE_TIME, "Only events after this time.", COMPLETED_AT),
-            query("created_before", DATE_TIME, "Only events before this time.", COMPLETED_AT),
+            query("created_after", DATE_TIME, "Only events after this time.", examples.COMPLETED_AT),
+            query("created_before", DATE_TIME, "Only events before this time.", examples.COMPLETED_AT),
         ),
         errors=(BAD_PAGE, _BAD_STATUS),
     ),
@@ -122,7 +122,7 @@ DELIVERY_OPERATIONS: Final = tagged(
             "Requested. Read the replay for its progress.",
             models.Replay,
             {"requested": examples.REPLAY},
-            {"Location": f"/v1/deliveries/replays/{REPLAY_ID}", "Idempotency-Replayed": "true"},
+            {"Location": f"/v1/deliveries/replays/{examples.REPLAY_ID}", "Idempotency-Replayed": "true"},
         ),
         "Replays all deliveries that match the filter once, at the pace of retries. Deliveries that finish after its "
         "start are not included.",
@@ -147,7 +147,7 @@ DELIVERY_OPERATIONS: Final = tagged(
             200,
             "One page, newest first. Finished ones are deleted after a week.",
             models.ReplayList,
-            {"one replay": {"data": [examples.COMPLETED_REPLAY], "pagination": PAGINATION}},
+            {"one replay": {"data": [examples.COMPLETED_REPLAY], "pagination": examples.PAGINATION}},
         ),
         parameters=PAGES,
         errors=(BAD_PAGE,),
@@ -179,7 +179,7 @@ DELIVERY_OPERATIONS: Final = tagged(
                 "one endpoint": {
                     "data": [examples.ENDPOINT],
                     "since": "2026-11-20T09:00:00.000Z",
-                    "pagination": PAGINATION,
+                    "pagination": examples.PAGINATION,
                 }
             },
         ),

@@ -15,11 +15,11 @@ from checklist_crds.errors import (
     ValidationFailed,
 )
 
-from ..http.example_values import USER_ID
+from ..http.examples import examples
 from ..http.op_id import MAX_OP_ID
 from ..http.operations import Access, Body, Operation, Reply, header, problem, query, tagged
 from ..http.request_body import MAX_BODY_BYTES, missing_fields
-from . import examples, models
+from . import models
 from .access import BASE
 from .member import ANSWERING_MEMBER
 from .models import MAX_BATCH, MAX_WAIT_S
@@ -35,7 +35,7 @@ OP_ID_PARAMETERS: Final = (
         {"type": "string"},
         "For queued operations in a run for members: the member who made the change. The session of another member is "
         "refused (403 `assigned_to_another`).",
-        USER_ID,
+        examples.USER_ID,
     ),
 )
 GIVEN_AT_PARAMETER: Final = query(

@@ -51,7 +51,7 @@ class ExecutorPage:
 
     def of_run(self, preview: RunPreview, texts: PageTexts) -> str:
         name, sender = preview.template_name, preview.created_by_name
-        steps = texts.steps(preview.step_count)
+        steps = texts.count_steps(preview.step_count)
         title, text = texts.states[preview.status]
         is_open = preview.status in {"pending", "in_progress"}
         until = f"<dt>{texts.until}</dt><dd>{_moment(preview.expires_at, texts)}</dd>" if is_open else ""
@@ -67,7 +67,7 @@ class ExecutorPage:
         return self._filled(name, _open_graph(name, texts.about.format(steps=steps, sender=sender)), body, texts)
 
     def refusal(self, error: ServiceError, texts: PageTexts) -> str:
-        title, text = texts.refusals[type(error)]
+        title, text = texts.refusals[error.code]
         return self._filled(title, "", f"<h1>{title}</h1>\n<p>{text}</p>", texts)
 
     def _how_to_answer(self, texts: PageTexts) -> str:

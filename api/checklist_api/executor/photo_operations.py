@@ -5,9 +5,9 @@ from typing import Final
 from checklist_crds.errors import AnswerInvalid, InvalidParameter, NotFound
 from checklist_crds.limits.caps import LimitName, limit_reached
 
-from ..http.example_values import ORGANIZATION_ID
+from ..http.examples import examples
 from ..http.operations import Access, Body, Operation, Reply, Upload, problem, query, tagged
-from . import examples, models
+from . import models
 from .access import BASE
 from .operations import (
     GIVEN_AT_PARAMETER,
@@ -33,7 +33,7 @@ _SIGNED: Final = (
         "o",
         {"type": "string"},
         "The organization; absent for photos from before 0.1.0.",
-        ORGANIZATION_ID,
+        examples.ORGANIZATION_ID,
     ),
     query("e", {"type": "integer"}, "Expiry of the URL in Unix seconds.", 1_795_244_600) | {"required": True},
     query("s", {"type": "string"}, "The signature.", "2ZkYp1hD3sXq0v7Jc5tL9bWmR8fNaGuE4oKiTyHxVrQ")

@@ -28,7 +28,7 @@ from checklist_crds.errors import (
 )
 from checklist_crds.limits.caps import LimitName, limit_reached
 
-from .example_values import EVENT_ID, PHOTO_ID, QUOTA, REPLAY_ID, REQUEST_ID, RUN_ID, SIGN_IN, TEMPLATE_ID, Json
+from .examples import Json, examples
 from .middleware import MAX_REQUEST_ID, REQUEST_ID_CHARACTERS
 from .pagination import MAX_PAGE, invalid_parameter
 
@@ -122,7 +122,7 @@ class Operation:
             case Access.TOKEN:
                 text = "The token of the run's link is missing or invalid."
                 found.append(Unauthorized(text, headers={"WWW-Authenticate": "Executor"}))
-                found.append(SignInRequired(details=SIGN_IN, headers={"WWW-Authenticate": "Cookie"}))
+                found.append(SignInRequired(details=examples.SIGN_IN, headers={"WWW-Authenticate": "Cookie"}))
                 found.append(AssignedToAnother())
                 if self.method != "get":
                     found.append(RequestForged("The request was not made by the checklist's page."))
@@ -176,14 +176,14 @@ PATH_PARAMETERS: Final[dict[str, Json]] = {
         "example": example,
     }
     for name, description, example in (
-        ("template_id", "Id of the template, `t-<uuid>`.", TEMPLATE_ID),
+        ("template_id", "Id of the template, `t-<uuid>`.", examples.TEMPLATE_ID),
         ("version", "Number of the version, from 1.", "1"),
-        ("run_id", "Id of the run, `r-<uuid>`.", RUN_ID),
+        ("run_id", "Id of the run, `r-<uuid>`.", examples.RUN_ID),
         ("step_id", "Id of the step, `s-<short id>`.", "s-fridge-temp"),
         ("folder", "Folder of the app.", "assets"),
-        ("photo_id", "Id of the photo, a UUID.", PHOTO_ID),
-        ("event_id", "Id of the event, `evt-<uuid>`.", EVENT_ID),
-        ("replay_id", "Id of the replay.", REPLAY_ID),
+        ("photo_id", "Id of the photo, a UUID.", examples.PHOTO_ID),
+        ("event_id", "Id of the event, `evt-<uuid>`.", examples.EVENT_ID),
+        ("replay_id", "Id of the replay.", examples.REPLAY_ID),
         ("name", "Name of the file.", "style.css"),
     )
 }
@@ -192,7 +192,7 @@ REQUEST_ID_HEADER: Final = header(
     {"type": "string"},
     f"Your id for the request; returned in the response and in error bodies. 1 to {MAX_REQUEST_ID} characters of "
     f"`{REQUEST_ID_CHARACTERS}`; any other value is replaced by a new id.",
-    REQUEST_ID,
+    examples.REQUEST_ID,
 )
 
 
@@ -203,8 +203,8 @@ def problem(path: str, code: str, message: str) -> Problem:
 def error_body(error: ServiceError) -> Json:
     """Return an example of the error's body."""
     if isinstance(error, QuotaExceeded) and error.details is None:
-        error = QuotaExceeded(details={**QUOTA, "used": QUOTA["limit"]})
-    return error.as_body() | {"request_id": REQUEST_ID}
+        error = QuotaExceeded(details={**examples.QUOTA, "used": examples.QUOTA["limit"]})
+    return error.as_body() | {"request_id": examples.REQUEST_ID}
 
 
 IDEMPOTENCY_KEY: Final = header(

@@ -110,11 +110,6 @@ class ArchiveTable:
         self._db.execute("ATTACH ? AS archive", (name,))
         self._db.executescript(_PREPARED + _SCHEMA)
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether no row was ever added, so that lists can skip the archive."""
-        return self._is_empty
-
     def parts(self, organization: str | None = None) -> dict[str, KnownPart]:
         """All parts, or those of the organization (public id), by key."""
         where, values = ("", ()) if organization is None else ("WHERE organization = ?", (organization,))

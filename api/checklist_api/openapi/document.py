@@ -12,11 +12,11 @@ from checklist_crds.values.json_text import to_json
 
 from ..dashboard.access import COOKIE
 from ..deliveries import event_models as events
-from ..deliveries.examples import EVENTS
 from ..deliveries.operations import DELIVERY_OPERATIONS
 from ..executor.operations import EXECUTOR_OPERATIONS, OP_ID_SCHEMA
 from ..executor.photo_operations import PHOTO_OPERATIONS
 from ..exports.operations import EXPORT_OPERATIONS
+from ..http.examples import examples
 from ..http.models import Error
 from ..http.operations import (
     PATH_PARAMETERS,
@@ -269,7 +269,7 @@ def _webhook(name: str, model: type[BaseModel], schemas: dict[str, Schema]) -> d
                 "content": {
                     "application/json": {
                         "schema": reference(model, schemas=schemas),
-                        "examples": _examples({name: EVENTS[name]}),
+                        "examples": _examples({name: examples.EVENTS[name]}),
                     }
                 },
             },

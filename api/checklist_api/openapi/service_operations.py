@@ -4,7 +4,7 @@ from typing import Final
 
 from checklist_crds.errors import NotFound
 
-from ..http.example_values import READY, STARTING
+from ..http.examples import examples
 from ..http.models import Health, Readiness
 from ..http.operations import Access, Operation, Reply, tagged
 
@@ -89,12 +89,12 @@ SERVICE_OPERATIONS: Final = tagged(
         "getReadiness",
         "Readiness",
         (
-            Reply(200, "Ready.", Readiness, {"ready": READY}),
+            Reply(200, "Ready.", Readiness, {"ready": examples.READY}),
             Reply(
                 503,
                 "Not ready.",
                 Readiness,
-                {"starting": STARTING},
+                {"starting": examples.STARTING},
                 {"Retry-After": "1"},
             ),
         ),

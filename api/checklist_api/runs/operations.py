@@ -15,7 +15,7 @@ from checklist_crds.errors import (
 from checklist_crds.resources.run import MAX_EXPIRY_HOURS, REST_STATUSES
 from checklist_crds.templates.answer_schema import MEDIA_TYPE
 
-from ..http.example_values import CREATED_AT, EXPIRES_AT, PAGINATION, RUN_ID, TEMPLATE_ID
+from ..http.examples import examples
 from ..http.operations import (
     BAD_PAGE,
     DATE_TIME,
@@ -32,17 +32,16 @@ from ..http.operations import (
 )
 from ..http.pagination import out_of_range
 from ..http.request_body import missing_fields
-from ..templates.examples import ANSWER_SCHEMA
-from . import examples, models
+from . import models
 from .waiting import LONGEST_WAIT_S
 
 _RUNS: Final = "Runs"
 RUN_FILTERS: Final = (
     query("status", {"type": "string", "enum": list(REST_STATUSES)}, "Only runs with this status."),
-    query("template_id", {"type": "string"}, "Only runs of this template.", TEMPLATE_ID),
+    query("template_id", {"type": "string"}, "Only runs of this template.", examples.TEMPLATE_ID),
     query("executor_ref", {"type": "string"}, "Only runs with this reference."),
-    query("created_after", DATE_TIME, "Only runs created after this time.", CREATED_AT),
-    query("created_before", DATE_TIME, "Only runs created before this time.", EXPIRES_AT),
+    query("created_after", DATE_TIME, "Only runs created after this time.", examples.CREATED_AT),
+    query("created_before", DATE_TIME, "Only runs created before this time.", examples.EXPIRES_AT),
 )
 RUN_OPERATIONS: Final = tagged(
     _RUNS,
@@ -56,14 +55,14 @@ RUN_OPERATIONS: Final = tagged(
             "Dispatched. Send the link to the executor.",
             models.Dispatched,
             {"dispatched": examples.DISPATCHED},
-            {"Location": f"/v1/runs/{RUN_ID}", "Idempotency-Replayed": "true"},
+            {"Location": f"/v1/runs/{examples.RUN_ID}", "Idempotency-Replayed": "true"},
         ),
         "Takes a snapshot of the template and counts against the plan's monthly quota. The webhook can only be "
         "configured here.",
         parameters=(IDEMPOTENCY_KEY,),
         body=Body(
             models.DispatchRequest,
-            {"with a webhook": examples.DISPATCH_REQUEST, "plain": {"template_id": TEMPLATE_ID}},
+            {"with a webhook": examples.DISPATCH_REQUEST, "plain": {"template_id": examples.TEMPLATE_ID}},
         ),
         errors=(
             missing_fields(["webhook.secret"]),
@@ -84,7 +83,7 @@ RUN_OPERATIONS: Final = tagged(
             200,
             "One page, newest first.",
             models.RunList,
-            {"one run": {"data": [examples.RUN_SUMMARY], "pagination": PAGINATION}},
+            {"one run": {"data": [examples.RUN_SUMMARY], "pagination": examples.PAGINATION}},
         ),
         parameters=(
             *PAGES,
@@ -116,7 +115,7 @@ RUN_OPERATIONS: Final = tagged(
         Reply(
             200,
             "A JSON Schema (2020-12) of the run's `answers` after completion.",
-            examples={"kitchen": ANSWER_SCHEMA},
+            examples={"kitchen": examples.ANSWER_SCHEMA},
             media_type=MEDIA_TYPE,
         ),
         "The schema belongs to the run's snapshot of the template; open and archived runs have one too. Answers of "

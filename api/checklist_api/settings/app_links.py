@@ -4,13 +4,11 @@ Apple and Google request the association from the service; the page offers the a
 """
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from checklist_crds.settings.declaring import Group, setting
 from checklist_crds.settings.forms import LIST_SCHEMA, Text, listed, shown
-from checklist_crds.settings.reading import read_group
 
 _APPLE_APP: Final = re.compile(r"[A-Z0-9]{10}\.[A-Za-z0-9.-]{1,155}")
 _APPLE_STORE_ID: Final = re.compile(r"[0-9]{5,12}")
@@ -74,12 +72,6 @@ class AppLinks(Group):
             schema=LIST_SCHEMA,
         )
     )
-
-    @classmethod
-    def from_environment(cls, environment: Mapping[str, str]) -> "AppLinks":
-        """Read the settings. Raises InvalidSetting."""
-        found: AppLinks = read_group(cls, environment)
-        return found
 
     @property
     def apple_store(self) -> str | None:

@@ -1,7 +1,7 @@
 """Settings of the language model and its budgets. Without a URL only the composer generates templates."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from enum import StrEnum
 from typing import Annotated, ClassVar, Final, NamedTuple
 from urllib.parse import urlsplit
@@ -9,9 +9,6 @@ from urllib.parse import urlsplit
 from checklist_crds.settings.declaring import PREFIX, Group, setting
 from checklist_crds.settings.forms import LOOPBACK, Number, Text, Whole, shown
 from checklist_crds.settings.held import Certificates, SecretText
-from checklist_crds.settings.reading import InvalidSetting, read_group
-
-__all__ = ["Fallback", "InvalidSetting", "ModelSettings", "Prices", "PromptLimit"]
 
 _LIMIT: Final = re.compile(r"(?:(\d{1,9})/h)?\s*(?:(\d{1,9})/day)?")
 _PRICES: Final = re.compile(r"(\d{1,6}(?:\.\d{1,9})?)\s+(\d{1,6}(?:\.\d{1,9})?)")
@@ -154,28 +151,6 @@ class ModelSettings(Group):
         from_file=True,
         default_text="the well-known ones",
     )
-
-    @classmethod
-    def from_environment(cls, environment: Mapping[str, str]) -> "ModelSettings | None":
-        """None if no model is configured. Raises InvalidSetting."""
-        found: ModelSettings | None = read_group(cls, environment)
-        return found
-
-    @property
-    def prompts_per_hour(self) -> int | None:
-        return self.limit.per_hour
-
-    @property
-    def prompts_per_day(self) -> int | None:
-        return self.limit.per_day
-
-    @property
-    def price_sent(self) -> float:
-        return self.prices.sent
-
-    @property
-    def price_written(self) -> float:
-        return self.prices.written
 
     @property
     def is_overheard(self) -> bool:

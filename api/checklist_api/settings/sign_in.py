@@ -1,7 +1,7 @@
 """Settings of sign-in: identity provider, local accounts, sessions."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from datetime import timedelta
 from importlib.util import find_spec
 from typing import Annotated, Any, ClassVar, Final
@@ -10,7 +10,6 @@ from urllib.parse import quote, unquote, urlsplit, urlunsplit
 from checklist_crds.settings.declaring import PREFIX, Group, setting
 from checklist_crds.settings.forms import Number, Switch, Text, is_loopback
 from checklist_crds.settings.held import Certificates, SecretText
-from checklist_crds.settings.reading import read_group
 
 from .rates import Rate
 
@@ -180,12 +179,6 @@ class SignInSettings(Group):
     @property
     def session_idle(self) -> timedelta:
         return timedelta(minutes=self.session_idle_minutes)
-
-    @classmethod
-    def from_environment(cls, environment: Mapping[str, str]) -> "SignInSettings":
-        """Read the settings. Raises InvalidSetting."""
-        found: SignInSettings = read_group(cls, environment)
-        return found
 
     def contradictions(self, given: Collection[str]) -> Iterable[str]:
         if self.oidc is None and not self.local_accounts:

@@ -17,7 +17,7 @@ from checklist_crds.resources.template_definition import Definition
 from checklist_crds.templates.answer_schema import MEDIA_TYPE
 
 from ..generation.models import NO_PROMPT, GeneratedTemplate, GenerateRequest
-from ..http.example_values import PAGINATION, TEMPLATE_ID
+from ..http.examples import examples
 from ..http.operations import (
     BAD_PAGE,
     COUNTED_KEY_ERRORS,
@@ -34,7 +34,7 @@ from ..http.operations import (
 )
 from ..http.pagination import invalid_parameter
 from ..http.request_body import missing_fields
-from . import examples, models
+from . import models
 
 _TEMPLATES: Final = "Templates"
 _STRICT: Final = query("strict", {"type": "boolean", "default": False}, "true: refuse unknown fields.")
@@ -110,7 +110,7 @@ TEMPLATE_OPERATIONS: Final = tagged(
             "Created, with version 1.",
             models.Template,
             {"created": examples.TEMPLATE},
-            {"ETag": '"1"', "Location": f"/v1/templates/{TEMPLATE_ID}", "Idempotency-Replayed": "true"},
+            {"ETag": '"1"', "Location": f"/v1/templates/{examples.TEMPLATE_ID}", "Idempotency-Replayed": "true"},
         ),
         "The service assigns `id`, `v` and `org_id`; they must not be sent. Absent fields get their defaults.",
         parameters=(_STRICT, IDEMPOTENCY_KEY),
@@ -125,7 +125,7 @@ TEMPLATE_OPERATIONS: Final = tagged(
             200,
             "One page, newest first.",
             models.TemplateList,
-            {"one template": {"data": [examples.TEMPLATE_SUMMARY], "pagination": PAGINATION}},
+            {"one template": {"data": [examples.TEMPLATE_SUMMARY], "pagination": examples.PAGINATION}},
         ),
         parameters=PAGES,
         errors=(BAD_PAGE,),
@@ -170,7 +170,7 @@ TEMPLATE_OPERATIONS: Final = tagged(
             200,
             "The current version and kept earlier ones, newest first.",
             models.TemplateVersionList,
-            {"one version": {"data": [examples.TEMPLATE_VERSION], "pagination": PAGINATION}},
+            {"one version": {"data": [examples.TEMPLATE_VERSION], "pagination": examples.PAGINATION}},
         ),
         "The newest 50 versions are kept, and all versions that runs use.",
         parameters=PAGES,

@@ -9,7 +9,7 @@ from .layout import Folder, PartPlace, month_of
 from .manifest import Manifest, PartKind
 from .part import EncodedPart, encode_part, lines_of
 from .reading import ArchiveReader
-from .record import Record, RemovedDeliveries, newest
+from .record import Record, RemovedDeliveries
 from .store import ArchiveStore
 
 __all__ = [
@@ -26,5 +26,4 @@ __all__ = [
     "encode_part",
     "lines_of",
     "month_of",
-    "newest",
 ]

@@ -1,6 +1,5 @@
 """The manifest of a part: written after the part was verified, it makes the part valid."""
 
-from datetime import datetime
 from enum import StrEnum
 from typing import Self
 
@@ -55,10 +54,6 @@ class Manifest(BaseModel):
     @property
     def place(self) -> PartPlace:
         return PartPlace(Folder(self.organization, self.month), self.part)
-
-    @property
-    def span(self) -> tuple[datetime, datetime]:
-        return self.created_from, self.created_to
 
     def encoded(self) -> bytes:
         """Encodes it as indented JSON."""

@@ -34,10 +34,6 @@ class ArchiveReader:
                     best, highest = manifest, version
         return None if best is None else await self.run(best, run_id)
 
-    async def runs(self, manifest: Manifest) -> list[Record]:
-        """Returns all runs of a part, verified, in order of creation; none of a part of deliveries."""
-        return [one for one in await self.records(manifest) if isinstance(one, Record)]
-
     async def records(self, manifest: Manifest) -> list[Record | RemovedDeliveries]:
         """Returns all lines of a part, verified."""
         content = await self._content(manifest)

@@ -173,11 +173,6 @@ def read_line(line: bytes) -> JsonObject:
     return document
 
 
-def newest(records: Iterable[Record]) -> Record | None:
-    """Returns the valid one of several records of one run."""
-    return max(records, key=lambda one: one.version, default=None)
-
-
 def _plain(body: Mapping[str, Any]) -> JsonObject:
     """Returns the object without the API server's bookkeeping."""
     metadata = {name: value for name, value in body["metadata"].items() if name != "managedFields"}

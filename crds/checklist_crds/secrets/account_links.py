@@ -30,11 +30,6 @@ def account_name(email: str, organization: str | None = None) -> str:
     return "account-" + digest(email if organization is None else f"{organization}\n{email}")[:_NAME_DIGITS]
 
 
-def new_token(email: str) -> str:
-    """Returns the secret of a new link to the installation's account of an e-mail address."""
-    return token_to(account_name(email))
-
-
 def token_to(account: str) -> str:
     """Returns the secret of a new link to an account, by its name. Show it once, and store `one_time_link`."""
     return f"{account.removeprefix('account-')}.{secrets.token_urlsafe(32)}"

@@ -6,7 +6,6 @@ Text from an environment is parsed here; values of the right type, as in tests, 
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
 
@@ -86,10 +85,6 @@ def base_url(text: str) -> str:
 
 
 BaseUrl = Annotated[str, Text(base_url)]
-
-
-def folder(text: str) -> Path:
-    return Path(text)
 
 
 def is_loopback(url: str) -> bool:

@@ -13,8 +13,9 @@ from checklist_api.generation.generator import ComposerPool
 from checklist_api.generation.language_model.failures import ModelFailure, Reason
 from checklist_api.generation.language_model.provider import ModelProvider
 from checklist_api.metrics import Metrics
-from checklist_api.settings.language_model import InvalidSetting, ModelSettings
+from checklist_api.settings.language_model import ModelSettings
 from checklist_crds.resources.template_definition import Definition
+from checklist_crds.settings.reading import InvalidSetting, read_group
 from checklist_crds.times import utc_now
 from checklist_dev.failures import Failure, say
 
@@ -43,7 +44,7 @@ def model_settings(url: str, name: str | None, key_file: Path | None, environmen
         variables.pop("CHECKLISTS_MODEL_KEY", None)
         variables["CHECKLISTS_MODEL_KEY_FILE"] = str(key_file)
     try:
-        settings = ModelSettings.from_environment(variables)
+        settings: ModelSettings | None = read_group(ModelSettings, variables)
     except InvalidSetting as error:
         raise Failure(str(error)) from None
     if settings is None:

@@ -107,9 +107,9 @@ def ensure_account(
 def new_sign_in_link(kubectl: Kubectl, member: str, base_url: str) -> str:
     """A URL that signs the member in to the dashboard once, within an hour. It replaces an earlier one."""
     spec = json.loads(kubectl("get", f"members.{GROUP}", member, "-n", NAMESPACE, "-o", "json"))["spec"]
-    token = account_links.new_token(spec["email"])
-    link = account_links.one_time_link(token, now=utc_now(), lifetime=timedelta(hours=1))
     name = account_links.account_name(spec["email"])
+    token = account_links.token_to(name)
+    link = account_links.one_time_link(token, now=utc_now(), lifetime=timedelta(hours=1))
     if find(kubectl, f"localaccounts.{GROUP}", name, NAMESPACE) is None:
         account = LocalAccountSpec(email=spec["email"].lower(), name=spec["name"], link=link)
         create(

@@ -26,9 +26,7 @@ class Removal:
 
     objects: int = 0
     runs: int = 0
-    """Runs deleted by this call."""
-    changed_runs: int = 0
-    """Runs that changed after they were archived: they stay, and are archived again when they are due."""
+    """Runs deleted by this call. Those that changed after they were archived stay, and are archived again when due."""
     outdated: list[Record] = field(default_factory=list)
     """Deleted runs whose deliveries changed after they were archived, with the current deliveries."""
     pending: bool = False
@@ -61,7 +59,6 @@ class ArchivedObjects:
     async def _remove_run(self, record: Record, removal: Removal, may: Callable[[], bool]) -> None:
         gone = await self._delete(RUN, record.run, removal, may)
         if gone is None:
-            removal.changed_runs += 1
             return
         removal.runs += gone
         changed = [

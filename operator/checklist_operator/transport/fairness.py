@@ -78,14 +78,6 @@ class Permits:
         finally:
             self._release(grant, host, organization, first)
 
-    def has_room(self, *, host: str, organization: str, first: bool) -> bool:
-        """Whether a permit would be granted at once."""
-        if (host, organization, first) in self._lines:
-            return False
-        room = all(gate.has_room(first=first) for gate in self._gates(Line(host, organization, first)))
-        self._forget_idle(host, organization)
-        return room
-
     def record(self, host: str, outcome_class: OutcomeClass, duration_s: float = 0.0) -> None:
         """Records the outcome for the host's standing. Call it once per transmission, while holding its permit."""
         gate = self._hosts.get(host)

@@ -14,7 +14,7 @@ from tests.contract.conftest import Api, StartApi, shared_api
 from tests.contract.executor_client import person_for, step
 
 from checklist_api.executor.page_texts import ENGLISH, LANGUAGES
-from checklist_api.http import example_values
+from checklist_api.http.examples import examples
 from checklist_api.openapi.docs_page import docs_html
 from checklist_api.openapi.document import OPERATIONS, openapi_document
 from checklist_crds.ids import new_id
@@ -197,7 +197,7 @@ def test_the_documentation_describes_every_operation_event_and_schema_at_an_anch
     wanted |= {f"schema-{name}" for name in document["components"]["schemas"]} - {"schema-JsonValue"}
     assert wanted | {link[1:] for link in docs.links if link.startswith("#")} <= set(docs.ids)
     assert len(docs.ids) == len(set(docs.ids))
-    texts = (example_values.RUN_ID, '"error": "quota_exceeded"', "required_steps_missing", "Signature-Input")
+    texts = (examples.RUN_ID, '"error": "quota_exceeded"', "required_steps_missing", "Signature-Input")
     for shown in (*texts, *(operation.path for operation in OPERATIONS)):
         assert shown in docs.text
 

@@ -13,6 +13,7 @@ from checklist_api.executor.page import BARE_SHELL, BODY_MARK, HEAD_MARK, SHELL_
 from checklist_api.http.working_folder import PREFIX, WorkingFolder, remove_left_behind
 from checklist_api.pages.web_files import best_coding
 from checklist_api.settings.app_links import AndroidApp, AppLinks
+from checklist_crds.settings.reading import read_group
 from checklist_dev.repository import ROOT
 
 BODIES = {"identity": b"x" * 100, "gzip": b"x" * 50, "br": b"x" * 40}
@@ -38,8 +39,8 @@ PRINT = ":".join(["AB"] * 32)
 def test_several_apps_are_named_with_commas_between() -> None:
     apple = "ABCDE12345.com.example.one, FGHIJ67890.com.example.two"
     android = f"com.example.one {PRINT}, com.example.two {PRINT}"
-    links = AppLinks.from_environment({"CHECKLISTS_APPLE_APPS": apple, "CHECKLISTS_ANDROID_APPS": android})
-    assert AppLinks.from_environment({}) == AppLinks()
+    links = read_group(AppLinks, {"CHECKLISTS_APPLE_APPS": apple, "CHECKLISTS_ANDROID_APPS": android})
+    assert read_group(AppLinks, {}) == AppLinks()
     assert links.apple_apps == ("ABCDE12345.com.example.one", "FGHIJ67890.com.example.two")
     assert links.android_apps == (AndroidApp("com.example.one", PRINT), AndroidApp("com.example.two", PRINT))
     assert len(links.android_association()) == 2
@@ -56,7 +57,7 @@ def test_what_does_not_name_an_app_is_refused_with_the_settings_name() -> None:
         ("CHECKLISTS_ANDROID_APPS", f"app {PRINT}"),
     ):
         with pytest.raises(ValueError, match=name) as refused:
-            AppLinks.from_environment({name: value})
+            read_group(AppLinks, {name: value})
         assert "\n" not in str(refused.value)
 
 

@@ -138,7 +138,7 @@ async def test_what_was_written_is_what_is_read(store: ArchiveStore) -> None:
     manifest = await store.manifest(part.place)
     assert manifest == part.manifest
     reader = ArchiveReader(store)
-    assert await reader.runs(manifest) == records
+    assert await reader.records(manifest) == records
     assert await reader.run(manifest, run_id(17)) == records[17]
     assert await reader.run(manifest, run_id(50)) is None
     parsed = records[17].parsed()
@@ -158,7 +158,7 @@ async def test_removed_deliveries_are_parts_of_their_own(store: ArchiveStore) ->
     assert (part.manifest.kind, part.place.has_runs) == (PartKind.DELIVERIES, False)
     reader = ArchiveReader(store)
     assert await reader.records(part.manifest) == [removed]
-    assert (await reader.runs(part.manifest), await reader.run(part.manifest, run_id(3))) == ([], None)
+    assert await reader.run(part.manifest, run_id(3)) is None
 
 
 async def test_damage_of_any_byte_is_seen_and_a_part_that_is_missing_is_damage(store: ArchiveStore) -> None:
@@ -175,7 +175,7 @@ async def test_damage_of_any_byte_is_seen_and_a_part_that_is_missing_is_damage(s
             await ArchiveReader(store).run(part.manifest, run_id(1))
     await store.delete([part.place.key])
     with pytest.raises(Damaged, match="is missing"):
-        await ArchiveReader(store).runs(part.manifest)
+        await ArchiveReader(store).records(part.manifest)
     await store.delete([part.place.manifest_key])
     assert await store.manifest(part.place) is None
 

@@ -230,22 +230,6 @@ async def test_a_line_that_was_cancelled_away_does_not_take_its_successor_along(
     assert successor.running
 
 
-async def test_free_room_is_reported_without_waiting_and_asking_takes_none() -> None:
-    permits = Permits(SMALL)
-
-    def room() -> list[bool]:
-        wanted = (("a.example", False), ("a.example", True), ("b.example", False))
-        return [permits.has_room(host=host, organization="org-1", first=first) for host, first in wanted]
-
-    assert room() == [True, True, True]
-    retries = [Attempt(permits, first=False) for _ in range(3)]
-    assert await started(retries) == 3
-    assert room() == [False, True, True]
-    await end(*retries)
-    assert room() == [True, True, True]
-    assert (permits.in_flight, permits.waiting) == (0, 0)
-
-
 async def test_a_host_is_slow_after_five_timeouts_in_a_row_until_a_success() -> None:
     for before, outcome, after, slow in [
         (3, "timeout", 0, False),

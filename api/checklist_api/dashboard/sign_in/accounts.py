@@ -54,7 +54,6 @@ FRESH_LINK: Final = timedelta(minutes=15)
 
 
 class AccountExists(Conflict):
-    code = "account_exists"
     default_message = "This person already has a password in this organization. Reset the member first."
 
 

@@ -50,7 +50,7 @@ class Allowance:
         now = self._turn_over()
         if self._running.total() >= AT_ONCE or self._running[organization] >= AT_ONCE_OF_ONE:
             raise ModelFailure(Reason.BUSY, retry_after_s=1.0)
-        hour, day = self._settings.prompts_per_hour, self._settings.prompts_per_day
+        hour, day = self._settings.limit
         if day is not None and self._prompts_of_day[organization] >= day:
             raise ModelFailure(Reason.LIMIT, "prompts of the day", retry_after_s=_until_tomorrow(now))
         if hour is not None and self._prompts_of_hour[organization] >= hour:
@@ -85,7 +85,7 @@ class Allowance:
 
     def cost_of(self, sent: int, written: int) -> float:
         """Return the cost in the currency of the prices."""
-        return (sent * self._settings.price_sent + written * self._settings.price_written) / _MILLION
+        return (sent * self._settings.prices.sent + written * self._settings.prices.written) / _MILLION
 
     def _turn_over(self) -> datetime:
         """Reset counters of past hours and days; returns the current time."""

@@ -11,5 +11,6 @@ async def records_in(store: ArchiveStore) -> AsyncIterator[Record]:
     async for place, _ in store.manifests():
         manifest = await store.manifest(place)
         if manifest is not None:
-            for record in await reader.runs(manifest):
-                yield record
+            for line in await reader.records(manifest):
+                if isinstance(line, Record):
+                    yield line
