@@ -10,7 +10,6 @@ from pathlib import Path
 from checklist_dev.failures import Failure, end_on_signals, run_tool
 from checklist_dev.faults.cluster_down import cluster_down
 from checklist_dev.faults.cuts.enumeration import LEAST_CASES, cut_everywhere
-from checklist_dev.faults.hostile_receivers import ALL_ROUNDS, hostile_receivers
 from checklist_dev.faults.kill_under_load import Size, kill_under_load
 from checklist_dev.faults.quota_boundary import quota_boundary
 from checklist_dev.faults.replicas.scene import OPERATIONS, mixed_operations
@@ -25,7 +24,7 @@ from checklist_dev.system.tether import end_with_parent
 
 GAPS = [0.5, 1.0, 2.0, 3.0]
 SETTINGS = {"CHECKLISTS_RETRY_GAPS": ",".join(f"{gap:g}" for gap in GAPS), "CHECKLISTS_RETRY_JITTER": "0"}
-SCENES = ("kills", "takeovers", "upgrade", "quota", "cluster", "cuts", "hostile", "replicas")
+SCENES = ("kills", "takeovers", "upgrade", "quota", "cluster", "cuts", "replicas")
 LONG = Size(load_s=0.0, kills=200, events=10_000)
 SHORT = Size(load_s=0.0, kills=15, events=500, settle_s=75.0, slow_runs=2, mean_life_s=1.5, pause_s=0.05)
 UPGRADE = Size(load_s=480.0, kills=0, events=250, settle_s=120.0, slow_runs=1, pause_s=0.05, executors=16)
@@ -63,10 +62,7 @@ async def run_scenes(
     }
     results = []
     for scene in scenes:
-        if scene == "hostile":
-            result = await hostile_receivers(folder / scene, transcript, rounds=ALL_ROUNDS if is_long else 4)
-        else:
-            result = await _with_a_cluster(scene, acts[scene], folder / scene, transcript)
+        result = await _with_a_cluster(scene, acts[scene], folder / scene, transcript)
         transcript.report(result.findings)
         transcript.say(", ".join(f"{name} {value}" for name, value in result.figures.items()))
         results.append(result)
