@@ -3,12 +3,9 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
-
-import aiohttp
 
 from checklist_crds.ids import derived_id
 from checklist_dev.perf.bench.answers import SECRET, USUAL_STEPS, answers_to, open_runs, runs_needed, template_of
@@ -16,7 +13,7 @@ from checklist_dev.perf.bench.report import Figure, Goal
 from checklist_dev.perf.bench.sizes import Sizes
 from checklist_dev.perf.bench.stage import Stage
 from checklist_dev.perf.load.client import Person
-from checklist_dev.perf.load.pace import Call, rate_of
+from checklist_dev.perf.load.pace import rate_of
 from checklist_dev.perf.load.raw import RawCluster, recorded
 from checklist_dev.perf.load.received import Transmission, collect
 
@@ -52,7 +49,6 @@ async def measure_deliveries(stage: Stage, sizes: Sizes) -> list[Figure]:
 async def _while_answering(stage: Stage, people: Sequence[Person]) -> list[Figure]:
     """All steps of all runs, `_AT_ONCE` concurrent answers, while the operator delivers."""
     planned, cluster, log = list(answers_to(people)), stage.cluster, stage.log()
-    raw = await rate_of(_raw_patches(cluster, [person.run_id for person in people]), concurrency=_AT_ONCE)
     started = time.time()
     answered = asyncio.ensure_future(rate_of((answer.give for answer in planned), concurrency=_AT_ONCE))
     arrived = await collect(log, len(planned))
@@ -67,13 +63,7 @@ async def _while_answering(stage: Stage, people: Sequence[Person]) -> list[Figur
             KEEPS_UP,
             f"answers at full speed: {rate:,.0f}/s",
         ),
-        Figure(
-            "deliveries while executors answer",
-            delivered,
-            "/s",
-            None,
-            f"raw status patches alone: {raw:,.0f}/s; {delivered / raw:.2f} x",
-        ),
+        Figure("deliveries while executors answer", delivered, "/s"),
         accounts.as_figure("events unaccounted for, while executors answer"),
     ]
 
@@ -91,15 +81,8 @@ async def _from_a_backlog(stage: Stage, people: Sequence[Person]) -> list[Figure
     await asyncio.to_thread(operator.wait_ready)
     accounts = await _account(stage.cluster, people, arrived)
     recorded_s = time.time() - first
-    bare = await _bare_posts(arrived, stage.hook)
     return [
-        Figure(
-            "deliveries end to end from a backlog",
-            delivered,
-            "/s",
-            GOAL,
-            f"bare POSTs of the same bodies: {bare:,.0f}/s; {delivered / bare:.2f} x",
-        ),
+        Figure("deliveries end to end from a backlog", delivered, "/s", GOAL),
         Figure("the same, each recorded in its run", len(arrived) / recorded_s, "/s", GOAL),
         accounts.as_figure("events unaccounted for, from a backlog"),
     ]
@@ -114,20 +97,3 @@ async def _account(cluster: RawCluster, people: Sequence[Person], arrived: Seque
     }
     bad = sum(each.signature_problem(SECRET) is not None for each in arrived)
     return Accounts(expected, Counter(each.event_id for each in arrived), bad)
-
-
-def _raw_patches(cluster: RawCluster, names: Sequence[str]) -> Iterator[Call]:
-    for number in range(max(200, 4 * len(names))):
-        step_id = f"s-{number}"
-        yield partial(cluster.patch_run_status, names[number % len(names)], {"lastStepId": step_id})
-
-
-async def _bare_posts(arrived: Sequence[Transmission], url: str) -> float:
-    """POST the same bytes to the same receiver, unsigned, from one aiohttp client."""
-    async with aiohttp.ClientSession(trust_env=False) as session:
-
-        async def post(body: bytes) -> None:
-            async with session.post(url, data=body) as response:
-                await response.read()
-
-        return await rate_of(partial(post, each.body.encode()) for each in arrived)

@@ -1,33 +1,18 @@
-"""Measures many retries that are due in a short time: their lateness, and that none is early, missing or doubled.
-
-The baseline is the minimum for a retry with this API, by one process at the same pace: a status patch that claims it, a
-bare POST, a status patch that records it.
-"""
+"""Measures many retries that are due in a short time: their lateness, and that none is early, missing or doubled."""
 
 import asyncio
-import time
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from functools import partial
-from typing import Any
 
-import aiohttp
-
-from checklist_crds.resources.kinds import WEBHOOK_DELIVERY
 from checklist_crds.times import utc_now
 from checklist_dev.perf.bench.answers import USUAL_STEPS, open_runs, template_of
 from checklist_dev.perf.bench.report import Figure, Goal, percentile
 from checklist_dev.perf.bench.sizes import Sizes
 from checklist_dev.perf.bench.stage import Stage
 from checklist_dev.perf.bench.waiting_deliveries import Waiting, create, let_wait, waiting_deliveries
-from checklist_dev.perf.load.pace import at_steady_rate
-from checklist_dev.perf.load.raw import RawCluster
 from checklist_dev.perf.load.received import Transmission, collect
-from checklist_dev.perf.load.receiver import FLUSH_EVERY_S
 
-BASELINE_PART = 6
-"""The baseline makes one retry for this many of ours."""
 STARTS_WITHIN_S = 10.0
 HOSTS = 20
 """Addresses that the operator treats as different hosts."""
@@ -43,8 +28,6 @@ async def measure_retries(stage: Stage, sizes: Sizes) -> list[Figure]:
     people = await open_runs(stage.client, template_id, urls, sizes.retrying_runs)
     runs = await asyncio.gather(*(cluster.get_run(person.run_id) for person in people))
     await stage.stop(operator)
-    raw = await _bare_retries(cluster, runs, count=count // BASELINE_PART, per_second=count / within_s)
-    await asyncio.sleep(3 * FLUSH_EVERY_S)
     log = stage.log("endpoints")
 
     deliveries = list(waiting_deliveries(runs, count))
@@ -55,11 +38,10 @@ async def measure_retries(stage: Stage, sizes: Sizes) -> list[Figure]:
     await stage.start(operator)
     arrived = await collect(log, count)
     lateness = _lateness_ms(arrived, dict(zip((each.name for each in deliveries), due, strict=True)))
-    baseline = f"claim, POST and record by one bare client: {percentile(raw, 99):.0f} ms"
     pace = f"{count:,} retries due within {within_s:.0f} s"
     return [
         Figure(f"{pace}: late, p50", percentile(lateness, 50), "ms"),
-        Figure(f"{pace}: late, p99", percentile(lateness, 99), "ms", Goal("<=", 1000), baseline),
+        Figure(f"{pace}: late, p99", percentile(lateness, 99), "ms", Goal("<=", 1000)),
         Figure("retries that were early", sum(late < 0 for late in lateness), "", Goal("==", 0)),
         _unaccounted(deliveries, arrived),
     ]
@@ -76,25 +58,3 @@ def _unaccounted(deliveries: Sequence[Waiting], arrived: Sequence[Transmission])
     twice = sum(times - 1 for times in received.values())
     counts = f"{len(expected)} retries: {missing} missing, {strange} unknown, {twice} twice"
     return Figure("retries unaccounted for", missing + strange + twice, "", Goal("==", 0), counts)
-
-
-async def _bare_retries(
-    cluster: RawCluster, runs: Sequence[dict[str, Any]], *, count: int, per_second: float
-) -> list[float]:
-    """Milliseconds from the due time of each retry to the start of its POST."""
-    deliveries = list(waiting_deliveries(runs, count))
-    await create(cluster, deliveries)
-    late: list[float] = []
-    started = time.time()
-    async with aiohttp.ClientSession(trust_env=False) as session:
-
-        async def retry(number: int, each: Waiting) -> None:
-            await cluster.patch_status(WEBHOOK_DELIVERY, each.name, {"phase": "InFlight"})
-            late.append((time.time() - started - number / per_second) * 1000)
-            async with session.post(each.url, data=each.body) as response:
-                await response.read()
-            await cluster.patch_status(WEBHOOK_DELIVERY, each.name, {"phase": "Delivered", "settled": True})
-
-        calls = (partial(retry, number, each) for number, each in enumerate(deliveries))
-        await at_steady_rate(calls, per_second=per_second)
-    return late
