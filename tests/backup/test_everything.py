@@ -3,7 +3,6 @@
 Both APIs have the same clock, which stands still: the answers depend on nothing but what is in cluster and stores.
 """
 
-import json
 import re
 from collections.abc import Mapping
 from datetime import timedelta
@@ -152,10 +151,10 @@ async def _deliveries(source: Site, account: Account, run: JsonObject) -> list[s
     body = await source.kube.get(RUN, str(run["run_id"]), account.namespace)
     event_ids = []
     for number, one in enumerate(waiting_deliveries([body], 2)):
-        made: JsonObject = json.loads(one.body)
+        made: JsonObject = one.body
         made["metadata"]["namespace"] = account.namespace
         await source.kube.create(WEBHOOK_DELIVERY, made, account.namespace)
-        status = one.status(utc_now() + timedelta(hours=1))
+        status = one.waiting(utc_now() + timedelta(hours=1))
         if number:
             ended = format_timestamp(utc_now())
             status |= {"phase": "Failed", "settled": True, "nextAttemptAt": None, "finishedAt": ended}

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from checklist_crds.times import utc_now
+from checklist_dev.local.stored_deliveries import StoredDelivery
 from checklist_dev.perf.bench.answers import USUAL_STEPS, open_runs, template_of
 from checklist_dev.perf.bench.report import Figure, Goal, percentile
 from checklist_dev.perf.bench.sizes import Sizes
 from checklist_dev.perf.bench.stage import Stage
-from checklist_dev.perf.bench.waiting_deliveries import Waiting, create, let_wait, waiting_deliveries
+from checklist_dev.perf.bench.waiting_deliveries import create, let_wait, waiting_deliveries
 from checklist_dev.perf.load.received import Transmission, collect
 
 STARTS_WITHIN_S = 10.0
@@ -51,7 +52,7 @@ def _lateness_ms(arrived: Sequence[Transmission], due: dict[str, datetime]) -> l
     return [(each.at - due[each.event_id].timestamp()) * 1000 for each in arrived if each.event_id in due]
 
 
-def _unaccounted(deliveries: Sequence[Waiting], arrived: Sequence[Transmission]) -> Figure:
+def _unaccounted(deliveries: Sequence[StoredDelivery], arrived: Sequence[Transmission]) -> Figure:
     received = Counter((each.event_id, each.attempt) for each in arrived)
     expected = {(each.name, 2) for each in deliveries}
     missing, strange = len(expected - received.keys()), len(received.keys() - expected)
