@@ -150,14 +150,10 @@ class Person:
 
     def __init__(self, client: ServiceClient, run_id: str, link: str) -> None:
         self.run_id = run_id
+        self.link = link
         self._client = client
         self._path = f"/v1/executor/runs/{run_id}"
         self._headers = {"Authorization": f"Executor {link.partition('#')[2]}"}
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """The credential of the link."""
-        return dict(self._headers)
 
     async def read(self, *, insist: bool = True) -> Reply:
         call = self._client.insist if insist else self._client.once
