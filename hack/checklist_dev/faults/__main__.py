@@ -29,6 +29,7 @@ LONG = Size(load_s=0.0, kills=200, events=10_000)
 SHORT = Size(load_s=0.0, kills=15, events=500, settle_s=75.0, slow_runs=2, mean_life_s=1.5, pause_s=0.05)
 UPGRADE = Size(load_s=480.0, kills=0, events=250, settle_s=120.0, slow_runs=1, pause_s=0.05, executors=16)
 _LONG_FROM_S = 300.0
+FOLDER, REPORT = STATE / "chaos", STATE / "chaos.json"
 
 
 def size_for(seconds: float) -> Size:
@@ -92,21 +93,19 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=600.0, help="total duration, about (default: %(default).0f)")
     parser.add_argument("--seed", type=int, help="of kills, answers and receivers (default: random, printed)")
     parser.add_argument("--scene", action="append", choices=SCENES, help="only this scene; can be repeated")
-    parser.add_argument("--folder", type=Path, default=STATE / "chaos", help="data and logs (default: .run/chaos)")
-    parser.add_argument("--report", type=Path, default=STATE / "chaos.json", help="default: .run/chaos.json")
     arguments = parser.parse_args()
     end_with_parent()
     end_on_signals()
     seed = arguments.seed if arguments.seed is not None else random.SystemRandom().randrange(1 << 31)
-    transcript = Transcript(arguments.folder / "transcript.txt")
+    transcript = Transcript(FOLDER / "transcript.txt")
     started = time.monotonic()
     scenes = arguments.scene or list(SCENES)
-    results = asyncio.run(run_scenes(arguments.folder, scenes, arguments.seconds, seed, transcript))
+    results = asyncio.run(run_scenes(FOLDER, scenes, arguments.seconds, seed, transcript))
     seconds = round(time.monotonic() - started, 1)
-    write_report(arguments.report, results, {"seed": seed, "seconds": seconds})
+    write_report(REPORT, results, {"seed": seed, "seconds": seconds})
     broken = [finding.name for result in results for finding in result.findings if not finding.holds]
     transcript.say(f"BROKEN: {'; '.join(broken)}" if broken else "everything held")
-    transcript.say(f"report {arguments.report}, logs {arguments.folder}, {seconds:.0f} s, --seed {seed}")
+    transcript.say(f"report {REPORT}, logs {FOLDER}, {seconds:.0f} s, --seed {seed}")
     return 1 if broken else 0
 
 

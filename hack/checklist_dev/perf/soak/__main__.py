@@ -19,6 +19,9 @@ from checklist_dev.perf.soak.soaking import HISTORY, Size, Soak
 from checklist_dev.repository import STATE
 from checklist_dev.system.tether import end_with_parent
 
+FOLDER = STATE / "soak"
+"""Data and logs."""
+
 
 def print_outcome(outcome: Outcome, transcript: Transcript) -> None:
     for line in table(outcome.verdicts).splitlines():
@@ -48,7 +51,6 @@ def main() -> int:
     parser.add_argument(
         "--history", type=int, default=HISTORY, help="runs archived before the load (default: %(default)s)"
     )
-    parser.add_argument("--folder", type=Path, default=STATE / "soak", help="data and logs (default: .run/soak)")
     parser.add_argument("--out", type=Path, default=STATE / "soak.json", help="the report (default: .run/soak.json)")
     arguments = parser.parse_args()
     if arguments.minutes <= 0 or arguments.rate <= 0 or arguments.history < 1:
@@ -56,10 +58,10 @@ def main() -> int:
     end_with_parent()
     end_on_signals()
     seed = arguments.seed if arguments.seed is not None else random.SystemRandom().randrange(1 << 31)
-    transcript = Transcript(arguments.folder.with_suffix(".txt"))
+    transcript = Transcript(FOLDER.with_suffix(".txt"))
     size = Size(load_s=arguments.minutes * 60, pace=Pace(runs_per_s=arguments.rate), history=arguments.history)
     started = time.monotonic()
-    outcome = asyncio.run(Soak(arguments.folder, size, transcript, seed=seed).run())
+    outcome = asyncio.run(Soak(FOLDER, size, transcript, seed=seed).run())
     write_report(arguments.out, outcome)
     print_outcome(outcome, transcript)
     broken = outcome.broken
