@@ -15,11 +15,9 @@ from checklist_dev.perf.bench.archive.month import measure_archived_month
 from checklist_dev.perf.bench.archive.restoring import measure_restore
 from checklist_dev.perf.bench.composing import measure_composing
 from checklist_dev.perf.bench.events.answer_cost import measure_answer_cost
-from checklist_dev.perf.bench.events.deliveries import measure_deliveries
-from checklist_dev.perf.bench.events.latency import measure_latency
+from checklist_dev.perf.bench.events.deliveries import measure_deliveries, measure_latency, measure_retries
 from checklist_dev.perf.bench.events.overload import measure_overload
 from checklist_dev.perf.bench.events.requests import measure_requests
-from checklist_dev.perf.bench.events.retries import measure_retries
 from checklist_dev.perf.bench.growth.idle import measure_memory
 from checklist_dev.perf.bench.growth.scale import measure_start
 from checklist_dev.perf.bench.growth.sizing import measure_sizes
