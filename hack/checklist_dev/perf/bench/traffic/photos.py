@@ -63,7 +63,7 @@ def upload_all(url: str, links: Sequence[tuple[str, str]], pictures: Sequence[by
 async def _upload_all(url: str, links: Sequence[tuple[str, str]], pictures: Sequence[bytes]) -> list[float]:
     work = iter(enumerate(links))
     waits: list[float] = []
-    async with ServiceClient([url], "", answer_within_s=_ANSWER_WITHIN_S) as client:
+    async with ServiceClient([url], "", answer_within_s=_ANSWER_WITHIN_S, honors_retry_after=True) as client:
 
         async def upload() -> None:
             for number, link in work:
