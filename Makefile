@@ -116,9 +116,9 @@ screenshots: binaries environment chromium web web-packages ## Photograph what t
 bench: binaries environment chromium web ## Measure throughput and latency against a raw baseline (docs/benchmarks.md)
 	@CHECKLISTS_FULL_BROWSER=1 $(BIN)/python -m checklist_dev.perf.bench $(ARGS)
 
-eval: environment ## Judge the composer's templates of the batches of prompts (ARGS="--help"; MODEL_URL=...: a language model's)
-	@$(BIN)/python -m checklist_dev.evaluation.curve $(if $(MODEL_URL),--model-url '$(MODEL_URL)') \
-	  $(if $(MODEL_NAME),--model-name '$(MODEL_NAME)') $(if $(MODEL_KEY_FILE),--model-key-file '$(MODEL_KEY_FILE)') $(ARGS)
+eval: environment ## Judge the composer's templates of unseen prompts, then of known ones (ARGS="--help"; REGRESSION=1: known ones only; MODEL_URL=...: a language model's)
+	@$(if $(REGRESSION),:,$(BIN)/python -m checklist_dev.evaluation.curve $(if $(MODEL_URL),--model-url '$(MODEL_URL)') $(if $(MODEL_NAME),--model-name '$(MODEL_NAME)') $(if $(MODEL_KEY_FILE),--model-key-file '$(MODEL_KEY_FILE)') $(ARGS))
+	@$(if $(REGRESSION),$(BIN)/python -m checklist_dev.evaluation $(ARGS),$(if $(ARGS)$(MODEL_URL),:,$(BIN)/python -m checklist_dev.evaluation --below 0))
 
 composer-model: environment ## Train the composer's models from the labelled prompts in composer/training (some minutes)
 	@$(BIN)/python -m checklist_dev.composer_training $(ARGS)

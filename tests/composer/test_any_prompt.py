@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from checklist_composer.composing import NothingToCompose, compose
 from checklist_crds.templates.validation import definition_problems, parse_definition
-from checklist_dev.evaluation.batches import known_prompts
+from checklist_dev.evaluation.cases import load_cases
 from checklist_dev.evaluation.hostile_prompts import HOSTILE, LONGEST, SHORTEST
 from checklist_dev.evaluation.prompts import any_prompts, mutated, random_prompt
 
@@ -28,7 +28,7 @@ LARGEST_BODY = 256 * 1024
 many = settings(
     max_examples=4 * EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
-written = known_prompts()
+written = [case.prompt for case in load_cases()]
 any_text = st.text(st.characters(exclude_categories=()), min_size=SHORTEST, max_size=300)
 sources = st.integers(0, 2**32).map(random.Random)
 pasted_lines = st.lists(

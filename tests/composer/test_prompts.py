@@ -17,7 +17,7 @@ from checklist_composer.explanation import explanation
 from checklist_composer.finishing import finish
 from checklist_crds.resources.condition import Comparison, Condition
 from checklist_crds.resources.template_definition import Step, StepType
-from checklist_dev.evaluation.batches import known_prompts
+from checklist_dev.evaluation.cases import load_cases
 
 STATES = {
     "en": "Lights off|Back door locked|Alarm set|Floor clean|Windows closed|Bins empty|Heater off|Tables clean",
@@ -31,11 +31,11 @@ MARKS = ("- ", "* ", "• ", "{n}. ", "{n}) ", "[ ] ", "- [ ] ", "☐ ")
 
 @cache
 def written() -> list[tuple[str, Composition]]:
-    """All known prompts of which a template is made, and what is made of them."""
+    """All prompts of the evaluation of which a template is made, and what is made of them."""
     made = []
-    for prompt in known_prompts():
+    for case in load_cases():
         try:
-            made.append((prompt, compose(prompt)))
+            made.append((case.prompt, compose(case.prompt)))
         except NothingToCompose:
             continue
     return made

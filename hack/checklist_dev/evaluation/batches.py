@@ -16,7 +16,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from checklist_dev.failures import Failure
 from checklist_dev.repository import ROOT
 
-Language = Literal["en", "de", "es", "fr"]
+from .cases import Language
+
 BATCHES: Final = ROOT / "tests" / "composer" / "batches"
 KINDS: Final = ("yes", "number", "text", "date", "one", "many", "rating", "photo", "sign", "geo", "scan", "info")
 """Types of answers; `Item.type` is one of them, or alternatives with `|`."""
@@ -157,11 +158,6 @@ def load_batches(folder: Path = BATCHES) -> list[Batch]:
                 raise Failure(f"batch {batch.letter}: duplicate id {prompt.id}")
             seen.add(prompt.id)
     return batches
-
-
-def known_prompts() -> list[str]:
-    """The texts of all prompts of all batches."""
-    return [prompt.prompt for batch in load_batches() for prompt in batch.prompts]
 
 
 def _prompts(file: Path) -> Iterator[Prompt]:

@@ -8,16 +8,17 @@ composer and counted separately.
 import argparse
 import asyncio
 import functools
+import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from checklist_composer.composing import NothingToCompose, compose
 from checklist_crds.resources.template_definition import Definition
-from checklist_dev.failures import Failure, run_tool
+from checklist_dev.failures import Failure, run_tool, say
 
 from .batches import BATCHES, Prompt, load_batches
 from .findings import harm
@@ -154,12 +155,34 @@ def _lines(verdict: Verdict) -> Iterator[str]:
         yield f"  {finding.weight.name.lower():6} {finding.family:15} {finding.text}"
 
 
+def report(results: Sequence[Judged]) -> list[dict[str, Any]]:
+    """`[{id, batch, lang, class, checklist, refused, by, verdict, findings: [{weight, family, text}]}]`"""
+    return [
+        {
+            "id": result.prompt.id,
+            "batch": result.batch,
+            "lang": result.prompt.lang,
+            "class": result.prompt.form,
+            "checklist": result.prompt.checklist,
+            "refused": result.is_refused,
+            "by": result.by,
+            "verdict": result.verdict.verdict,
+            "findings": [
+                {"weight": each.weight.name.lower(), "family": each.family, "text": each.text}
+                for each in result.verdict.findings
+            ],
+        }
+        for result in results
+    ]
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m checklist_dev.evaluation.curve", description=__doc__)
     parser.add_argument("--folder", type=Path, default=BATCHES, help="folder of batch-<letter>.yaml")
     parser.add_argument("--batch", action="append", metavar="LETTER", help="only this batch")
     parser.add_argument("--failures", action="store_true", help="print the findings of each template")
     parser.add_argument("--show", action="append", metavar="ID", help="only show this prompt, template and verdict")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all verdicts")
     model = parser.add_argument_group(
         "a language model", "make eval MODEL_URL=... [MODEL_NAME=...] [MODEL_KEY_FILE=...]"
     )
@@ -201,6 +224,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("\n".join(line for result in results for line in shown(result)))
     else:
         print("\n".join([*tables(results), *(failures(results) if arguments.failures else [])]))
+    if arguments.json is not None:
+        arguments.json.parent.mkdir(parents=True, exist_ok=True)
+        arguments.json.write_text(json.dumps(report(results), indent=2, ensure_ascii=False) + "\n", "utf-8")
+        say(f"verdicts {arguments.json}")
     return 0
 
 

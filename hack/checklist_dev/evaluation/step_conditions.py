@@ -11,6 +11,7 @@ from checklist_crds.resources.template_definition import Condition, Definition, 
 from checklist_crds.templates.conditions import applicable_step_ids, comparisons_of
 
 from .batches import Item
+from .features import Given
 from .findings import Finding, harm, misfit
 from .serving import How, Place, Service, say_of
 from .step_answers import text_of
@@ -21,15 +22,6 @@ _CONDITION_WORDS: Final = re.compile(
     r"\b(if|when|where|unless|otherwise|in case|only|falls|wenn|bei|sofern|sonst|ansonsten|nur|gegebenenfalls|ggf"
     r"|si|cuando|en caso|sino|solo|quand|lorsque|dans le cas|en cas|sinon|seulement)\b"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """An answer."""
-
-    value: Any
-    photos: Sequence[Any] = ()
-    geo: Any = None
 
 
 @dataclass(frozen=True, slots=True)
