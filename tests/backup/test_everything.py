@@ -1,7 +1,6 @@
 """Every address gives the same bytes after a restore; and the stores in S3."""
 
 import asyncio
-import json
 import re
 from collections.abc import Mapping
 from datetime import timedelta
@@ -160,10 +159,10 @@ async def _deliveries(source: Site, account: Account, run: JsonObject) -> list[s
     body = await source.kube.get(RUN, str(run["run_id"]), account.namespace)
     event_ids = []
     for number, one in enumerate(waiting_deliveries([body], 2)):
-        made: JsonObject = json.loads(one.body)
+        made: JsonObject = one.body
         made["metadata"]["namespace"] = account.namespace
         await source.kube.create(WEBHOOK_DELIVERY, made, account.namespace)
-        status = one.status(utc_now() + timedelta(hours=1))
+        status = one.waiting(utc_now() + timedelta(hours=1))
         if number:
             ended = format_timestamp(utc_now())
             status |= {"phase": "Failed", "settled": True, "nextAttemptAt": None, "finishedAt": ended}

@@ -10,7 +10,6 @@ import base64
 import json
 import os
 import secrets
-import urllib.request
 import uuid
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -34,9 +33,9 @@ from checklist_crds.resources.kinds import ALL_KINDS, API_KEY, LOCAL_ACCOUNT, SE
 from checklist_crds.secrets import api_keys
 from checklist_crds.secrets.account_links import account_name, one_time_link, token_to
 from checklist_crds.times import utc_now
+from checklist_dev.local import etcd
 from checklist_dev.local.controlplane import ControlPlane
 from checklist_dev.local.crd_install import install_crds
-from checklist_dev.local.etcd_keys import encoded, gateway
 from checklist_dev.local.kubectl import Kubectl
 
 
@@ -333,10 +332,8 @@ class Stage:
 
 def etcd_values(control_plane: ControlPlane) -> dict[bytes, bytes]:
     """All keys and values of etcd, read through etcd itself (its gRPC gateway)."""
-    query = {"key": encoded(b"\0"), "range_end": encoded(b"\0")}
-    request = urllib.request.Request(f"{gateway(control_plane)}/range", json.dumps(query).encode())
-    with urllib.request.urlopen(request, timeout=60) as response:
-        answer = json.load(response)
+    everything = {"key": etcd.encoded(b"\0"), "range_end": etcd.encoded(b"\0")}
+    answer = etcd.call(control_plane.etcd_url, "kv/range", everything)
     assert not answer.get("more")
     return {base64.b64decode(pair["key"]): base64.b64decode(pair.get("value", "")) for pair in answer["kvs"]}
 

@@ -14,14 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from tests.signatures.judges import ALL, EXAMPLES, Case, Verdicts, judge
+from tests.signatures.published import BY_NAME, DOCUMENT, parameters_of, raw_request
 from tests.signatures.recording import deliver
 
-from checklist_dev.generate.webhook_vectors.requests import CREATED, RUN, Request, envelope
-from checklist_dev.generate.webhook_vectors.urls import CANONICAL
 from checklist_dev.programs.verifiers import Programs
 from checklist_dev.repository import ROOT
 
 SECRET = "a secret of sixteen"
+FIRST = BY_NAME["attempt 1"]
+RUN = parameters_of(FIRST)["keyid"]
+CANONICAL = [pair["canonical"] for pair in DOCUMENT["urls"]]
 FIELDS = ("Host", "Content-Type", "Content-Digest", "Signature-Input", "Signature")
 
 
@@ -41,7 +43,7 @@ async def recorded(urls: list[str], folder: Path, body: str) -> list[Case]:
 
 
 async def test_every_verifier_accepts_received_requests(programs: Programs, tmp_path: Path) -> None:
-    cases = await recorded(CANONICAL, tmp_path, envelope())
+    cases = await recorded(CANONICAL, tmp_path, FIRST["body"])
     assert len({case.url for case in cases}) >= 60
     judged = zip(cases, judge(programs, cases), strict=True)
     assert {case.url: verdicts for case, verdicts in judged if not refused_by_none(verdicts)} == {}
@@ -117,9 +119,9 @@ def _change_head(lines: list[bytes], source: random.Random) -> None:
 
 
 def test_what_one_verifier_accepts_all_accept_whatever_was_done_to_the_request(programs: Programs) -> None:
-    request, source = Request.signed(), random.Random(20261121)
-    raws = [mutated(request.raw(), source) for _ in range(NUMBER)]
-    judged = judge(programs, [Case(request.url, request.secret, raw, request.now) for raw in raws])
+    request, source = raw_request(FIRST), random.Random(20261121)
+    raws = [mutated(request, source) for _ in range(NUMBER)]
+    judged = judge(programs, [Case(FIRST["url"], FIRST["secret"], raw, FIRST["now"]) for raw in raws])
     accepting = [frozenset(name for name, verdict in verdicts.items() if verdict.accepted) for verdicts in judged]
     torn = [(raw, sorted(some)) for raw, some in zip(raws, accepting, strict=True) if some and some != ALL]
     assert torn == []
@@ -155,10 +157,11 @@ def test_a_nonce_is_known_for_310_seconds_and_then_forgotten(programs: Programs)
 def test_no_signature_is_taken_for_longer_than_its_nonce_is_known() -> None:
     """Taken at the first moment possible, a transmission is refused for its age before its nonce is forgotten."""
     verify: Any = runpy.run_path(str(EXAMPLE_FILES / "verify.py"))["verify"]
-    request = Request.signed(expires_s=0)
-    taken, body = [], request.body.encode()
+    request = BY_NAME["time: without expiry"]
+    created, headers = int(parameters_of(request)["created"]), dict(request["headers"])
+    taken, body = [], request["body"].encode()
     for after_s in range(-10, 400):
         with contextlib.suppress(ValueError):
-            verify("POST", request.url, dict(request.headers), body, request.secret, now=CREATED + after_s)
+            verify("POST", request["url"], headers, body, request["secret"], now=created + after_s)
             taken.append(after_s)
     assert (taken[0], taken[-1], len(taken)) == (-5, 305, 311)

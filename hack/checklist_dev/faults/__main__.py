@@ -10,7 +10,6 @@ from pathlib import Path
 from checklist_dev.failures import Failure, end_on_signals, run_tool
 from checklist_dev.faults.cluster_down import cluster_down
 from checklist_dev.faults.cuts.enumeration import LEAST_CASES, cut_everywhere
-from checklist_dev.faults.hostile_receivers import ALL_ROUNDS, hostile_receivers
 from checklist_dev.faults.kill_under_load import Size, kill_under_load
 from checklist_dev.faults.quota_boundary import quota_boundary
 from checklist_dev.faults.replicas.scene import OPERATIONS, mixed_operations
@@ -25,11 +24,12 @@ from checklist_dev.system.tether import end_with_parent
 
 GAPS = [0.5, 1.0, 2.0, 3.0]
 SETTINGS = {"CHECKLISTS_RETRY_GAPS": ",".join(f"{gap:g}" for gap in GAPS), "CHECKLISTS_RETRY_JITTER": "0"}
-SCENES = ("kills", "takeovers", "upgrade", "quota", "cluster", "cuts", "hostile", "replicas")
+SCENES = ("kills", "takeovers", "upgrade", "quota", "cluster", "cuts", "replicas")
 LONG = Size(load_s=0.0, kills=200, events=10_000)
 SHORT = Size(load_s=0.0, kills=15, events=500, settle_s=75.0, slow_runs=2, mean_life_s=1.5, pause_s=0.05)
 UPGRADE = Size(load_s=480.0, kills=0, events=250, settle_s=120.0, slow_runs=1, pause_s=0.05, executors=16)
 _LONG_FROM_S = 300.0
+FOLDER, REPORT = STATE / "chaos", STATE / "chaos.json"
 
 
 def size_for(seconds: float) -> Size:
@@ -63,10 +63,7 @@ async def run_scenes(
     }
     results = []
     for scene in scenes:
-        if scene == "hostile":
-            result = await hostile_receivers(folder / scene, transcript, rounds=ALL_ROUNDS if is_long else 4)
-        else:
-            result = await _with_a_cluster(scene, acts[scene], folder / scene, transcript)
+        result = await _with_a_cluster(scene, acts[scene], folder / scene, transcript)
         transcript.report(result.findings)
         transcript.say(", ".join(f"{name} {value}" for name, value in result.figures.items()))
         results.append(result)
@@ -96,21 +93,19 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=600.0, help="total duration, about (default: %(default).0f)")
     parser.add_argument("--seed", type=int, help="of kills, answers and receivers (default: random, printed)")
     parser.add_argument("--scene", action="append", choices=SCENES, help="only this scene; can be repeated")
-    parser.add_argument("--folder", type=Path, default=STATE / "chaos", help="data and logs (default: .run/chaos)")
-    parser.add_argument("--report", type=Path, default=STATE / "chaos.json", help="default: .run/chaos.json")
     arguments = parser.parse_args()
     end_with_parent()
     end_on_signals()
     seed = arguments.seed if arguments.seed is not None else random.SystemRandom().randrange(1 << 31)
-    transcript = Transcript(arguments.folder / "transcript.txt")
+    transcript = Transcript(FOLDER / "transcript.txt")
     started = time.monotonic()
     scenes = arguments.scene or list(SCENES)
-    results = asyncio.run(run_scenes(arguments.folder, scenes, arguments.seconds, seed, transcript))
+    results = asyncio.run(run_scenes(FOLDER, scenes, arguments.seconds, seed, transcript))
     seconds = round(time.monotonic() - started, 1)
-    write_report(arguments.report, results, {"seed": seed, "seconds": seconds})
+    write_report(REPORT, results, {"seed": seed, "seconds": seconds})
     broken = [finding.name for result in results for finding in result.findings if not finding.holds]
     transcript.say(f"BROKEN: {'; '.join(broken)}" if broken else "everything held")
-    transcript.say(f"report {arguments.report}, logs {arguments.folder}, {seconds:.0f} s, --seed {seed}")
+    transcript.say(f"report {REPORT}, logs {FOLDER}, {seconds:.0f} s, --seed {seed}")
     return 1 if broken else 0
 
 

@@ -3,7 +3,6 @@
 import argparse
 import asyncio
 from collections.abc import Sequence
-from pathlib import Path
 
 from playwright.async_api import Browser
 
@@ -21,7 +20,7 @@ FOLDER = STATE / "screenshots" / "docs"
 NAMES = (*ON_A_PHONE, *OF_THE_DASHBOARD)
 
 
-async def take(stage: Stage, kube: KubeClient, browser: Browser, name: str, folder: Path) -> None:
+async def take(stage: Stage, kube: KubeClient, browser: Browser, name: str) -> None:
     """Take one picture. Raises an error of Playwright if its state is not reached."""
     is_phone = name in ON_A_PHONE
     device = await Device.of(
@@ -38,30 +37,29 @@ async def take(stage: Stage, kube: KubeClient, browser: Browser, name: str, fold
             await device.context.add_cookies([person.cookie(stage.base_url)])  # type: ignore[list-item]
         await (ON_A_PHONE if is_phone else OF_THE_DASHBOARD)[name](Scene(office, device))
         await device.page.wait_for_timeout(150)  # for the last images and the caret
-        await device.page.screenshot(path=folder / f"{name}.png", animations="disabled")
+        await device.page.screenshot(path=FOLDER / f"{name}.png", animations="disabled")
     finally:
         await device.close()
 
 
-async def take_all(names: Sequence[str], folder: Path) -> None:
+async def take_all(names: Sequence[str]) -> None:
     with Stage(STATE / "stage", report=say) as stage:
         connection = await KubeConnection.load(str(stage.service.cluster.kubeconfig))
         async with KubeClient(connection) as kube, chromium() as browser:
             for name in names:
-                await take(stage, kube, browser, name, folder)
-                say(f"{folder / name}.png")
+                await take(stage, kube, browser, name)
+                say(f"{FOLDER / name}.png")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m checklist_dev.pictures", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of: {', '.join(NAMES)}")
-    parser.add_argument("--folder", type=Path, default=FOLDER, help="output folder (.run/screenshots/docs)")
     arguments = parser.parse_args()
     if unknown := set(arguments.names) - set(NAMES):
         parser.error(f"no such picture: {', '.join(sorted(unknown))}")
-    arguments.folder.mkdir(parents=True, exist_ok=True)
+    FOLDER.mkdir(parents=True, exist_ok=True)
     end_on_signals()
-    asyncio.run(take_all(arguments.names or NAMES, arguments.folder))
+    asyncio.run(take_all(arguments.names or NAMES))
     return 0
 
 

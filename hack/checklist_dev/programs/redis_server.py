@@ -1,18 +1,16 @@
 """A real redis-server on loopback, with a password, which can be killed, paused and restarted."""
 
-import contextlib
-import signal
 import socket
-import subprocess
-import time
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 from urllib.parse import quote
 
-from checklist_dev.failures import Failure
 from checklist_dev.system.ports import free_ports
+from checklist_dev.system.processes import Child
 
+READY_S = 20.0
 PASSWORD = "a password: of Redis / with signs"  # noqa: S105 - for tests
 
 
@@ -24,7 +22,7 @@ class RedisServer:
         self.password = password
         self.tls = tls
         self._folder = folder
-        self._process: subprocess.Popen[bytes] | None = None
+        self._child = Child("redis-server", ["redis-server", folder / "redis.conf"], log=folder / "redis.log")
         self.port = free_ports(1)[0]
 
     def settings(self) -> dict[str, str]:
@@ -48,27 +46,20 @@ class RedisServer:
             lines += ["port 0", f"tls-port {self.port}", "tls-auth-clients no"]
             lines += [f"tls-cert-file {self.tls}", f"tls-key-file {self.tls}"]
         configuration.write_text("\n".join(lines) + "\n")
-        self._process = subprocess.Popen(["redis-server", str(configuration)], stdout=subprocess.DEVNULL)
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=1):
-                return self
-            time.sleep(0.02)
-        raise Failure("redis-server does not listen")
+        self._child.start()
+        self._child.wait_until(self._listens, timeout_s=READY_S)
+        return self
 
     def pause(self) -> None:
         """Keep connections open without answering."""
-        self._send(signal.SIGSTOP)
+        self._child.pause()
 
     def resume(self) -> None:
-        self._send(signal.SIGCONT)
+        self._child.resume()
 
     def stop(self) -> None:
         """Kill it with SIGKILL."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
+        self._child.stop(grace_s=0)
 
     def __enter__(self) -> Self:
         return self.start()
@@ -78,6 +69,7 @@ class RedisServer:
     ) -> None:
         self.stop()
 
-    def _send(self, number: signal.Signals) -> None:
-        if self._process is not None:
-            self._process.send_signal(number)
+    def _listens(self) -> bool:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=1):
+            return True
+        return False

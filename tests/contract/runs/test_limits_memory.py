@@ -17,7 +17,7 @@ from tests.waiting import eventually
 from checklist_crds.templates.validation import canonical_size
 from checklist_dev.local.controlplane import ControlPlane
 from checklist_dev.local.crd_install import install_crds
-from checklist_dev.local.etcd_keys import copy_template
+from checklist_dev.local.etcd import copy_template
 from checklist_dev.perf.bench.traffic.large_templates import LARGE, LIMIT_MIB
 
 TEMPLATES = 600
@@ -38,7 +38,7 @@ async def _fill(api: Api, http: httpx.AsyncClient, control_plane: ControlPlane) 
     """Ids of large templates: one by REST, the others as copies of it in etcd."""
     made = await http.post("/v1/templates", json=LARGE)
     assert made.status_code == 201, made.text
-    ids = await copy_template(control_plane, str(made.json()["id"]), TEMPLATES, namespace=api.namespace)
+    ids = await copy_template(control_plane.etcd_url, str(made.json()["id"]), TEMPLATES, namespace=api.namespace)
     await eventually(lambda: _lists_all(http), within_s=300, every_s=0.2)
     return ids
 

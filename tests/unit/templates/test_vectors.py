@@ -14,7 +14,7 @@ from checklist_crds.resources.template_definition import Operator, StepType
 from checklist_crds.templates.answers import validate_value
 from checklist_crds.templates.conditions import applicable_step_ids, is_answered, missing_required
 from checklist_crds.templates.validation import definition_problems, parse_definition, runnable_problems
-from checklist_dev.generate.vectors.vectors import FILE, checklists, written
+from checklist_dev.generate.executor_vectors import FILE, checklists, written
 from checklist_dev.repository import ROOT
 
 VECTORS: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))

@@ -15,11 +15,9 @@ from checklist_dev.perf.bench.archive.month import measure_archived_month
 from checklist_dev.perf.bench.archive.restoring import measure_restore
 from checklist_dev.perf.bench.composing import measure_composing
 from checklist_dev.perf.bench.events.answer_cost import measure_answer_cost
-from checklist_dev.perf.bench.events.deliveries import measure_deliveries
-from checklist_dev.perf.bench.events.latency import measure_latency
+from checklist_dev.perf.bench.events.deliveries import measure_deliveries, measure_latency, measure_retries
 from checklist_dev.perf.bench.events.overload import measure_overload
 from checklist_dev.perf.bench.events.requests import measure_requests
-from checklist_dev.perf.bench.events.retries import measure_retries
 from checklist_dev.perf.bench.growth.idle import measure_memory
 from checklist_dev.perf.bench.growth.scale import measure_start
 from checklist_dev.perf.bench.growth.sizing import measure_sizes
@@ -71,6 +69,8 @@ PARTS: Final[dict[str, Part]] = {
 COMPOSING: Final = "composing"
 """The part without a service."""
 NAMES: Final = (*PARTS, COMPOSING)
+FOLDER: Final = STATE / "bench"
+REPORT: Final = STATE / "bench.json"
 
 
 async def run_bench(folder: Path, sizes: Sizes, parts: list[str], *, against: str | None = None) -> list[Figure]:
@@ -120,21 +120,19 @@ def main() -> int:
         "--against", metavar="REVISION", help="also measure the part `answers` of this revision, alternating with ours"
     )
     parser.add_argument("--strict", action="store_true", help="exit code 1 if a goal is missed")
-    parser.add_argument("--folder", type=Path, default=STATE / "bench", help="data and logs (default: .run/bench)")
-    parser.add_argument("--report", type=Path, default=STATE / "bench.json", help="default: .run/bench.json")
     arguments = parser.parse_args()
     end_with_parent()
     end_on_signals()
     sizes: Any = QUICK if arguments.quick else Sizes()
     wanted = {"live_runs": arguments.live_runs, "moved_runs": arguments.moved_runs}
     sizes = replace(sizes, **{name: runs for name, runs in wanted.items() if runs})
-    bench = run_bench(arguments.folder, sizes, arguments.only or list(NAMES), against=arguments.against)
+    bench = run_bench(FOLDER, sizes, arguments.only or list(NAMES), against=arguments.against)
     figures = asyncio.run(bench)
-    write_report(arguments.report, figures)
+    write_report(REPORT, figures)
     print(table(figures))
     missed = [figure.name for figure in figures if figure.holds is False]
     say(f"missed: {json.dumps(missed)}" if missed else "every goal holds")
-    say(f"report {arguments.report}, logs {arguments.folder}")
+    say(f"report {REPORT}, logs {FOLDER}")
     return 1 if missed and arguments.strict else 0
 
 

@@ -2,7 +2,8 @@
 
 import json
 import statistics
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,15 @@ class Figure:
 def of_rounds(name: str, values: Sequence[float], unit: str, *, goal: Goal | None = None, baseline: str = "") -> Figure:
     """The median over the rounds, with min and max."""
     return Figure(name, statistics.median(values), unit, goal, baseline, (min(values), max(values)))
+
+
+def unaccounted(name: str, expected: Set[Hashable], arrived: Iterable[Hashable], *, bad_signatures: int = 0) -> Figure:
+    """What is missing, unknown or doubled in `arrived`, or badly signed; the goal is 0."""
+    received = Counter(arrived)
+    missing, strange = len(expected - received.keys()), len(received.keys() - expected)
+    twice = sum(times - 1 for times in received.values())
+    counts = f"{len(expected)}: {missing} missing, {strange} unknown, {twice} twice, {bad_signatures} badly signed"
+    return Figure(name, missing + strange + twice + bad_signatures, "", Goal("==", 0), counts)
 
 
 def percentile(values: Sequence[float], percent: float) -> float:

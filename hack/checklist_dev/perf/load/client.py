@@ -4,13 +4,12 @@ Every write is idempotent (Idempotency-Key, op_id), so a try without an answer i
 """
 
 import asyncio
-import itertools
 import json
 import random
 import time
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -21,7 +20,6 @@ from checklist_dev.failures import Failure
 Json = dict[str, Any]
 _NOT_NOW: Final = frozenset({0, 429, 500, 502, 503, 504})
 _LONGEST_PAUSE_S: Final = 0.5
-_PHOTO_WITHIN_S: Final = 120.0
 
 
 def new_op() -> str:
@@ -150,14 +148,10 @@ class Person:
 
     def __init__(self, client: ServiceClient, run_id: str, link: str) -> None:
         self.run_id = run_id
+        self.link = link
         self._client = client
         self._path = f"/v1/executor/runs/{run_id}"
         self._headers = {"Authorization": f"Executor {link.partition('#')[2]}"}
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """The credential of the link."""
-        return dict(self._headers)
 
     async def read(self, *, insist: bool = True) -> Reply:
         call = self._client.insist if insist else self._client.once
@@ -167,18 +161,9 @@ class Person:
         return await self.write("PUT", f"/answers/{step_id}", {"op_id": op_id, "value": value})
 
     async def add_photo(self, step_id: str, photo: bytes, *, op_id: str) -> Reply:
-        """Upload a JPEG file, repeating a 503 or 429 after Retry-After."""
+        """Upload a JPEG file."""
         path = f"{self._path}/answers/{step_id}/photos?op_id={op_id}"
-        headers = {**self._headers, "Content-Type": "image/jpeg"}
-        deadline = time.monotonic() + _PHOTO_WITHIN_S
-        for tries in itertools.count(1):
-            reply = await self._client.once("POST", path, photo, headers)
-            if reply.is_definite:
-                return replace(reply, tries=tries)
-            if time.monotonic() > deadline:
-                break
-            await asyncio.sleep(float(reply.headers.get("Retry-After", "1")))
-        raise Failure(f"a photo was not accepted within {_PHOTO_WITHIN_S:.0f} s, the last answer was {reply.status}")
+        return await self._client.insist("POST", path, photo, {**self._headers, "Content-Type": "image/jpeg"})
 
     async def clear(self, step_id: str, *, op_id: str) -> Reply:
         return await self.write("DELETE", f"/answers/{step_id}", {"op_id": op_id})

@@ -1,17 +1,13 @@
-"""Measurements under load: memory and processor time of processes, samples of a /metrics page, the size of etcd.
+"""Measurements under load: memory and processor time of processes, samples of a /metrics page.
 
 Functions that read the kernel's counters raise OSError if they are not available or the process is gone.
 """
 
 import contextlib
-import json
 import os
-import urllib.request
-from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
@@ -77,36 +73,3 @@ def total(text: str, name: str, keep: Callable[[Labels], bool] = lambda labels: 
     """The sum of the samples that `keep` accepts; None if there are none of this name."""
     found = list(samples(text, name))
     return sum(sample.value for sample in found if keep(sample.labels)) if found else None
-
-
-_WITHIN_S: Final = 300.0
-
-
-@dataclass(frozen=True, slots=True)
-class EtcdSize:
-    """Sizes in bytes. `file`: of the database, with free pages; `in_use`: without them."""
-
-    file: int
-    in_use: int
-
-
-def size_of(url: str) -> EtcdSize:
-    """The current size. Raises OSError."""
-    status = _call(url, "maintenance/status", {})
-    file = int(status["dbSize"])
-    return EtcdSize(file, int(status.get("dbSizeInUse") or file))
-
-
-def tidied(url: str) -> EtcdSize:
-    """The size after compaction and defragmentation. Raises OSError."""
-    revision = _call(url, "kv/range", {"key": b64encode(b"\0").decode(), "limit": 1})["header"]["revision"]
-    _call(url, "kv/compaction", {"revision": revision, "physical": True})
-    _call(url, "maintenance/defragment", {})
-    return size_of(url)
-
-
-def _call(url: str, call: str, body: dict[str, Any]) -> dict[str, Any]:
-    request = urllib.request.Request(f"{url}/v3/{call}", json.dumps(body).encode())
-    with urllib.request.urlopen(request, timeout=_WITHIN_S) as response:
-        answer: dict[str, Any] = json.loads(response.read())
-    return answer

@@ -24,7 +24,6 @@ from checklist_dev.perf.load.pace import rate_of, until
 
 Json = dict[str, Any]
 _FILLING: Final = 32
-RAW_LABEL: Final = "bench.checklists.dev/raw"
 
 
 class RawCluster:
@@ -103,10 +102,10 @@ class RunFactory:
     """Makes JSON of runs like an example created by the API: the same spec, another name, with webhook secret and run
     sealed for that name."""
 
-    def __init__(self, example: Json, keys: ServiceKeys, *, raw: bool = False, webhook: bool = True) -> None:
-        """`keys`: those of the service. `raw`: add a label; `webhook=False`: a run without events."""
+    def __init__(self, example: Json, keys: ServiceKeys, *, webhook: bool = True) -> None:
+        """`keys`: those of the service. `webhook=False`: a run without events."""
         metadata = example["metadata"]
-        self._labels = {**metadata.get("labels", {}), **({RAW_LABEL: "1"} if raw else {})}
+        self._labels = metadata.get("labels", {})
         self._annotations = metadata.get("annotations", {})
         self._spec = {name: value for name, value in example["spec"].items() if webhook or name != "webhook"}
         self._api_version = example["apiVersion"]

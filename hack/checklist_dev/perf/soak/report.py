@@ -1,6 +1,5 @@
-"""The results of `make soak`: a table, `soak.json`, and all samples in `samples.csv`."""
+"""The results of `make soak`: a table, and `soak.json` with all samples."""
 
-import csv
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,13 +13,13 @@ from checklist_dev.perf.soak.flatness import WARM_UP, Verdict
 
 @dataclass(slots=True)
 class Outcome:
-    """`interrupted`: it was ended early, so nothing was accounted for."""
+    """`samples`: seconds since the start of the load and value, by measure."""
 
     about: Mapping[str, Any]
     verdicts: Sequence[Verdict] = ()
     findings: Sequence[Finding] = ()
     figures: dict[str, Any] = field(default_factory=dict)
-    interrupted: bool = False
+    samples: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
 
     @property
     def broken(self) -> list[str]:
@@ -30,29 +29,19 @@ class Outcome:
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "holds": not self.broken and not self.interrupted,
-            "interrupted": self.interrupted,
+            "holds": not self.broken,
             **self.about,
             "warm_up": f"the first {WARM_UP:.0%} of the load",
             "measures": [verdict.as_json() for verdict in self.verdicts],
             "findings": [finding.as_json() for finding in self.findings],
             "figures": self.figures,
+            "samples": self.samples,
         }
 
 
 def write_report(path: Path, outcome: Outcome) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(outcome.as_json(), indent=2, ensure_ascii=False) + "\n")
-
-
-def write_samples(path: Path, samples: Mapping[str, Sequence[tuple[float, float]]]) -> None:
-    """Write lines of measure, seconds since the start of the load, and value."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(("measure", "seconds", "value"))
-        for name, series in samples.items():
-            writer.writerows((name, f"{at:.1f}", f"{value:.6g}") for at, value in series)
+    path.write_text(json.dumps(outcome.as_json(), indent=1, ensure_ascii=False) + "\n")
 
 
 def table(verdicts: Sequence[Verdict]) -> str:

@@ -55,7 +55,6 @@ _REPORT_EVERY_S: Final = 10.0
 _SETTLE_S: Final = 180.0
 _HISTORY_S: Final = 300.0
 _HISTORY_AT_ONCE: Final = 500
-"""Small enough to end soon when interrupted."""
 _WORDS: Final = "with all that a person has to say about it; " * 8
 """Makes the history larger than the API's cache of archived parts (32 MiB), which would else fill during the load."""
 _PHOTOS: Final = 6
@@ -77,7 +76,7 @@ class Size:
 
 
 class Soak:
-    """Call `end` at any time to stop with the results so far, without accounts."""
+    """Raises Failure if it cannot begin."""
 
     def __init__(self, folder: Path, size: Size, transcript: Transcript, *, seed: int) -> None:
         self._folder = folder
@@ -85,15 +84,8 @@ class Soak:
         self._transcript = transcript
         self._seed = seed
         self._over = asyncio.Event()
-        self._ended = False
-        self.watcher: Watcher | None = None
-
-    def end(self) -> None:
-        self._ended = True
-        self._over.set()
 
     async def run(self) -> Outcome:
-        """Raises Failure if it cannot begin."""
         rig = Rig(
             self._folder,
             fsync=True,
@@ -124,7 +116,7 @@ class Soak:
             keep = {"retention": {**days, "auditDays": size.retention_s / _DAY_S}}
             await kube.patch(ORGANIZATION, account.organization_id, {"spec": keep})
             template_id = await client.create_template(TEMPLATE)
-            watcher = self.watcher = Watcher.of(rig, api, operator)
+            watcher = Watcher.of(rig, api, operator)
             history = await self._archive_history(client, cluster, operator, template_id, rig.keys)
             watcher.counters["history"] = len(history)
             executors = Executors(client, template_id, receivers.url_for, rng=rng, photos=photos)
@@ -147,8 +139,6 @@ class Soak:
                 "retention_seconds": size.retention_s,
                 "logs": rig.logs(),
             }
-            if self._ended:
-                return Outcome(about, verdicts, [], figures, interrupted=True)
             state, settled = await settle(kube, account.organization_id, self._transcript, within_s=_SETTLE_S)
             self._transcript.say("reading every run, and the archive")
             views = await read_views(client, list(executors.records))
@@ -172,7 +162,7 @@ class Soak:
             figures["leases_lost"] = len(lost)
             of_people = [record for record in archived.records if record.run_id not in history]
             figures["archive_bytes_a_run"] = await asyncio.to_thread(archive_bytes_a_run, of_people)
-            return Outcome(about, verdicts, findings, figures)
+            return Outcome(about, verdicts, findings, figures, watcher.samples)
 
     async def _archive_history(
         self, client: ServiceClient, cluster: RawCluster, operator: Program, template_id: str, keys: ServerKeys
@@ -183,7 +173,7 @@ class Soak:
         factory = RunFactory(await cluster.get_run(example), keys, webhook=False)
         await client.insist("POST", f"/v1/runs/{example}/cancel", {})
         names: list[str] = []
-        while len(names) < self._size.history and not self._ended:
+        while len(names) < self._size.history:
             count = min(_HISTORY_AT_ONCE, self._size.history - len(names))
             names += await settled_runs(cluster, factory, count, words=_WORDS)
             self._transcript.say(f"archiving a history of {len(names)} runs")
@@ -191,8 +181,7 @@ class Soak:
         while (left := len(await cluster.list_runs(field_selector="status.settled=true"))) > 0:
             if time.monotonic() > deadline:
                 raise Failure(f"{left} runs of the history were not archived within {_HISTORY_S:.0f} s")
-            if await ended_before(self._over, 1.0):
-                break
+            await asyncio.sleep(1.0)
         for name in names[:: max(1, len(names) // 60)]:
             reply = await client.insist("GET", f"/v1/runs/{name}")
             if not reply.ok:
@@ -217,10 +206,9 @@ class Soak:
                 left = _SAMPLE_EVERY_S - (time.monotonic() - began - at)
                 await ended_before(self._over, min(left, max(0.0, self._size.load_s - at)))
             lasted = time.monotonic() - began
-            while not self._ended and not (await asyncio.wait([working], timeout=_REPORT_EVERY_S))[0]:
+            while not (await asyncio.wait([working], timeout=_REPORT_EVERY_S))[0]:
                 self._transcript.say(f"the load has ended; {load.under_way} people have not finished")
-            if working.done():
-                working.result()
+            working.result()
             return lasted
         finally:
             self._over.set()

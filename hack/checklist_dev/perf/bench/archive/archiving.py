@@ -12,12 +12,13 @@ from typing import Any, Final
 from checklist_crds.resources.kinds import ORGANIZATION, RUN
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.local.bootstrap import NAMESPACE
+from checklist_dev.local.etcd import size_of, tidied
 from checklist_dev.perf.bench.report import Figure, Goal
 from checklist_dev.perf.bench.sizes import Sizes
 from checklist_dev.perf.bench.stage import Stage
 from checklist_dev.perf.load.archive import records_in
 from checklist_dev.perf.load.pace import rate_of, until
-from checklist_dev.perf.load.probes import size_of, tidied, total
+from checklist_dev.perf.load.probes import total
 from checklist_dev.perf.load.raw import RawCluster, RunFactory, fill
 
 ARCHIVE_SETTINGS: Final = {"CHECKLISTS_SWEEP_SECONDS": "0.5"}

@@ -1,4 +1,4 @@
-"""Measures exports of a month of runs: their speed, the API's memory, and concurrent requests."""
+"""Measures exports of a month of runs: their speed, and the API's memory."""
 
 import asyncio
 import contextlib
@@ -11,8 +11,7 @@ from urllib.parse import urlencode
 import aiohttp
 
 from checklist_dev.failures import Failure
-from checklist_dev.perf.bench.reading import seconds_of
-from checklist_dev.perf.bench.report import Figure, Goal, percentile
+from checklist_dev.perf.bench.report import Figure, Goal
 from checklist_dev.perf.bench.stage import Stage
 from checklist_dev.perf.load.client import Json
 from checklist_dev.perf.load.rig import Program
@@ -25,20 +24,18 @@ async def measure_exports(
     stage: Stage, session: aiohttp.ClientSession, example: Json, *, end: str, archived: int, live: int
 ) -> list[Figure]:
     """Export the `archived` runs from before `end` in each format, and the `live` ones completed since."""
-    api, run_id = stage.api, example["metadata"]["name"]
-    calm = [await seconds_of(session, f"/v1/runs/{run_id}") for _ in range(100)]
+    api = stage.api
     before = api.rss_mib()
     done = {
-        what: await _export(session, api, {**query, "created_before": end}, run_id, archived)
+        what: await _export(session, api, {**query, "created_before": end}, archived)
         for what, query in _forms(example["spec"]["resolved"]["templateId"]).items()
     }
     of_cluster = {"format": "jsonl", "created_after": end, "status": "completed"}
-    last = await _export(session, api, of_cluster, run_id, live)
+    last = await _export(session, api, of_cluster, live)
     figures = [one.rate(f"export of {archived:,} archived runs, {what}") for what, one in done.items()]
     figures.append(last.rate(f"export of {live:,} runs of the cluster, JSON lines"))
     most = max(done, key=lambda what: done[what].highest)
     steepest = max(done, key=lambda what: done[what].growth)
-    busy = [seconds for one in (*done.values(), last) for seconds in one.meanwhile]
     return [
         *figures,
         Figure(
@@ -55,13 +52,6 @@ async def measure_exports(
             Goal("<=", 16),
             steepest,
         ),
-        Figure(
-            "GET of a run during an export, p99",
-            percentile(busy, 99) * 1000,
-            "ms",
-            None,
-            f"without: {percentile(calm, 99) * 1000:.1f} ms; {len(busy)} requests",
-        ),
     ]
 
 
@@ -76,13 +66,12 @@ def _forms(template_id: str) -> Mapping[str, Mapping[str, str]]:
 
 @dataclass(slots=True)
 class _Exported:
-    """A received export. `memory`: the API's MiB, `meanwhile`: times of a GET, both during it."""
+    """A received export. `memory`: the API's MiB during it."""
 
     runs: int
     size: int = 0
     seconds: float = 0.0
     memory: list[float] = field(default_factory=list)
-    meanwhile: list[float] = field(default_factory=list)
 
     @property
     def highest(self) -> float:
@@ -97,13 +86,11 @@ class _Exported:
         return Figure(name, self.runs / self.seconds, "runs/s", None, f"{self.size / 1e6:.1f} MB, {self.seconds:.1f} s")
 
 
-async def _export(
-    session: aiohttp.ClientSession, api: Program, query: Mapping[str, str], run_id: str, runs: int
-) -> _Exported:
+async def _export(session: aiohttp.ClientSession, api: Program, query: Mapping[str, str], runs: int) -> _Exported:
     """Raises Failure if the export is incomplete."""
     found, lines = _Exported(runs), 0
     started = time.perf_counter()
-    async with _watched(session, api, run_id, found), session.get(f"/v1/exports?{urlencode(query)}") as response:
+    async with _watched(api, found), session.get(f"/v1/exports?{urlencode(query)}") as response:
         if response.status != 200 or response.headers["Export-Runs"] != str(runs):
             raise Failure(f"an export answered {response.status}, {response.headers.get('Export-Runs')} runs")
         async for chunk in response.content.iter_chunked(_CHUNK):
@@ -116,15 +103,14 @@ async def _export(
 
 
 @contextlib.asynccontextmanager
-async def _watched(session: aiohttp.ClientSession, api: Program, run_id: str, found: _Exported) -> AsyncIterator[None]:
+async def _watched(api: Program, found: _Exported) -> AsyncIterator[None]:
     async def look() -> None:
         while True:
             found.memory.append(api.rss_mib())
-            found.meanwhile.append(await seconds_of(session, f"/v1/runs/{run_id}"))
             await asyncio.sleep(_LOOK_EVERY_S)
 
     found.memory.append(api.rss_mib())
-    task = asyncio.create_task(look(), name="look at memory and other requests")
+    task = asyncio.create_task(look(), name="look at memory")
     try:
         yield
     finally:

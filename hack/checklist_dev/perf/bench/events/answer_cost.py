@@ -131,7 +131,7 @@ async def _raw_rate(stage: Stage, people: Sequence[Person], *, size: int) -> flo
     """The rate of the same answers as merge patches of runs without webhook and records."""
     cluster = stage.cluster
     example = await cluster.get_run(people[0].run_id)
-    made = await fill(cluster, RunFactory(example, stage.rig.keys, raw=True, webhook=False), len(people))
+    made = await fill(cluster, RunFactory(example, stage.rig.keys, webhook=False), len(people))
 
     def patches() -> Iterator[Call]:
         for number in range(size):

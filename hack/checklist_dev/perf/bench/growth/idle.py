@@ -1,10 +1,9 @@
-"""Measures idle API and operator (memory, start, processor), and kube-apiserver after many answers.
+"""Measures idle API and operator (memory, start), and kube-apiserver after many answers.
 
 Idle memory is the proportional set size (PSS) of all processes of a program: shared pages count once.
 """
 
 import asyncio
-import time
 from collections.abc import Sequence
 from typing import Final
 
@@ -13,7 +12,7 @@ from checklist_dev.perf.bench.report import Figure, Goal
 from checklist_dev.perf.bench.sizes import Sizes
 from checklist_dev.perf.bench.stage import Stage
 from checklist_dev.perf.load.pace import rate_of
-from checklist_dev.perf.load.probes import family_of, processor_s, resident_mib, shared_mib
+from checklist_dev.perf.load.probes import family_of, resident_mib, shared_mib
 from checklist_dev.perf.load.rig import Program
 
 MOST_OF_APISERVER_MIB: Final = 1.2e9 / 2**20
@@ -38,16 +37,11 @@ async def measure_memory(stage: Stage, sizes: Sizes) -> list[Figure]:
 
 async def _idle(programs: Sequence[Program], *, for_s: float) -> list[Figure]:
     """Measure an API and an operator with one organization. Raises Failure."""
-    starts, worked = [], []
+    starts = []
     for program in programs:
         await asyncio.to_thread(program.start)
         starts.append(await asyncio.to_thread(program.wait_ready))
-        worked.append(_processor_s(program))
-    before = [_processor_s(program) for program in programs]
-    began = time.monotonic()
     await asyncio.sleep(for_s)
-    elapsed = time.monotonic() - began
-    busy = [after - first for after, first in zip(map(_processor_s, programs), before, strict=True)]
     memory = [_pss_mib(program) for program in programs]
     parts = ", ".join(
         f"{program.name} {mib:.0f} (resident {program.rss_mib():.0f})"
@@ -55,19 +49,12 @@ async def _idle(programs: Sequence[Program], *, for_s: float) -> list[Figure]:
     )
     return [
         Figure("idle memory of API and operator together", sum(memory), "MiB", Goal("<=", MOST_MIB), parts),
-        *(_start(program, seconds, used_s) for program, seconds, used_s in zip(programs, starts, worked, strict=True)),
-        Figure("idle processor of both", 100 * sum(busy) / elapsed, "%", None, f"of one, over {elapsed:.0f} s"),
+        *(
+            Figure(f"start to ready, {program.name}", seconds, "s", Goal("<=", START_S))
+            for program, seconds in zip(programs, starts, strict=True)
+        ),
     ]
-
-
-def _start(program: Program, seconds: float, used_s: float) -> Figure:
-    goal = Goal("<=", START_S)
-    return Figure(f"start to ready, {program.name}", seconds, "s", goal, f"{used_s:.1f} s of processor time")
 
 
 def _pss_mib(program: Program) -> float:
     return sum(map(shared_mib, family_of(program.child.pid)))
-
-
-def _processor_s(program: Program) -> float:
-    return sum(map(processor_s, family_of(program.child.pid)))

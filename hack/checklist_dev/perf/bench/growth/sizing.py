@@ -15,12 +15,12 @@ from typing import Final
 
 from checklist_crds.ids import new_id
 from checklist_crds.resources.delivery_records import recorded_events
+from checklist_dev.local.etcd import tidied
 from checklist_dev.perf.bench.report import Figure
 from checklist_dev.perf.bench.sizes import Sizes
 from checklist_dev.perf.bench.stage import Stage
 from checklist_dev.perf.load.checklist import STEPS
 from checklist_dev.perf.load.client import Json
-from checklist_dev.perf.load.probes import tidied
 from checklist_dev.perf.load.raw import RunFactory, fill
 
 _AT_REST_S: Final = 8.0

@@ -9,7 +9,7 @@ import aiohttp
 
 from checklist_crds.resources.kinds import TEMPLATE
 from checklist_dev.local.bootstrap import NAMESPACE
-from checklist_dev.local.etcd_keys import copy_template
+from checklist_dev.local.etcd import copy_template
 from checklist_dev.perf.bench.reading import seconds_of
 from checklist_dev.perf.bench.report import Figure, Goal, of_rounds, percentile
 from checklist_dev.perf.bench.sizes import Sizes
@@ -114,7 +114,7 @@ async def _fill(stage: Stage, owner: ServiceClient, templates: int) -> list[str]
         return bool(reply.ok and reply.body["pagination"]["total"] == templates)
 
     await until(judged, "judged: a large template", within_s=_WITHIN_S)
-    ids = await copy_template(stage.rig.cluster, first, templates)
+    ids = await copy_template(stage.rig.cluster.etcd_url, first, templates)
     await until(listed, f"listed: {templates} large templates", within_s=_WITHIN_S)
     return ids
 

@@ -5,12 +5,10 @@ import io
 import multiprocessing
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from typing import Any, Final
 
-import aiohttp
 from PIL import Image
 
 from checklist_dev.failures import Failure
@@ -19,7 +17,7 @@ from checklist_dev.perf.bench.report import Figure, Goal, percentile
 from checklist_dev.perf.bench.sizes import Sizes
 from checklist_dev.perf.bench.stage import Stage
 from checklist_dev.perf.bench.traffic.other_routes import REQUESTS_PER_S, OtherRoutes, p99
-from checklist_dev.perf.load.client import Person, new_op
+from checklist_dev.perf.load.client import Person, ServiceClient, new_op
 from checklist_dev.perf.load.probes import give_way
 from checklist_dev.perf.load.rig import Program
 
@@ -27,6 +25,7 @@ CLIENTS: Final = 8
 PHOTO_BYTES: Final = 4_000_000
 MOST_MEMORY_MIB: Final = 64.0
 """Limit of the memory that uploads add to the API: far less than the 32 MB in transfer."""
+_ANSWER_WITHIN_S: Final = 60.0
 STEP_ID: Final = "s-photos"
 TEMPLATE: Final[dict[str, Any]] = {
     "name": "Photo round",
@@ -53,50 +52,29 @@ def make_photo(seed: int, *, at_least: int = PHOTO_BYTES, size: tuple[int, int] 
     return buffer.getvalue()
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """The URL and credential of one photo."""
+def upload_all(url: str, links: Sequence[tuple[str, str]], pictures: Sequence[bytes]) -> list[float]:
+    """Seconds of each upload, with `CLIENTS` concurrent ones. `links`: run id and link for each photo.
 
-    url: str
-    headers: Mapping[str, str]
-
-    @classmethod
-    def of(cls, base_url: str, person: Person) -> "Place":
-        url = f"{base_url}/v1/executor/runs/{person.run_id}/answers/{STEP_ID}/photos"
-        return cls(url, {**person.headers, "Content-Type": "image/jpeg"})
+    Run it in another process, since it delays other work. Raises Failure if one is refused.
+    """
+    return asyncio.run(_upload_all(url, links, pictures))
 
 
-def upload_all(places: Sequence[Place], pictures: Sequence[bytes]) -> list[float]:
-    """Seconds of each upload, with `CLIENTS` concurrent ones. Run it in another process, since it delays other work.
-    Raises Failure if one is refused."""
-    return asyncio.run(_upload_all(places, pictures))
-
-
-async def _upload_all(places: Sequence[Place], pictures: Sequence[bytes]) -> list[float]:
-    work = iter(enumerate(places))
+async def _upload_all(url: str, links: Sequence[tuple[str, str]], pictures: Sequence[bytes]) -> list[float]:
+    work = iter(enumerate(links))
     waits: list[float] = []
-    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), trust_env=False) as session:
+    async with ServiceClient([url], "", answer_within_s=_ANSWER_WITHIN_S, honors_retry_after=True) as client:
 
-        async def client() -> None:
-            for number, place in work:
-                waits.append(await _upload(session, place, pictures[number % len(pictures)]))
+        async def upload() -> None:
+            for number, link in work:
+                started = time.perf_counter()
+                reply = await Person(client, *link).add_photo(STEP_ID, pictures[number % len(pictures)], op_id=new_op())
+                if reply.status != 201:
+                    raise Failure(f"an upload was refused with {reply.status}: {reply.body}")
+                waits.append(time.perf_counter() - started)
 
-        await asyncio.gather(*(client() for _ in range(CLIENTS)))
+        await asyncio.gather(*(upload() for _ in range(CLIENTS)))
     return waits
-
-
-async def _upload(session: aiohttp.ClientSession, place: Place, photo: bytes) -> float:
-    """Upload one photo, repeating a 429 or 503 after Retry-After."""
-    op_id, started = new_op(), time.perf_counter()
-    while True:
-        async with session.post(place.url, params={"op_id": op_id}, data=photo, headers=place.headers) as response:
-            text = await response.text()
-        if response.status not in {429, 503}:
-            break
-        await asyncio.sleep(float(response.headers.get("Retry-After", "1")))
-    if response.status != 201:
-        raise Failure(f"an upload was refused with {response.status}: {text[:300]}")
-    return time.perf_counter() - started
 
 
 async def measure_uploads(stage: Stage, sizes: Sizes) -> list[Figure]:
@@ -104,16 +82,16 @@ async def measure_uploads(stage: Stage, sizes: Sizes) -> list[Figure]:
     client, api, photos, others = stage.client, stage.api, sizes.photos, await OtherRoutes.of(stage)
     people = await open_runs(client, await client.create_template(TEMPLATE), [], photos // 20 + 1)
     pictures = await asyncio.to_thread(lambda: [make_photo(seed) for seed in range(4)])
-    places = [Place.of(api.url, person) for person in people for _ in range(20)][: photos + 1]
+    links = [(person.run_id, person.link) for person in people for _ in range(20)][: photos + 1]
     loop = asyncio.get_running_loop()
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"), initializer=give_way) as pool:
         # The first upload starts the service's worker, and the process here.
-        await loop.run_in_executor(pool, upload_all, places[:1], pictures)
+        await loop.run_in_executor(pool, upload_all, api.url, links[:1], pictures)
         before = await others.call_for(sizes.quiet_s)
         rss_before = api.rss_mib()
         peak = asyncio.create_task(_peak_of(api))
         started = time.perf_counter()
-        uploads = loop.run_in_executor(pool, upload_all, places[1:], pictures)
+        uploads = loop.run_in_executor(pool, upload_all, api.url, links[1:], pictures)
         during = await others.call_until(uploads)
         seconds = time.perf_counter() - started
         peak.cancel()

@@ -1,11 +1,10 @@
 """Measures the executor app on a phone: bytes of the first load, time to the first control, time to "kept"."""
 
 import asyncio
-import statistics
 from collections.abc import Callable
 from typing import Any, Final
 
-from playwright.async_api import Browser, Page
+from playwright.async_api import Browser
 
 from checklist_dev.browser.checklists import EVERY_CONTROL, longest
 from checklist_dev.browser.chromium import chromium
@@ -57,11 +56,9 @@ async def measure_web(stage: Stage, sizes: Sizes) -> list[Figure]:
     client, rounds = stage.client, sizes.loads
     async with chromium() as browser:
         template_id = await client.create_template(EVERY_CONTROL)
-        empty_ms = [await _empty_page(browser) for _ in range(rounds)]
         loads = [await _first_load(browser, await _link(client, template_id)) for _ in range(rounds)]
         long_id = await client.create_template(longest(500))
         waits = await _taps(browser, await _link(client, long_id), sizes.taps)
-    empty = statistics.median(empty_ms)
     return [
         of_rounds(
             "first load of the executor app, compressed", [size for size, _ in loads], "KB", goal=Goal("<=", 100)
@@ -71,7 +68,6 @@ async def measure_web(stage: Stage, sizes: Sizes) -> list[Figure]:
             [ms for _, ms in loads],
             "ms",
             goal=Goal("<=", 1000),
-            baseline=f"an empty page, slowed down alike: {empty:.0f} ms",
         ),
         Figure(
             "500 steps: tap to kept on screen, p95",
@@ -110,25 +106,6 @@ async def _first_load(browser: Browser, link: str) -> tuple[float, float]:
 
 def _collect(sizes: list[float]) -> Callable[[dict[str, Any]], None]:
     return lambda event: sizes.append(float(event["encodedDataLength"]))
-
-
-async def _empty_page(browser: Browser) -> float:
-    device = await Device.of(browser)
-    try:
-        session = await device.context.new_cdp_session(device.page)
-        await session.send("Emulation.setCPUThrottlingRate", {"rate": SLOWDOWN})
-        await device.page.goto("data:text/html,<title>empty</title><p>.")
-        return await _drawn_at(device.page)
-    finally:
-        await device.close()
-
-
-async def _drawn_at(page: Page) -> float:
-    return float(
-        await page.evaluate(
-            "() => new Promise(done => requestAnimationFrame(() => setTimeout(() => done(performance.now()))))"
-        )
-    )
 
 
 async def _taps(browser: Browser, link: str, taps: int) -> list[float]:

@@ -1,4 +1,8 @@
-"""The vectors file: inputs, and the results of the Python core.
+"""The shared vectors, `tests/vectors/executor.json`: answers and runs, with the results of the Python core.
+
+pytest (`tests/unit/templates/test_vectors.py`) and vitest (`api/web/core/vectors.test.ts`) run the same file. It is
+input and output of `python -m checklist_dev.generate vectors`, which computes `expect` of every case again. To add a
+case, write its line without `expect`, and its step or checklist if it needs a new one.
 
 ```
 {"steps": {name: step as TDL}, "checklists": {name: template as TDL}, "photo_refusals": [code], "cases": [case, ...]}
@@ -16,7 +20,7 @@
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Final
@@ -31,25 +35,26 @@ from checklist_crds.runs.lifecycle import decide
 from checklist_crds.templates.answers import display_value, validate_geo, validate_value
 from checklist_crds.templates.conditions import applicable_step_ids, is_answered, missing_required, progress
 from checklist_crds.templates.validation import parse_definition
-from checklist_dev.repository import ROOT, TEMPLATES
-
-from .checklists import CHECKLISTS
-from .states import State, random_states, states
-from .values import IDENTITIES, LOCATIONS, STEPS, value_cases
+from checklist_dev.repository import ROOT
 
 FILE: Final = ROOT / "tests" / "vectors" / "executor.json"
-REAL_CHECKLISTS: Final = ("restaurant-opening", "driver-vehicle-inspection", "vaccine-storage", "rental-move-in")
-_STATES_OF_REAL_ONES: Final = 12
 _NOW: Final = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 Case = dict[str, Any]
 
 
 @cache
+def _inputs() -> Mapping[str, Any]:
+    """The file as it is."""
+    found: Mapping[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
+    return found
+
+
+@cache
 def steps() -> Mapping[str, Step]:
     """The steps for values, by name."""
     found = {}
-    for name, fields in STEPS.items():
+    for name, fields in _inputs()["steps"].items():
         written = {"id": "s-1", "label": name, **fields}
         definition = parse_definition({"name": name, "sections": [{"id": "g-1", "title": "T", "steps": [written]}]})
         found[name] = next(step for _, step in definition.steps())
@@ -58,18 +63,17 @@ def steps() -> Mapping[str, Step]:
 
 @cache
 def checklists() -> Mapping[str, Definition]:
-    """The checklists for states, by name: artificial ones, and real ones from the examples."""
-    real = {name: json.loads((TEMPLATES / f"{name}.json").read_text(encoding="utf-8")) for name in REAL_CHECKLISTS}
-    return {name: parse_definition(data) for name, data in (CHECKLISTS | real).items()}
+    """The checklists for states, by name; some are from the examples."""
+    return {name: parse_definition(data) for name, data in _inputs()["checklists"].items()}
 
 
 def document() -> dict[str, Any]:
-    """The whole file as JSON."""
+    """The whole file with the current results."""
     return {
         "steps": {name: step.model_dump(mode="json") for name, step in steps().items()},
         "checklists": {name: definition.to_tdl() for name, definition in checklists().items()},
         "photo_refusals": [code.value for code in RefusalCode],
-        "cases": list(_cases()),
+        "cases": [{**case, "expect": verdict_on(case)} for case in _inputs()["cases"]],
     }
 
 
@@ -100,39 +104,6 @@ def verdict_on(case: Case) -> dict[str, Any]:
         case "skip":
             return {"allowed": _may_skip(checklists()[case["checklist"]], case["step"])}
     raise ValueError(f"unknown kind of case {case['kind']!r}")
-
-
-def _cases() -> Iterator[Case]:
-    asked: set[str] = set()
-    for case in _inputs():
-        if _text(case) not in asked:
-            asked.add(_text(case))
-            yield {**case, "expect": verdict_on(case)}
-
-
-def _inputs() -> Iterator[Case]:
-    for name, value in value_cases():
-        yield {"kind": "value", "step": name, "value": value}
-    for geo in LOCATIONS:
-        yield {"kind": "location", "geo": geo}
-    for name, email in IDENTITIES:
-        yield {"kind": "identity", "name": name, "email": email}
-    for state in states():
-        yield _state_input(state)
-    for checklist in REAL_CHECKLISTS:
-        for state in random_states(checklist, checklists()[checklist], _STATES_OF_REAL_ONES):
-            yield _state_input(state)
-    for checklist in ("skips", "no skips", "nothing"):
-        for _, step in checklists()[checklist].steps():
-            yield {"kind": "skip", "checklist": checklist, "step": step.id}
-
-
-def _state_input(state: State) -> Case:
-    answers = {
-        step_id: {"value": answer.value, "photos": len(answer.photos), "geo": answer.geo}
-        for step_id, answer in state.answers.items()
-    }
-    return {"kind": "state", "checklist": state.checklist, "answers": answers, "skipped": state.skipped}
 
 
 class _ReadAnswer:
