@@ -93,6 +93,17 @@ async def test_a_deleted_run_ends_the_waiting(api: Api) -> None:
     assert error_of(await waiting) == (404, "run_not_found")
 
 
+async def test_a_reader_that_disconnects_gives_its_place_back_at_once(api: Api) -> None:
+    person = await person_for(api, step("a"))
+    staying, leaving = (asyncio.create_task(waits(person, 0)) for _ in range(2))
+    await eventually(lambda: api.services.run_changes.readers == 2)
+    leaving.cancel()
+    await eventually(lambda: api.services.run_changes.readers == 1, within_s=WAIT_S / 2)
+    assert not staying.done()
+    await person.answer("a")
+    assert await changes(await staying) == 1
+
+
 async def test_a_wrong_query_and_a_wrong_token_are_refused(api: Api) -> None:
     person = await person_for(api, step("a"))
     for query in ({"wait": "61"}, {"wait": "-1"}, {"after": "x"}, {"wait": "1.5"}):
