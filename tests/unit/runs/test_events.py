@@ -73,7 +73,7 @@ def test_the_envelope_has_the_specified_fields_in_their_order_and_attempts_diffe
 
 
 def test_step_events_tell_the_answer_as_value_and_in_words_and_the_progress() -> None:
-    at = {"at": "2026-11-21T12:00:00.000Z", "by": None, "received_at": "2026-11-21T12:00:00.000Z"}
+    at = {"at": "2026-11-21T12:00:00.000Z", "by": None}
     run, definition = story(AnswerStep(step_id="s-temp", value=4, geo=Geo(lat=1, lng=2)))
     step = {"step_id": "s-temp", "section_id": "g-one", "type": "number", "label": "Temperature"}
     geo = {"lat": 1.0, "lng": 2.0, "accuracy_m": None}
