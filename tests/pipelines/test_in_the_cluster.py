@@ -118,6 +118,7 @@ class Workflow:
         spec = yaml.safe_load((EXAMPLES / "argo.yaml").read_text())["spec"]
         self._pipeline = pipeline
         self._lab = lab
+        self._run = run
         self._given = {template["name"]: template for template in spec["templates"]}
         self._values = {"pod.name": f"workflow-7-dispatch-{uuid.uuid4().hex[:10]}"}
         self._values |= {"inputs.parameters.reference": "workflow 7", "inputs.parameters.expires-hours": "4"}
