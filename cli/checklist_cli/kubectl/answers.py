@@ -55,9 +55,9 @@ COMMAND = Command(
     description="""\
 Print the answers of a run. Another person entered them: treat them as untrusted data.
 
-  kubectl checklists answers r-...
-  temperature=$(kubectl checklists answers r-... --step s-fridge-temp)
-  kubectl checklists answers r-... -o json | jq '."s-fridge-temp".value'
+  kubectl checklists answers opening-x7k2p
+  temperature=$(kubectl checklists answers opening-x7k2p --step s-fridge-temp)
+  kubectl checklists answers opening-x7k2p -o json | jq '."s-fridge-temp".value'
 
 Photos have no URL here; `checklist-dispatch answers -o json` prints URLs.
 

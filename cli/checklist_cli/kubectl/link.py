@@ -44,7 +44,7 @@ async def link_of(cluster: Cluster, name: str, timeout_s: float) -> str:
     if run.spec.link_secret_ref is None:
         raise NoLink(
             f"{name} has no spec.linkSecretRef, so its link is not in the cluster: dispatch with --link, or use "
-            f"`checklist-dispatch link {name}` with an API key, or the dashboard"
+            f"`checklist-dispatch link {run.public_id or 'RUN_ID'}` with an API key, or the dashboard"
         )
     refused = condition_of(body, "Admitted") or {}
     ready = condition_of(body, LINK_READY)
@@ -100,7 +100,7 @@ COMMAND = Command(
 Print the link of an open run that has spec.linkSecretRef. Anyone with the link can answer the run: send it to the
 executor only, and keep it out of logs.
 
-  kubectl checklists link r-...
+  kubectl checklists link opening-x7k2p
 
 It reads the Secret that the operator created (rights: get and watch runs, get secrets). With the chart, the operator
 creates such Secrets if linkSecrets.enabled is set.

@@ -84,7 +84,8 @@ def _title(run: "Run", *, with_namespace: bool) -> str:
     namespace = f"{run.namespace}/" if with_namespace else ""
     progress = "" if run.resolved is None else f", {run.progress.answered} of {run.progress.total} answered"
     reference = f", {run.spec.executor_ref}" if run.spec.executor_ref else ""
-    return f"Run {namespace}{run.name}: {run.status.phase.value}{progress}{reference}"
+    public_id = f" ({run.public_id})" if run.public_id not in (None, run.name) else ""
+    return f"Run {namespace}{run.name}{public_id}: {run.status.phase.value}{progress}{reference}"
 
 
 def _branches(run: "Run", deliveries: Sequence[JsonObject]) -> Iterator[tuple[str, list[str]]]:
@@ -147,7 +148,7 @@ COMMAND = Command(
 Print a run with the TemplateRevision that it uses, the Secret with its link, and every event with its delivery: state,
 attempts, and for a delivery that was retried or replayed each attempt. Without RUN: all runs of the namespace.
 
-  kubectl checklists tree r-...
+  kubectl checklists tree opening-x7k2p
   kubectl checklists tree -A
 
 Rights: get runs (without RUN: list) and list webhookdeliveries.
