@@ -141,28 +141,6 @@ async def test_the_link_is_returned_with_an_option_that_says_what_it_allows(api:
         assert api.token(run_id) not in robot.log.read_text()
 
 
-async def test_the_key_of_another_organization_finds_nothing_and_a_wrong_key_is_refused(
-    api: Api, tmp_path: Path
-) -> None:
-    template = (await api.account.create_template())["id"]
-    run_id = (await api.account.dispatch(template))["run_id"]
-    stranger = await api.make_account()
-    of_template = ("get_template", "dispatch_run")
-    of_run = ("wait_for_run", "get_answers", "cancel_run")
-    async with agent(api, tmp_path, key=stranger.key) as robot:
-        assert (await robot.get("list_templates"))["templates"] == []
-        for name in of_template:
-            assert await robot.error(name, template_id=template) == "template_not_found"
-        for name in of_run:
-            assert await robot.error(name, run_id=run_id) == "run_not_found"
-    assert (await api.http.get(f"/v1/runs/{run_id}")).json()["status"] == "pending"
-    wrong = "cds_live_" + "x" * 40
-    async with agent(api, tmp_path, key=wrong) as robot:
-        for name in of_run:
-            assert await robot.error(name, run_id=run_id) == "unauthorized"
-        assert wrong not in "".join(robot.outputs) + robot.log.read_text()
-
-
 async def test_a_wait_survives_the_death_of_the_api_and_a_dead_api_is_said(
     api: Api, control_plane: ControlPlane, tmp_path: Path
 ) -> None:
