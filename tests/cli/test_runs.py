@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.conftest import RUN, Answer, Capture, Service
+from tests.cli.conftest import DISPATCHED, KEY, LINK, RUN, TEMPLATE, Answer, Capture, Service, refused, said
 
 from checklist_cli.client import runs as client_runs
 from checklist_cli.client.api_key import KEY_VARIABLE
@@ -19,25 +19,10 @@ from checklist_cli.console.progress import Progress
 from checklist_cli.program import main
 from checklist_cli.receiver.secret_source import VARIABLE
 
-KEY = "cds_live_of_the_test"
-TEMPLATE = "t-0b9c7a52-6f0e-4f58-9a0c-3c1c9a9f2f10"
-LINK = f"https://checklists.example/r/{RUN}#token"
-DISPATCHED = {"run_id": RUN, "link": LINK, "expires_at": None, "assigned_to": None}
-
 
 def run_of(status: str = "in_progress", **fields: Any) -> dict[str, Any]:
     progress = {"total": 3, "answered": 1, "skipped": 0}
     return {"run_id": RUN, "status": status, "progress": progress, "answers": {}, **fields}
-
-
-def said(document: Any, status: int = 200, **headers: str) -> Answer:
-    return Answer(
-        json.dumps(document).encode(), status, {name.replace("_", "-"): text for name, text in headers.items()}
-    )
-
-
-def refused(status: int, code: str, message: str = "no", **headers: str) -> Answer:
-    return said({"error": code, "message": message}, status, **headers)
 
 
 @pytest.fixture(autouse=True)
@@ -123,7 +108,7 @@ def test_a_dispatch_without_an_answer_names_the_key_that_makes_no_second_run(ser
     ("answer", "text"),
     [
         (refused(402, "quota_exceeded", "The runs of this month are used up."), "402: The runs of this month"),
-        (refused(409, "run_closed"), "409: no"),
+        (refused(409, "run_closed"), "409: Not now."),
         (
             said(
                 {
@@ -316,13 +301,15 @@ def test_what_makes_no_sense_is_refused_before_anything_is_asked(
         ["dispatch", TEMPLATE, "--expires", "4"],
         ["dispatch", TEMPLATE, "--expires", "0h"],
         ["wait", "r-1"],
+        ["link", "r-1"],
+        ["link"],
         ["wait", RUN, "--timeout", "-1s"],
         ["answers", RUN, "-o", "yaml"],
     ):
         with pytest.raises(SystemExit):
             main(wrong)
     monkeypatch.delenv("CHECKLISTS_BASE_URL")
-    for command in (["dispatch", TEMPLATE], ["wait", RUN], ["answers", RUN]):
+    for command in (["dispatch", TEMPLATE], ["wait", RUN], ["answers", RUN], ["link", RUN]):
         assert main(command) == 2
         assert "--server" in capsys.readouterr().err
     assert service.asked == []

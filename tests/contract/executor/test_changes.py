@@ -10,7 +10,6 @@ from tests.contract.executor_client import Person, error_of, paths, person_for, 
 from tests.waiting import eventually
 
 from checklist_crds.kube.run_store import RunStore
-from checklist_crds.resources.kinds import RUN
 
 api = shared_api
 
@@ -83,14 +82,6 @@ async def test_the_time_of_waiting_is_not_counted_as_time_to_answer(api: Api) ->
         if line.startswith('checklists_http_request_seconds_sum{route="/v1/executor/runs/{run_id}/changes"')
     ]
     assert total < 1
-
-
-async def test_a_deleted_run_ends_the_waiting(api: Api) -> None:
-    person = await person_for(api, step("a"))
-    waiting = asyncio.create_task(waits(person, 0))
-    await eventually(lambda: api.services.run_changes.readers == 1)
-    await api.kube.delete(RUN, person.run_id, api.namespace)
-    assert error_of(await waiting) == (404, "run_not_found")
 
 
 async def test_a_reader_that_disconnects_gives_its_place_back_at_once(api: Api) -> None:

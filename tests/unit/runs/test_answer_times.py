@@ -49,16 +49,6 @@ def test_a_run_dispatched_by_a_replica_whose_clock_is_ahead_has_no_answer_in_the
     assert answer_times(GIVEN, dispatched_at=ahead, now=NOW) == AnswerTimes(NOW)
 
 
-def test_twelve_answers_given_without_network_have_their_own_times() -> None:
-    life = Life(checklist(*(step(f"q{number}") for number in range(12))))
-    for number in range(12):
-        life.answers(f"q{number}", given_at=ago(minutes=30 - number))
-    stored = life.status.answers.values()
-    assert [answer.at for answer in stored] == [ago(minutes=30 - number) for number in range(12)]
-    assert {answer.received_at for answer in stored} == {NOW}
-    assert life.status.started_at == ago(minutes=30)
-
-
 def views(life: Life) -> dict[str, dict[str, Any]]:
     return {step_id: answer_view(answer, lambda *_, **__: "") for step_id, answer in life.status.answers.items()}
 
