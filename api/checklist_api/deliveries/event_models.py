@@ -9,7 +9,6 @@ from checklist_crds.ids import ID_PATTERNS
 from ..http.models import Count, Moment, RunId, Shape, StepId, TemplateId, UserId, Version
 from ..runs.models import RECEIVED_AT, AnswerParts, ExecutorRef, Geo, Identity, RunProgress, Signature
 
-
 ReceivedAt = Annotated[
     Moment | None,
     Field(exclude_if=lambda moment: moment is None, description=f"{RECEIVED_AT} Left out if it equals `at`."),

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from tests.unit.runs.test_lifecycle import NOW, Life, checklist, step
 
+from checklist_crds.resources.event_names import EventName
 from checklist_crds.resources.run import PhotoRef, RunPhase
 from checklist_crds.runs.answer_times import AnswerTimes, answer_times
 from checklist_crds.runs.commands import AddPhoto, AnswerStep, ClearAnswer, Command, RemovePhotos, SkipStep, Submit
-from checklist_crds.runs.events import answer_view, event_data
+from checklist_crds.runs.events import answer_view, event_data, final_data
 from checklist_crds.runs.operations import with_operation
 from checklist_crds.times import format_timestamp
 
@@ -66,6 +67,11 @@ def test_answers_events_and_skips_show_both_times() -> None:
     sent = [event_data(entry, life.run, life.definition, lambda *_, **__: "") for entry in life.status.outbox]
     del at_once["received_at"]
     assert [{name: data[name] for name in late if name in data} for data in sent] == [late, at_once, late]
+    ended = final_data(EventName.RUN_COMPLETED, life.run, NOW, lambda *_, **__: "")["answers"]
+    assert [{name: ended[step_id].get(name) for name in late} for step_id in ("s-late", "s-now")] == [
+        late,
+        at_once | {"received_at": None},
+    ]
     assert [entry.ts for entry in life.status.outbox] == [NOW, NOW, NOW], "an event happens when the service changes"
 
 
