@@ -6,8 +6,6 @@
 # Exit status: 0 completed, 3 cancelled, 4 expired, 5 still open after TIMEOUT, 1 anything else.
 set -eu
 
-secret=link-$(cat /proc/sys/kernel/random/uuid) # a Secret of its own for the link of each run
-
 run=$(kubectl create -f - -o name <<YAML
 apiVersion: checklists.dev/v1
 kind: Run
@@ -16,14 +14,14 @@ spec:
   templateRef: {name: "$TEMPLATE"}
   executorRef: "${REFERENCE:-shell}"
   expiresInHours: ${EXPIRES_HOURS:-4}
-  linkSecretRef: {name: "$secret"}
+  linkSecretRef: {} # a Secret with the name of the run
 YAML
 )
 echo "created $run" >&2
 
 # The link is sent through a pipe: as an argument, other users of the machine could read it.
 kubectl wait --for=condition=LinkReady "$run" --timeout=60s >&2
-kubectl get secret "$secret" -o jsonpath='{.data.link}' | base64 -d |
+kubectl get "secret/${run#*/}" -o jsonpath='{.data.link}' | base64 -d |
   jq -R '{text: "Please answer: \(.)"}' |
   curl -fsS -H 'Content-Type: application/json' --data-binary @- "$NOTIFY_URL" >&2
 

@@ -148,8 +148,7 @@ class Workflow:
         self._run = json.loads(created.out)["metadata"]["name"]
         await self._lab.until_condition(RUN, self._run, "LinkReady", status="True")
         assert await self.judged("dispatch") == "succeeded"
-        for name in ("run", "secret"):
-            self._values[f"steps.dispatch.outputs.parameters.{name}"] = await self.output("dispatch", name)
+        self._values["steps.dispatch.outputs.parameters.run"] = await self.output("dispatch", "run")
         for step in (step for group in self._given["human-step"]["steps"] for step in group):
             if step["name"] != "dispatch":
                 given = {one["name"]: self._filled(one["value"]) for one in step["arguments"]["parameters"]}

@@ -1,7 +1,6 @@
 """`kubectl checklists dispatch`: creates a Run, prints its name and link, and with --wait waits for its end."""
 
 import asyncio
-import secrets
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import TYPE_CHECKING, Any, Final
@@ -49,7 +48,7 @@ def _configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--link-secret",
         metavar="NAME",
-        help="have the link put into this Secret (default with --link: NAME-link, or a new name)",
+        help="have the link put into this Secret (default with --link: the name of the run)",
     )
     add_output_option(parser, "json: one line with name, namespace, run_id and link; with --wait also one with the run")
     hook = parser.add_argument_group("the webhook")
@@ -126,7 +125,7 @@ async def _admitted(cluster: Cluster, name: str) -> "Run":
 
 
 def _prefix(options: Namespace) -> str:
-    """What the names of the run and its Secret begin with, if the caller gives none."""
+    """What the name of the run begins with, if the caller gives none."""
     return "run-" if is_id("t", options.template) else f"{options.template}-"
 
 
@@ -142,7 +141,7 @@ def _spec(options: Namespace) -> JsonObject:
     if options.expires is not None:
         spec["expiresInHours"] = options.expires / _HOUR_S
     if options.link or options.link_secret:
-        spec["linkSecretRef"] = {"name": options.link_secret or _link_secret(options)}
+        spec["linkSecretRef"] = {"name": options.link_secret} if options.link_secret else {}
     if options.webhook is not None:
         if options.webhook_secret is None:
             raise CommandFailed("--webhook needs --webhook-secret")
@@ -151,12 +150,6 @@ def _spec(options: Namespace) -> JsonObject:
     elif options.events is not None or options.webhook_secret is not None:
         raise CommandFailed("--events and --webhook-secret need --webhook")
     return spec
-
-
-def _link_secret(options: Namespace) -> str:
-    """The name of the Secret, which the spec must have before the API server has generated the run's name."""
-    unique = options.name or f"{_prefix(options)[:48]}{secrets.token_hex(4)}"
-    return f"{unique}-link"
 
 
 def _secret_key(text: str) -> dict[str, str]:

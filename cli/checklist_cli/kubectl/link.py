@@ -26,7 +26,7 @@ async def link_of(cluster: Cluster, name: str, timeout_s: float) -> str:
     """Return the link when the operator has created the Secret. Raises NoLink, CommandFailed and KubeError."""
     from checklist_crds.kube.errors import KubeForbidden, KubeNotFound
     from checklist_crds.resources.kinds import RUN, SECRET
-    from checklist_crds.runs.link_secret import LINK_KEY, LINK_READY
+    from checklist_crds.runs.link_secret import LINK_KEY, LINK_READY, secret_name
 
     def is_decided(body: JsonObject) -> bool:
         run = parsed(body)
@@ -54,7 +54,7 @@ async def link_of(cluster: Cluster, name: str, timeout_s: float) -> str:
         raise NoLink(f"{name} has no Secret with its link after {timeout_s:g} s: is the operator running?")
     if ready["status"] != "True":
         raise NoLink(f"{name} has no Secret with its link: {ready['reason']}: {ready['message']}")
-    secret = run.spec.link_secret_ref.name
+    secret = secret_name(run)
     try:
         found = await cluster.client.get(SECRET, secret, cluster.namespace)
         return base64.b64decode(found["data"][LINK_KEY], validate=True).decode()

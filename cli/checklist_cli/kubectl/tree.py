@@ -89,6 +89,8 @@ def _title(run: "Run", *, with_namespace: bool) -> str:
 
 
 def _branches(run: "Run", deliveries: Sequence[JsonObject]) -> Iterator[tuple[str, list[str]]]:
+    from checklist_crds.runs.link_secret import secret_name
+
     conditions = {condition.type: condition for condition in run.status.conditions}
     if run.resolved is not None:
         template = f"{run.resolved.template_name} v{run.resolved.template_version} ({run.resolved.template_id})"
@@ -97,7 +99,7 @@ def _branches(run: "Run", deliveries: Sequence[JsonObject]) -> Iterator[tuple[st
         yield f"not admitted: {admitted.reason}: {admitted.message}", []
     if run.spec.link_secret_ref is not None:
         ready = conditions.get("LinkReady")
-        yield f"Secret {run.spec.link_secret_ref.name}: {'not created' if ready is None else ready.reason}", []
+        yield f"Secret {secret_name(run)}: {'not created' if ready is None else ready.reason}", []
     yield from _events(run, deliveries)
 
 

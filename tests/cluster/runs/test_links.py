@@ -179,8 +179,12 @@ async def test_the_secret_goes_with_the_run_and_another_run_may_have_its_name(
     assert held(await lab.get(SECRET, "person-link")) == link_of(lab, run)
     await lab.client.delete(RUN, run, lab.namespace)
     assert held(await until_there(lab, second)) == link_of(lab, second)
-    await lab.client.delete(RUN, second, lab.namespace)
+    unnamed = await lab.apply_run(linkSecretRef={})
+    assert held(await until_there(lab, unnamed, unnamed)) == link_of(lab, unnamed)
+    for deleted in (second, unnamed):
+        await lab.client.delete(RUN, deleted, lab.namespace)
     await until_gone(lab)
+    await until_gone(lab, unnamed)
 
 
 @pytest.mark.parametrize(
