@@ -13,7 +13,7 @@ from tests.cli.conftest import DISPATCHED, KEY, LINK, RUN, TEMPLATE, Answer, Cap
 from checklist_cli.client import runs as client_runs
 from checklist_cli.client.api_key import KEY_VARIABLE
 from checklist_cli.client.connection import client_of
-from checklist_cli.client.runs import Runs
+from checklist_cli.client.runs import WAIT_S, Runs
 from checklist_cli.console.command import CommandFailed
 from checklist_cli.console.progress import Progress
 from checklist_cli.program import main
@@ -144,7 +144,7 @@ def test_each_end_of_a_run_has_an_exit_status_of_its_own(
         f"{RUN} is pending, 1 of 3 answered",
         f"{RUN} is in_progress, 1 of 3 answered",
     ]
-    assert [(asked.path, asked.query) for asked in service.asked] == [(f"/v1/runs/{RUN}", {"wait": "30"})] * 4
+    assert [(asked.path, asked.query) for asked in service.asked] == [(f"/v1/runs/{RUN}", {"wait": str(WAIT_S)})] * 4
 
     service.answers = [said(DISPATCHED, 201), said(run_of(status, answers={"s-a": {"value": "ü\u202e"}}))]
     assert main(["dispatch", TEMPLATE, "--wait", "-o", "json"]) == code
@@ -181,8 +181,8 @@ def waited(service: Service, clock: Clock, timeout_s: float | None) -> dict[str,
 
 def test_a_wait_ends_at_its_time_and_asks_for_no_more_than_is_left(service: Service) -> None:
     service.answers = [said(run_of())]
-    assert waited(service, Clock(service, 30, 30, 15.5), 75.5)["status"] == "in_progress"
-    assert [asked.query["wait"] for asked in service.asked] == ["30", "30", "15"]
+    assert waited(service, Clock(service, WAIT_S, WAIT_S, 15.5), 2 * WAIT_S + 15.5)["status"] == "in_progress"
+    assert [asked.query["wait"] for asked in service.asked] == [str(WAIT_S), str(WAIT_S), "15"]
 
 
 def test_the_time_that_is_up_has_an_exit_status_and_leaves_the_run_open(
@@ -316,4 +316,4 @@ def test_what_makes_no_sense_is_refused_before_anything_is_asked(
 
 
 def test_a_request_that_waits_is_shorter_than_the_time_that_is_allowed_for_its_answer() -> None:
-    assert client_runs.WAIT_S + 10 < client_runs.ANSWER_WITHIN_S
+    assert WAIT_S + 10 < client_runs.ANSWER_WITHIN_S
