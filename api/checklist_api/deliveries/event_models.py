@@ -7,7 +7,18 @@ from pydantic import Field, JsonValue
 from checklist_crds.ids import ID_PATTERNS
 
 from ..http.models import Count, Moment, RunId, Shape, StepId, TemplateId, UserId, Version
-from ..runs.models import RECEIVED_AT, Answer, ExecutorRef, Geo, Identity, RunProgress, Signature
+from ..runs.models import (
+    FLAGGED,
+    FLAGGED_COUNT,
+    NOTE,
+    RECEIVED_AT,
+    Answer,
+    ExecutorRef,
+    Geo,
+    Identity,
+    RunProgress,
+    Signature,
+)
 
 
 class EventPhoto(Shape):
@@ -36,6 +47,8 @@ class StepCompletedData(Shape):
     by: UserId | None
     revision: Version = Field(description="1 for the first answer, incremented by each further one.")
     received_at: Moment = Field(description=RECEIVED_AT)
+    flagged: bool = Field(description=FLAGGED)
+    note: str | None = Field(description=NOTE)
     progress: RunProgress
 
 
@@ -68,6 +81,7 @@ class RunCompletedData(Shape):
     skipped_steps: list[StepId]
     signature: Signature | None
     progress: RunProgress
+    flagged: Count = Field(description=FLAGGED_COUNT)
 
 
 class RunCancelledData(Shape):
@@ -78,6 +92,7 @@ class RunCancelledData(Shape):
     last_step_id: StepId | None
     answers: dict[str, Answer] = Field(description="Answers given so far.")
     progress: RunProgress
+    flagged: Count = Field(description=FLAGGED_COUNT)
 
 
 class RunExpiredData(Shape):
@@ -85,6 +100,7 @@ class RunExpiredData(Shape):
 
     expires_at: Moment
     progress: RunProgress
+    flagged: Count = Field(description=FLAGGED_COUNT)
 
 
 class _Envelope(Shape):

@@ -66,7 +66,7 @@ def _captured_at_zone(photo: PhotoRef) -> str | None:
 
 
 def answer_view(answer: Answer, photo_url: PhotoUrl) -> dict[str, Any]:
-    """Returns the Answer object of the specification, with `received_at`."""
+    """Returns the Answer object of the specification, with `received_at`, `flagged` and `note`."""
     return {
         "value": _with_drawing(answer.value, answer.drawing, photo_url),
         "photos": [photo_view(photo, answer.geo, photo_url) for photo in answer.photos],
@@ -74,6 +74,8 @@ def answer_view(answer: Answer, photo_url: PhotoUrl) -> dict[str, Any]:
         "at": format_timestamp(answer.at),
         "by": answer.by,
         "received_at": format_timestamp(answer.received_at or answer.at),
+        "flagged": bool(answer.flagged),
+        "note": answer.note,
     }
 
 
@@ -127,7 +129,11 @@ def final_data(event: EventName, run: Run, ts: datetime, photo_url: PhotoUrl) ->
         case EventName.RUN_CANCELLED:
             return _cancelled_data(run, photo_url)
         case EventName.RUN_EXPIRED:
-            return {"expires_at": format_timestamp(run.expires_at or ts), "progress": progress_view(run.progress)}
+            return {
+                "expires_at": format_timestamp(run.expires_at or ts),
+                "progress": progress_view(run.progress),
+                "flagged": run.flagged,
+            }
         case _:
             raise ValueError(f"{event.value} is not a final event of a run")
 
@@ -157,6 +163,8 @@ def _step_data(entry: OutboxEntry, definition: Definition, photo_url: PhotoUrl) 
     else:
         data |= {"label": step.label, "at": frozen["at"], "by": frozen["by"]}
     data["received_at"] = frozen.get("received_at") or frozen["at"]
+    if entry.event is EventName.STEP_COMPLETED:
+        data |= {"flagged": frozen.get("flagged", False), "note": frozen.get("note")}
     data["progress"] = frozen["progress"]
     return data
 
@@ -178,6 +186,7 @@ def _completed_data(run: Run, photo_url: PhotoUrl) -> dict[str, Any]:
         "skipped_steps": list(status.skipped_steps),
         "signature": signature_view(run, photo_url),
         "progress": progress_view(run.progress),
+        "flagged": run.flagged,
     }
 
 
@@ -189,6 +198,7 @@ def _cancelled_data(run: Run, photo_url: PhotoUrl) -> dict[str, Any]:
         "last_step_id": status.last_step_id,
         "answers": {step_id: answer_view(answer, photo_url) for step_id, answer in status.answers.items()},
         "progress": progress_view(run.progress),
+        "flagged": run.flagged,
     }
 
 
