@@ -21,6 +21,15 @@ export function Badge({ tone = "neutral", icon, children }: BadgeProps) {
   );
 }
 
+/** The number of a run's answers outside what is expected. */
+export function FlaggedBadge({ count }: { count: number }) {
+  return (
+    <Badge tone="warn" icon="flag">
+      {count} flagged
+    </Badge>
+  );
+}
+
 const RUN_STATUSES: Readonly<Record<string, readonly [word: string, tone: BadgeTone, icon: IconName]>> = {
   pending: ["Pending", "neutral", "circle"],
   in_progress: ["In progress", "info", "pen"],
