@@ -33,7 +33,7 @@ class _Columns:
     def of(cls, step: Step) -> "_Columns":
         rules = step.type.rules
         takes_images = rules.takes_drawing(step) or step.most_photos > 0
-        return cls(step, rules.adds_photos, takes_images, step.geo, step.on_flag is not None and step.on_flag.note)
+        return cls(step, rules.adds_photos, takes_images, step.geo, bool(step.on_flag and step.on_flag.note))
 
     def merge(self, step: Step) -> None:
         """Add columns that an older version of the step needs."""

@@ -508,6 +508,13 @@ export interface components {
             /** @description null until the executor enters it. */
             email: string | null;
         };
+        /** @description How many photos a flagged answer has. */
+        FlagPhotos: {
+            /** @description Fewest photos that it needs (default 0). */
+            min?: number;
+            /** @description Most photos that the step then takes (default 20). */
+            max?: number;
+        };
         GenerateRequest: {
             /** @description What the checklist is for, in plain language. */
             prompt: string;
@@ -599,17 +606,10 @@ export interface components {
         };
         /** @description What a flagged answer must have before the checklist can be submitted. */
         OnFlag: {
-            /** @description Whether it needs a note. */
-            note: boolean;
-            /** @description How many photos it needs, and how many the step then takes. */
-            photos?: components["schemas"]["PhotoBounds"];
-        };
-        /** @description What a flagged answer must have before the checklist can be submitted. */
-        OnFlagInput: {
-            /** @description Whether it needs a note. Default: `false`. */
+            /** @description Whether it needs a note (default false). */
             note?: boolean;
             /** @description How many photos it needs, and how many the step then takes. */
-            photos?: components["schemas"]["PhotoBoundsInput"];
+            photos?: components["schemas"]["FlagPhotos"];
         };
         /** @description An idempotent change. */
         Operation: {
@@ -1269,47 +1269,6 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description Settings of a step; which of them mean something depends on its type. Other fields are kept as they are. */
-        StepConfigInput: {
-            /** @description What is expected; an answer outside is accepted and flagged. number, rating: `{min, max}`. boolean: true or false. choice, multi_choice: option ids, among which all chosen ones are expected to be. date: `{not_before, not_after}` in days from the day of the answer. */
-            expected?: boolean | string[] | components["schemas"]["ExpectedBounds"];
-            /** @description What a flagged answer must have before the checklist can be submitted. Needs expected. */
-            on_flag?: components["schemas"]["OnFlagInput"];
-            /** @description Type boolean: what the executor reads for true (default Yes). */
-            true_label?: string;
-            /** @description Type boolean: what the executor reads for false (default No). */
-            false_label?: string;
-            /**
-             * Format: double
-             * @description Type number: smallest value. rating: lowest grade, an integer (default 1). photo: fewest photos, an integer (default 1).
-             */
-            min?: number;
-            /**
-             * Format: double
-             * @description Type number: largest value. rating: highest grade, an integer (default 5). photo: most photos, an integer (default 20).
-             */
-            max?: number;
-            /** @description Type number: unit of measurement, shown after the value. */
-            unit?: string;
-            /** @description Type number: how many decimals a value may have (default: any). */
-            decimal?: number;
-            /** @description Types choice, multi_choice: what can be chosen, in order. */
-            options?: components["schemas"]["Option"][];
-            /** @description Type multi_choice: fewest options to choose (default 1 when the step is required, else 0). */
-            min_selected?: number;
-            /** @description Type multi_choice: most options to choose (default: all of them). */
-            max_selected?: number;
-            /** @description Type text: whether the answer may be long, up to 4,000 characters instead of 500 (default false). */
-            multiline?: boolean;
-            /** @description Type text: shown in the empty field. */
-            placeholder?: string;
-            /** @description Type rating: what the lowest grade means. */
-            low_label?: string;
-            /** @description Type rating: what the highest grade means. */
-            high_label?: string;
-        } & {
-            [key: string]: unknown;
-        };
         /** @description One thing to do, see or answer. */
         StepInput: {
             /** @description Its id: `s-` and 1 to 64 of A-Z a-z 0-9 _ -, unique in the template. Key of the answer in a run. */
@@ -1331,7 +1290,7 @@ export interface components {
             /** @description When the step applies; always, if left out. */
             condition?: components["schemas"]["Condition"];
             /** @description Settings that depend on the step's type. Default: `{}`. */
-            config?: components["schemas"]["StepConfigInput"];
+            config?: components["schemas"]["StepConfig"];
         };
         /** @description Where a step came from. */
         StepOrigin: {
@@ -1545,6 +1504,7 @@ export type ExecutorRun = components['schemas']['ExecutorRun'];
 export type ExpectedBounds = components['schemas']['ExpectedBounds'];
 export type ExplainedTemplate = components['schemas']['ExplainedTemplate'];
 export type ExternalIdentity = components['schemas']['ExternalIdentity'];
+export type FlagPhotos = components['schemas']['FlagPhotos'];
 export type GenerateRequest = components['schemas']['GenerateRequest'];
 export type GeneratedTemplate = components['schemas']['GeneratedTemplate'];
 export type Geo = components['schemas']['Geo'];
@@ -1557,7 +1517,6 @@ export type LastReplay = components['schemas']['LastReplay'];
 export type LimitDetails = components['schemas']['LimitDetails'];
 export type MemberIdentity = components['schemas']['MemberIdentity'];
 export type OnFlag = components['schemas']['OnFlag'];
-export type OnFlagInput = components['schemas']['OnFlagInput'];
 export type Operation = components['schemas']['Operation'];
 export type OperationDone = components['schemas']['OperationDone'];
 export type OperationRefused = components['schemas']['OperationRefused'];
@@ -1608,7 +1567,6 @@ export type Step = components['schemas']['Step'];
 export type StepCompletedData = components['schemas']['StepCompletedData'];
 export type StepCompletedEvent = components['schemas']['StepCompletedEvent'];
 export type StepConfig = components['schemas']['StepConfig'];
-export type StepConfigInput = components['schemas']['StepConfigInput'];
 export type StepInput = components['schemas']['StepInput'];
 export type StepOrigin = components['schemas']['StepOrigin'];
 export type StepSkippedData = components['schemas']['StepSkippedData'];

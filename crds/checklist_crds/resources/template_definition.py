@@ -153,8 +153,8 @@ class Step(JsonModel):
 
         Flagged or not, so that no photo is refused because the answer was changed on another device.
         """
-        asked = None if self.on_flag is None else self.on_flag.photos
-        return max(0 if bounds is None else bounds.max for bounds in (self.photo_bounds, asked))
+        bounds, asked = self.photo_bounds, self.on_flag
+        return max(0 if bounds is None else bounds.max, 0 if asked is None else asked.most_photos)
 
 
 class Section(JsonModel):

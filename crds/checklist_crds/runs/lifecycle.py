@@ -459,8 +459,8 @@ class _Change:
             case "note":
                 text = f"The answer to {step.label!r} is outside what is expected; it needs a note."
                 return Problem(step.id, "note_required", text)
-            case "photos" if asked is not None and asked.photos is not None:
-                wanted = f"{asked.photos.min} photo{'' if asked.photos.min == 1 else 's'}"
+            case "photos" if asked is not None:
+                wanted = f"{asked.fewest_photos} photo{'' if asked.fewest_photos == 1 else 's'}"
                 text = f"The answer to {step.label!r} is outside what is expected; it needs {wanted}."
                 return Problem(step.id, "photos_required", text)
         return Problem(step.id, "required", f"{step.label!r} needs an answer.")

@@ -45,11 +45,32 @@ class ExpectedBounds(JsonModel):
     not_after: Absentable[Days] = optional("Type date: last expected day, in days from the day of the answer.")
 
 
+_Photos = Annotated[int, Field(ge=0, le=MAX_PHOTOS_PER_STEP), Strict(), AS_INTEGER]
+_SomePhotos = Annotated[int, Field(ge=1, le=MAX_PHOTOS_PER_STEP), Strict(), AS_INTEGER]
+
+
+class FlagPhotos(JsonModel):
+    """How many photos a flagged answer has."""
+
+    min: Absentable[_Photos] = optional("Fewest photos that it needs (default 0).")
+    max: Absentable[_SomePhotos] = optional(f"Most photos that the step then takes (default {MAX_PHOTOS_PER_STEP}).")
+
+
 class OnFlag(JsonModel):
     """What a flagged answer must have before the checklist can be submitted."""
 
-    note: Bool = Field(default=False, description="Whether it needs a note.")
-    photos: Absentable[PhotoBounds] = optional("How many photos it needs, and how many the step then takes.")
+    note: Absentable[Bool] = optional("Whether it needs a note (default false).")
+    photos: Absentable[FlagPhotos] = optional("How many photos it needs, and how many the step then takes.")
+
+    @property
+    def fewest_photos(self) -> int:
+        return (self.photos.min or 0) if self.photos is not None else 0
+
+    @property
+    def most_photos(self) -> int:
+        if self.photos is None:
+            return 0
+        return MAX_PHOTOS_PER_STEP if self.photos.max is None else self.photos.max
 
 
 def _not_usable(value: Any) -> Any:

@@ -85,8 +85,8 @@ def _of_flagged_answer(step: Step) -> dict[str, Any]:
     needed: dict[str, Any] = {}
     if asked is not None and asked.note:
         needed["note"] = _NOTE
-    if asked is not None and asked.photos is not None and asked.photos.min:
-        needed["photos"] = {"minItems": asked.photos.min}
+    if asked is not None and asked.fewest_photos:
+        needed["photos"] = {"minItems": asked.fewest_photos}
     if not needed:
         return {}
     flagged = {"required": ["flagged"], "properties": {"flagged": {"const": True}}}

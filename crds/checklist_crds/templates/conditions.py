@@ -95,7 +95,7 @@ def flag_gap(step: Step, answer: AnswerLike | None) -> Literal["note", "photos"]
         return None
     if asked.note and not has_visible_text(answer.note or ""):
         return "note"
-    return "photos" if asked.photos is not None and len(answer.photos) < asked.photos.min else None
+    return "photos" if len(answer.photos) < asked.fewest_photos else None
 
 
 def flagged_steps(definition: Definition, answers: Mapping[str, AnswerLike], skipped: Collection[str]) -> list[Step]:

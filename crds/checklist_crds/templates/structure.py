@@ -28,7 +28,7 @@ from ..resources.template_definition import (
     StepConfig,
     StepType,
 )
-from ..step_types.expected import AUTHORED, EXPECTED_TAGS, ExpectedBounds, OnFlag
+from ..step_types.expected import AUTHORED, EXPECTED_TAGS, ExpectedBounds, FlagPhotos, OnFlag
 from ..values.json_types import JsonModel, json_type_name, text_fault, tidy_number
 
 Location = tuple[str | int, ...]
@@ -234,7 +234,7 @@ _CHILDREN: Final[Mapping[type[JsonModel], Mapping[str, type[JsonModel]]]] = {
     Section: {"steps": Step},
     Step: {"photo": PhotoBounds, "condition": Condition, "config": StepConfig},
     StepConfig: {"options": Option, "expected": ExpectedBounds, "on_flag": OnFlag},
-    OnFlag: {"photos": PhotoBounds},
+    OnFlag: {"photos": FlagPhotos},
     Condition: {"when": When},
     When: {"all": Clause, "any": Clause},
     Clause: {"all": Comparison, "any": Comparison},

@@ -163,7 +163,7 @@ def _expected_problems(step: Step, path: str, unread: set[str]) -> Iterator[Prob
         return
     if config.expected is None:
         yield Problem(f"{path}.on_flag", "nothing_expected", "Needs config.expected, or no answer is ever flagged.")
-    if asked.photos is not None and asked.photos.min > asked.photos.max:
+    if asked.photos is not None and asked.fewest_photos > asked.most_photos:
         yield Problem(f"{path}.on_flag.photos.min", "out_of_range", "Must not be above on_flag.photos.max.")
 
 

@@ -79,7 +79,8 @@ def test_step_events_tell_the_answer_as_value_and_in_words_and_the_progress() ->
     geo = {"lat": 1.0, "lng": 2.0, "accuracy_m": None}
     answer = {"value": 4, "display": "4.0 °C", "photos": [], "geo": geo, "revision": 1}
     progress = {"progress": {"total": 2, "answered": 1, "skipped": 0}}
-    assert last_event(run, definition)["data"] == step | answer | at | progress
+    flag = {"flagged": False, "note": None}
+    assert last_event(run, definition)["data"] == step | answer | at | flag | progress
     skipped = {"step_id": "s-door", "section_id": "g-one", "label": "Door locked?"}
     progress = {"progress": {"total": 2, "answered": 0, "skipped": 1}}
     assert last_event(*story(SkipStep(step_id="s-door")))["data"] == skipped | at | progress
@@ -107,7 +108,7 @@ def test_run_completed_tells_everything_and_how_long_it_took() -> None:
     run, definition = story(AnswerStep(step_id="s-door", value=True), Submit(signature_name="Ada"))
     answer = run.status.answers["s-door"] = run.status.answers["s-door"].model_copy(update={"photos": [PHOTO]})
     data = last_event(run, definition)["data"]
-    specified = "completed_at started_at duration_seconds answers photos skipped_steps signature progress"
+    specified = "completed_at started_at duration_seconds answers photos skipped_steps signature progress flagged"
     assert list(data) == specified.split()
     assert (data["started_at"], data["completed_at"]) == ("2026-11-21T12:00:00.000Z", "2026-11-21T12:01:30.250Z")
     assert data["duration_seconds"] == pytest.approx(90.25)
@@ -125,6 +126,7 @@ def test_run_cancelled_tells_the_partial_answers_the_last_step_and_the_reason() 
         "last_step_id": "s-temp",
         "answers": {"s-temp": answer_view(run.status.answers["s-temp"], photo_url)},
         "progress": {"total": 2, "answered": 1, "skipped": 0},
+        "flagged": 0,
     }
 
 
@@ -132,7 +134,8 @@ def test_run_expired_happens_at_the_instant_with_zero_answered_when_it_was_never
     whole = last_event(*story(Expire(), expires_at=NOW - timedelta(hours=1)))
     expired_at = "2026-11-21T11:00:00.000Z"
     assert whole["ts"] == expired_at
-    assert whole["data"] == {"expires_at": expired_at, "progress": {"total": 2, "answered": 0, "skipped": 0}}
+    progress = {"total": 2, "answered": 0, "skipped": 0}
+    assert whole["data"] == {"expires_at": expired_at, "progress": progress, "flagged": 0}
 
 
 def view_with_photo(geo: Geo | None = None, **photo: Any) -> dict[str, Any]:
@@ -143,7 +146,7 @@ def view_with_photo(geo: Geo | None = None, **photo: Any) -> dict[str, Any]:
 
 def test_the_answer_object_has_the_specified_fields() -> None:
     view = view_with_photo()
-    assert list(view) == ["value", "photos", "geo", "at", "by", "received_at"]
+    assert list(view) == ["value", "photos", "geo", "at", "by", "received_at", "flagged", "note"]
     assert (view["value"], view["geo"], view["by"]) == (False, None, None)
     photo = {"photo_index": 0, "url": "https://photos.example/k1", "distance_m": None}
     photo |= {"thumbnail_url": "https://photos.example/k1/thumbnail", "content_type": "image/jpeg", "bytes": 12}

@@ -149,7 +149,8 @@ def _expectations(draw: st.DrawFn, kind: StepType, config: dict[str, Json]) -> d
     if kind not in forms or draw(st.booleans()):
         return {}
     photos = _bounds(0, 3).map(lambda pair: {"min": pair[0], "max": max(1, pair[1])})
-    asked: dict[str, Json] = draw(_some(on_flag=_some(note=st.booleans(), photos=photos)))
+    given = st.fixed_dictionaries({}, optional={"note": st.booleans(), "photos": photos | st.just({"min": 1})})
+    asked: dict[str, Json] = draw(_some(on_flag=given))
     return {"expected": draw(forms[kind]), **asked}
 
 

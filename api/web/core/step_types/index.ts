@@ -2,7 +2,7 @@
 
 import type { JsonValue, OnFlag, PhotoBounds, Step, StepType } from "../types";
 import { boolean, booleanAuthoring, choice, choiceAuthoring, multiChoice, multiChoiceAuthoring } from "./choice";
-import { instruction, instructionAuthoring, photo, photoAuthoring, signature, signatureAuthoring } from "./evidence";
+import { MAX_PHOTOS_PER_STEP, instruction, instructionAuthoring, photo, photoAuthoring, signature, signatureAuthoring } from "./evidence";
 import type { Authoring, DisplayText, ExpectedFormat, StepKind, Verdict } from "./kind";
 import { number, numberAuthoring, rating, ratingAuthoring } from "./number";
 import { date, dateAuthoring, datetime, datetimeAuthoring, scanAuthoring, text, textAuthoring, time, timeAuthoring } from "./text";
@@ -86,7 +86,7 @@ export function photosFor(step: Step, answer: { readonly flagged?: boolean | nul
   const own = photoBounds(step);
   const asked = onFlag(step)?.photos;
   if (!asked || (!answer?.flagged && (answer?.photos.length ?? 0) <= (own?.max ?? 0))) return own;
-  return { min: Math.max(own?.min ?? 0, answer?.flagged ? asked.min : 0), max: Math.max(own?.max ?? 0, asked.max) };
+  return { min: Math.max(own?.min ?? 0, answer?.flagged ? (asked.min ?? 0) : 0), max: Math.max(own?.max ?? 0, asked.max ?? MAX_PHOTOS_PER_STEP) };
 }
 
 /** Whether the step takes an answer; an instruction does not. */
