@@ -50,7 +50,8 @@ def without_photos(answer: Answer, command: RemovePhotos) -> Answer:
 
 def is_empty(answer: Answer) -> bool:
     """Whether the answer is empty."""
-    return answer.value is None and answer.geo is None and not answer.photos and answer.drawing is None
+    parts = (answer.value, answer.geo, answer.drawing, answer.note)
+    return not answer.photos and all(part is None for part in parts)
 
 
 def bytes_ever(status: RunStatus) -> int:

@@ -53,7 +53,7 @@ def _of_answer(step: Step) -> dict[str, Any]:
     """Return the schema of one answer of a completed run. Only answers to required steps are always complete: others
     may lack their value, if a photo or a drawing was added first, and some of their photos."""
     bounds, value = step.photo_bounds, step.type.rules.value_schema(step)
-    if not step.required and (bounds is not None or step.type.rules.takes_drawing(step)) and value["type"] != "null":
+    if not step.required and (step.most_photos or step.type.rules.takes_drawing(step)) and value["type"] != "null":
         value = {"anyOf": [value, {"type": "null"}]}
     photos: dict[str, Any] = {"type": "array", "maxItems": 0}
     if step.most_photos:
