@@ -201,7 +201,7 @@ export const french: Messages = {
 
   // --- controls: an answer outside what is expected
   "flag.title": "En dehors de ce qui est attendu",
-  "flag.expected": "Attendu : {expected}",
+  "flag.expected": "Attendu : {expected}",
   "flag.range": "de {min} à {max}",
   "flag.not_before": "pas avant le {date}",
   "flag.not_after": "pas après le {date}",
