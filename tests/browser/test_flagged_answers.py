@@ -59,7 +59,7 @@ async def test_a_fault_stands_out_and_is_sent_with_its_note_and_photo(stage: Sta
     await screen.saved("Does the door close?")
 
     await screen.to_review()
-    await expect(screen.page.get_by_text(OUTSIDE)).to_have_count(3)
+    await expect(screen.page.locator("dl").get_by_text(OUTSIDE)).to_have_count(3)
     await expect(screen.page.get_by_text("The hinge is broken.")).to_be_visible()
     await device.photograph()
     await screen.submit()

@@ -75,7 +75,7 @@ async def test_what_is_expected_is_set_in_the_editor(office: Office, signed_in: 
     await page.get_by_role("checkbox", name="Used").check()
     await expect_in("Best before")
     await page.get_by_label("Not before (days from today)").fill("1")
-    await editor.save("The template is saved.")
+    await editor.save("Saved as version 2.")
     door, temp, state, best = stored(office, template)["sections"][0]["steps"]
     assert door["config"] == {"expected": True, "on_flag": {"note": True, "photos": {"min": 1, "max": 3}}}
     assert temp["config"] == {"expected": {"min": 2, "max": 8}}
@@ -89,7 +89,7 @@ async def test_what_is_expected_is_set_in_the_editor(office: Office, signed_in: 
     await editor.row("Door tight?").click()
     await page.get_by_label("Step type").select_option("Text")
     await expect(page.get_by_role("checkbox", name="Expect an answer")).to_have_count(0)
-    await editor.save("The template is saved.")
+    await editor.save("Saved as version 3.")
     door, _, state, _ = stored(office, template)["sections"][0]["steps"]
     assert (door["config"], state["config"]["expected"]) == ({}, [first])
     assert [option["id"] for option in state["config"]["options"]] == [first, third]
