@@ -43,9 +43,9 @@ const COLUMNS: readonly Column<RunSummary>[] = [
 
 function ProgressCell({ run }: { run: RunSummary }) {
   return (
-    <span class="run-progress">
+    <span class="run-progress" title={run.flagged > 0 ? `${counted(run.flagged, "answer")} not as expected` : undefined}>
       {progressText(run)}
-      {run.flagged > 0 && <FlaggedBadge count={run.flagged} />}
+      {run.flagged > 0 && <FlaggedBadge count={run.flagged} short />}
     </span>
   );
 }

@@ -22,10 +22,11 @@ export function Badge({ tone = "neutral", icon, children }: BadgeProps) {
 }
 
 /** The number of a run's answers outside what is expected. */
-export function FlaggedBadge({ count }: { count: number }) {
+export function FlaggedBadge({ count, short = false }: { count: number; short?: boolean }) {
   return (
     <Badge tone="warn" icon="flag">
-      {count} flagged
+      {count}
+      <span class={short ? "vh" : undefined}> flagged</span>
     </Badge>
   );
 }
