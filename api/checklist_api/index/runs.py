@@ -73,7 +73,7 @@ class RunChange:
 
     @property
     def flagged(self) -> int:
-        return self.row[column("flagged")] if self.row is not None else 0
+        return int(self.row[column("flagged")]) if self.row is not None else 0
 
 
 class RunIndex:

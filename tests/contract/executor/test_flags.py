@@ -12,7 +12,7 @@ from tests.contract.runs.test_exports import exported, lines, table
 from tests.contract.runs.test_pdf import pdf_of, text_of
 
 from checklist_crds.resources.kinds import RUN
-from checklist_crds.resources.run import Run
+from checklist_crds.resources.run import PhotoRef, Run
 from checklist_crds.runs.events import event_data
 
 api = shared_api
@@ -25,6 +25,10 @@ TEMP = step(
     config={"min": -30, "unit": "°C", "expected": {"max": 7}, "on_flag": {"photos": {"min": 1, "max": 2}}},
 )
 PLACE = {"lat": 52.5, "lng": 13.4, "accuracy_m": 8.0}
+
+
+def key_of(photo: PhotoRef, *, thumbnail: bool = False) -> str:
+    return photo.key
 
 
 def problems(response: Any) -> list[tuple[str, str]]:
@@ -124,7 +128,7 @@ async def test_events_say_which_answers_are_flagged_and_how_many(api: Api) -> No
     person = await submitted(api)
     run = Run.parse(await api.kube.get(RUN, person.run_id, api.namespace))
     definition = await api.services.run_access.definition(run)
-    told = [event_data(entry, run, definition, lambda photo, **_: photo.key) for entry in run.status.outbox]
+    told = [event_data(entry, run, definition, key_of) for entry in run.status.outbox]
     steps = {data["step_id"]: data for data in told if "step_id" in data}
     assert {step_id: data["flagged"] for step_id, data in steps.items()} == {
         "s-door": True,
