@@ -128,15 +128,15 @@ async def test_events_say_which_answers_are_flagged_and_how_many(api: Api) -> No
     person = await submitted(api)
     run = Run.parse(await api.kube.get(RUN, person.run_id, api.namespace))
     definition = await api.services.run_access.definition(run)
-    told = [event_data(entry, run, definition, key_of) for entry in run.status.outbox]
-    steps = {data["step_id"]: data for data in told if "step_id" in data}
+    sent = [event_data(entry, run, definition, key_of) for entry in run.status.outbox]
+    steps = {data["step_id"]: data for data in sent if "step_id" in data}
     assert {step_id: data["flagged"] for step_id, data in steps.items()} == {
         "s-door": True,
         "s-temp": True,
         "s-light": False,
     }
     assert (steps["s-door"]["note"], steps["s-temp"]["note"]) == ("It hangs.", None)
-    assert (told[-1]["flagged"], told[-1]["answers"]["s-door"]["flagged"]) == (2, True)
+    assert (sent[-1]["flagged"], sent[-1]["answers"]["s-door"]["flagged"]) == (2, True)
 
 
 async def test_exports_and_the_pdf_show_flags_and_notes(api: Api) -> None:

@@ -232,7 +232,7 @@ UNUSABLE: list[dict[str, Any]] = [
     {"expected": {"min": 9, "max": 1}, "on_flag": {"note": "yes"}},
     {"expected": ["o-unknown"], "on_flag": {"photos": {"min": 3, "max": 2}}},
     {"expected": [1, 2]},
-    {"on_flag": "tell somebody"},
+    {"on_flag": "a note"},
 ]
 
 
@@ -277,7 +277,7 @@ def test_fields_without_meaning_for_the_type_expect_nothing() -> None:
     ],
     ids=repr,
 )
-def test_what_is_expected_is_told_in_words(fields: dict[str, Any], text: str) -> None:
+def test_what_is_expected_is_formatted_in_words(fields: dict[str, Any], text: str) -> None:
     definition = checklist({"id": "s-a", "label": "A", **fields})
     assert expected_text(definition.all_steps[0]) == text
 

@@ -89,7 +89,7 @@ class Person:
         status = self.life.status
         while gaps := missing_required(self.life.definition, status.answers, status.skipped_steps):
             for gap in gaps:
-                self.answer(gap, geo=True, note="Told the manager.")
+                self.answer(gap, geo=True, note="The manager knows.")
                 bounds, asked = gap.photo_bounds, gap.on_flag
                 needed = max(0 if bounds is None else bounds.min, 0 if asked is None else asked.fewest_photos)
                 for _ in range(len(self.life.status.answers[gap.id].photos), needed):
