@@ -44,10 +44,15 @@ def format_optional_milliseconds(since_1970: int | None) -> str | None:
 def parse_timestamp(text: str) -> datetime:
     """Returns an aware datetime in UTC. Raises ValueError unless it is an RFC 3339 timestamp with a zone, within the
     years 1 to 9999 in UTC."""
+    return parse_local_timestamp(text).astimezone(UTC)
+
+
+def parse_local_timestamp(text: str) -> datetime:
+    """Like `parse_timestamp`, with the offset of the text."""
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         raise ValueError(f"timestamp without a zone: {text!r}")
-    return _required_in_utc(moment).astimezone(UTC)
+    return _required_in_utc(moment)
 
 
 def readable_timestamp(text: str) -> datetime | None:

@@ -17,6 +17,7 @@ from checklist_crds.photos.urls import PhotoUrl
 from checklist_crds.resources.organization import Role
 from checklist_crds.resources.run import Run, Webhook
 from checklist_crds.resources.template_definition import Definition
+from checklist_crds.templates.answers import expected_text
 from checklist_crds.templates.conditions import missing_required
 from checklist_crds.times import Clock, format_optional
 
@@ -36,7 +37,7 @@ def story_view(
 ) -> dict[str, Any]:
     """Render the Run object with these additional fields: `created_by_name` (null for a run made with kubectl),
     `allow_skip`, `signature_required`, `webhook` (`{host, events}` or null), `sections` with their steps,
-    `missing_steps` (ids of required steps without an answer), and `people` (names by member id)."""
+    `missing_steps` (ids of steps that prevent the submit), and `people` (names by member id)."""
     status = run.status
     steps = list(step_results(run, definition))
     return {
@@ -60,7 +61,8 @@ def story_view(
 
 
 def _step_view(result: StepResult) -> dict[str, Any]:
-    """`state`: answered, skipped, open, not_applicable or instruction. `display`: the formatted answer."""
+    """`state`: answered, skipped, open, not_applicable or instruction. `display`: the formatted answer. `expected`:
+    what is expected, for people; empty if nothing is."""
     step = result.step
     return {
         "id": step.id,
@@ -70,6 +72,7 @@ def _step_view(result: StepResult) -> dict[str, Any]:
         "geo": step.geo,
         "state": result.state.value,
         "display": result.display,
+        "expected": expected_text(step),
         "revision": None if result.answer is None else result.answer.revision,
     }
 

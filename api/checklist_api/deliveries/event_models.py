@@ -7,11 +7,27 @@ from pydantic import Field, JsonValue
 from checklist_crds.ids import ID_PATTERNS
 
 from ..http.models import Count, Moment, RunId, Shape, StepId, TemplateId, UserId, Version
-from ..runs.models import RECEIVED_AT, AnswerParts, ExecutorRef, Geo, Identity, RunProgress, Signature
+from ..runs.models import (
+    FLAGGED,
+    FLAGGED_COUNT,
+    NOTE,
+    RECEIVED_AT,
+    AnswerParts,
+    ExecutorRef,
+    Geo,
+    Identity,
+    RunProgress,
+    Signature,
+)
 
 ReceivedAt = Annotated[
     Moment | None,
     Field(exclude_if=lambda moment: moment is None, description=f"{RECEIVED_AT} Left out if it equals `at`."),
+]
+Flagged = Annotated[bool, Field(exclude_if=lambda flagged: not flagged, description=f"{FLAGGED} Left out if false.")]
+Note = Annotated[str | None, Field(exclude_if=lambda note: note is None, description=f"{NOTE} Left out if null.")]
+FlaggedCount = Annotated[
+    Count, Field(exclude_if=lambda count: not count, description=f"{FLAGGED_COUNT} Left out if there are none.")
 ]
 
 
@@ -19,6 +35,8 @@ class EventAnswer(AnswerParts):
     """The answer to a step in an event."""
 
     received_at: ReceivedAt = None
+    flagged: Flagged = False
+    note: Note = None
 
 
 class EventPhoto(Shape):
@@ -47,6 +65,8 @@ class StepCompletedData(Shape):
     by: UserId | None
     revision: Version = Field(description="1 for the first answer, incremented by each further one.")
     received_at: ReceivedAt = None
+    flagged: Flagged = False
+    note: Note = None
     progress: RunProgress
 
 
@@ -79,6 +99,7 @@ class RunCompletedData(Shape):
     skipped_steps: list[StepId]
     signature: Signature | None
     progress: RunProgress
+    flagged: FlaggedCount = 0
 
 
 class RunCancelledData(Shape):
@@ -89,6 +110,7 @@ class RunCancelledData(Shape):
     last_step_id: StepId | None
     answers: dict[str, EventAnswer] = Field(description="Answers given so far.")
     progress: RunProgress
+    flagged: FlaggedCount = 0
 
 
 class RunExpiredData(Shape):
@@ -96,6 +118,7 @@ class RunExpiredData(Shape):
 
     expires_at: Moment
     progress: RunProgress
+    flagged: FlaggedCount = 0
 
 
 class _Envelope(Shape):

@@ -45,7 +45,14 @@ def answer_step(step_id: str, body: Body, op_id: str | None) -> AnswerStep:
             raise AnswerInvalid("The location is not valid.", details=problems) from None
         raise
     geo = None if asked.geo is None else Geo(lat=asked.geo.lat, lng=asked.geo.lng, accuracyM=asked.geo.accuracy_m)
-    return AnswerStep(step_id=step_id, value=asked.value, geo=geo, op_id=asked.op_id or op_id, given_at=asked.given_at)
+    return AnswerStep(
+        step_id=step_id,
+        value=asked.value,
+        geo=geo,
+        note=asked.note or None,
+        op_id=asked.op_id or op_id,
+        given_at=asked.given_at,
+    )
 
 
 def clear_answer(step_id: str, body: Body, op_id: str | None) -> ClearAnswer:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, V
 
 from checklist_crds.errors import AnswerInvalid, Problem
 from checklist_crds.photos.urls import PhotoUrl
-from checklist_crds.resources.run import Run
+from checklist_crds.resources.run import MAX_NOTE, Run
 from checklist_crds.resources.template_definition import Definition
 from checklist_crds.templates.answers import validate_geo
 from checklist_crds.templates.conditions import applicable_step_ids, missing_required
@@ -19,8 +19,19 @@ from ..auth.members import Member
 from ..http.models import Count, Moment, RunId, Shape, StepId, TemplateId, UserId, Version, without_details_default
 from ..http.models import Problem as ProblemShape
 from ..http.op_id import MAX_OP_ID, ambiguity
-from ..http.request_model import Instant, RequestModel, several, wrong
-from ..runs.models import Answer, Geo, Identity, Photo, Receipt, RunProgress, RunStatusName, Signature, identity_of
+from ..http.request_model import LocalInstant, RequestModel, several, wrong
+from ..runs.models import (
+    FLAGGED_COUNT,
+    Answer,
+    Geo,
+    Identity,
+    Photo,
+    Receipt,
+    RunProgress,
+    RunStatusName,
+    Signature,
+    identity_of,
+)
 from .email import is_email_address
 
 CHANGES: Final = "Number of changes of the run. Wait for the next one with `GET changes`."
@@ -68,7 +79,11 @@ class ExecutorRun(Shape):
     progress: RunProgress
     applicable_steps: list[StepId] = Field(description="Steps whose condition is met, in order.")
     skipped_steps: list[StepId]
-    missing_steps: list[StepId] = Field(description="Required steps without an answer, in order.")
+    flagged: Count = Field(description=FLAGGED_COUNT)
+    missing_steps: list[StepId] = Field(
+        description="Steps that prevent the submit, in order: required ones without an answer, and those with a "
+        "flagged answer that lacks its note or photos."
+    )
 
     @classmethod
     def of(
@@ -103,6 +118,7 @@ class ExecutorRun(Shape):
             signed_in_as=None if signed_in is None else SignedInAs.of(signed_in),
             answers={step_id: Answer.of(answer, photo_url) for step_id, answer in status.answers.items()},
             signature=Signature.of(run, photo_url),
+            flagged=run.flagged,
             missing_steps=[step.id for step in missing_required(definition, status.answers, status.skipped_steps)],
         )
 
@@ -286,10 +302,11 @@ class Operation(RequestModel):
 
 
 class TimedOperation(Operation):
-    given_at: Instant | None = Field(
+    given_at: LocalInstant | None = Field(
         default=None,
         description="When the person acted, by the client, corrected by the difference of its clock to the `Date` of "
-        "responses. Limited to the time from dispatch to now, so a wrong clock refuses nothing. Absent: now.",
+        "responses. Limited to the time from dispatch to now, so a wrong clock refuses nothing. Absent: now. Its "
+        "offset gives the person's day, from which a date step counts what it expects.",
     )
 
 
@@ -297,6 +314,11 @@ class AnswerRequest(TimedOperation):
     value: JsonValue = Field(description="The answer; its type depends on the step's type, see Answer.")
     geo: Annotated[Geo | None, BeforeValidator(_location)] = Field(
         default=None, description="Location of the answer; null if denied, which a step with `geo_required` refuses."
+    )
+    note: Annotated[Annotated[str, Field(max_length=MAX_NOTE)] | None, _trimmed(MAX_NOTE)] = Field(
+        default=None,
+        description="What the person adds in words. A flagged answer may need one before the run can be submitted "
+        "(`config.on_flag`). Replaced together with the answer.",
     )
 
 

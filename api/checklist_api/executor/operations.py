@@ -140,9 +140,16 @@ EXECUTOR_OPERATIONS: Final = tagged(
         ),
         "The first answer starts the run. A further answer replaces the previous one and is a new event with the next "
         "revision; with several devices, the last write per step wins. Steps whose condition is not met take no "
-        "answer.",
+        "answer. An answer outside what the step expects is accepted and has `flagged: true`.",
         parameters=OP_ID_PARAMETERS,
-        body=Body(models.AnswerRequest, {"number with a location": examples.ANSWER_REQUEST, "yes": {"value": True}}),
+        body=Body(
+            models.AnswerRequest,
+            {
+                "number with a location": examples.ANSWER_REQUEST,
+                "yes": {"value": True},
+                "with a note": {"value": False, "note": "The door was open."},
+            },
+        ),
         errors=(
             missing_fields(["value"]),
             *_without(WRITE_ERRORS, ValidationFailed),
@@ -187,7 +194,8 @@ EXECUTOR_OPERATIONS: Final = tagged(
         "submitRun",
         "Submit the checklist",
         changed("The run is completed.", examples.SUBMITTED),
-        "All required steps that apply need an answer. The first submit wins. Answers to steps that do not apply are "
+        "All required steps that apply need an answer, and flagged answers what `config.on_flag` asks for. The first "
+        "submit wins. Answers to steps that do not apply are "
         "removed.",
         parameters=OP_ID_PARAMETERS,
         body=Body(
@@ -198,7 +206,14 @@ EXECUTOR_OPERATIONS: Final = tagged(
         errors=(
             *WRITE_ERRORS,
             RequiredStepsMissing(
-                details=[problem("s-fridge-temp", "required", "'What does the thermometer say?' needs an answer.")]
+                details=[
+                    problem("s-fridge-temp", "required", "'What does the thermometer say?' needs an answer."),
+                    problem(
+                        "s-door-tight",
+                        "note_required",
+                        "The answer to 'Is the door tight?' is outside what is expected; it needs a note.",
+                    ),
+                ]
             ),
             IDENTITY_FIRST,
         ),

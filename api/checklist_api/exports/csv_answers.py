@@ -51,6 +51,8 @@ ANSWER_COLUMNS: Final = (
     "photo_count",
     "photos",
     "received_utc",
+    "note",
+    "flagged",
 )
 
 
@@ -98,6 +100,8 @@ class AnswerRows:
             len(answer.photos),
             "\n".join(links),
             answer.received_at or answer.at,
+            answer.note,
+            "true" if answer.flagged else "false",
         )
 
 

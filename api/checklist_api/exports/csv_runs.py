@@ -27,20 +27,22 @@ class _Columns:
     value: bool
     photos: bool
     place: bool
+    note: bool
 
     @classmethod
     def of(cls, step: Step) -> "_Columns":
         rules = step.type.rules
-        takes_images = rules.takes_drawing(step) or step.photo_bounds is not None
-        return cls(step, rules.adds_photos, takes_images, step.geo)
+        takes_images = rules.takes_drawing(step) or step.most_photos > 0
+        return cls(step, rules.adds_photos, takes_images, step.geo, bool(step.on_flag and step.on_flag.note))
 
     def merge(self, step: Step) -> None:
         """Add columns that an older version of the step needs."""
         older = _Columns.of(step)
-        self.value, self.photos, self.place = (
+        self.value, self.photos, self.place, self.note = (
             self.value or older.value,
             self.photos or older.photos,
             self.place or older.place,
+            self.note or older.note,
         )
 
     def titles(self) -> list[str]:
@@ -50,6 +52,7 @@ class _Columns:
             *([f"{label}{unit} {suffix}"] if self.value else []),
             *([f"{label}: photos {suffix}"] if self.photos else []),
             *([f"{label}: latitude {suffix}", f"{label}: longitude {suffix}"] if self.place else []),
+            *([f"{label}: note {suffix}"] if self.note else []),
         ]
 
     def cells(self, result: StepResult | None, context: ExportContext) -> list[Cell]:
@@ -61,6 +64,7 @@ class _Columns:
             *([skipped or _value(result)] if self.value else []),
             *(["\n".join(links) or (None if self.value else skipped)] if self.photos else []),
             *([geo.lat if geo else None, geo.lng if geo else None] if self.place else []),
+            *([answer.note if answer is not None else None] if self.note else []),
         ]
 
 
@@ -81,14 +85,14 @@ class RunRows:
 
     def head(self) -> bytes:
         titles: Sequence[str] = [title for column in self._columns.values() for title in column.titles()]
-        return csv_row((*RUN_COLUMNS, *titles))
+        return csv_row((*RUN_COLUMNS, *titles, "flagged"))
 
     def of_run(self, exported: ExportedRun) -> bytes:
         results = {one.step.id: one for one in step_results(exported.run, exported.definition)}
         cells: list[Cell] = []
         for step_id, column in self._columns.items():
             cells += column.cells(results.get(step_id), self._context)
-        return csv_row((*run_cells(exported, self._context), *cells))
+        return csv_row((*run_cells(exported, self._context), *cells, exported.run.flagged))
 
     def tail(self) -> bytes:
         return b""

@@ -81,5 +81,7 @@ class GeoJson:
                 "by": answer.by,
                 "by_name": context.name_of(answer.by) or None,
                 "photos": photo_links(result, context),
+                "flagged": bool(answer.flagged),
+                "note": answer.note,
             },
         }

@@ -52,13 +52,18 @@ def labelled_view(exported: ExportedRun, context: ExportContext) -> dict[str, An
     """Render the Run object with these additional fields: `sections` with all steps (`state`: answered, skipped, open,
     not_applicable or instruction; `display`: the formatted answer or null), and `people` (names by member id).
 
-    `received_at` of an answer is left out where it equals `at`, so that digests printed by earlier releases stay the
-    same."""
+    `received_at` of an answer is left out where it equals `at`, and `flagged` and `note` where there is nothing to say,
+    so that digests printed by earlier releases stay the same."""
     run, results = exported.run, list(step_results(exported.run, exported.definition))
     view = models.Run.of(run, context.moment, context.photo_url).model_dump(warnings=False)
     for answer in view["answers"].values():
         if answer["received_at"] == answer["at"]:
             del answer["received_at"]
+        for name in ("flagged", "note"):
+            if not answer[name]:
+                del answer[name]
+    if not view["flagged"]:
+        del view["flagged"]
     return {
         **view,
         "sections": [

@@ -72,6 +72,12 @@ def one_of(request: web.Request, name: str, allowed: Sequence[str]) -> str | Non
     return value
 
 
+def boolean(request: web.Request, name: str) -> bool | None:
+    """Return a query parameter that is true or false. Raises InvalidParameter."""
+    value = one_of(request, name, ("true", "false"))
+    return None if value is None else value == "true"
+
+
 def integer_up_to(most: int, request: web.Request, name: str) -> int | None:
     """Parse a query parameter as an integer from 1 to `most`; None if absent. Raises InvalidParameter."""
     text = parameter(request, name)

@@ -3,7 +3,7 @@
 Missing fields give a 400, invalid ones a 422, each with all problems at once.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, Final, Self
 
@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from checklist_crds.errors import MissingField, Problem, ValidationFailed
 from checklist_crds.ids import ID_PATTERNS
 from checklist_crds.templates.structure import path_of
-from checklist_crds.times import parse_timestamp
+from checklist_crds.times import parse_local_timestamp, parse_timestamp
 from checklist_crds.values.json_types import json_type_name, text_fault
 
 from .request_body import missing_fields
@@ -147,8 +147,16 @@ def _storable(text: str) -> str:
 
 
 def _instant(value: object) -> datetime:
+    return _parsed(value, parse_timestamp)
+
+
+def _local_instant(value: object) -> datetime:
+    return _parsed(value, parse_local_timestamp)
+
+
+def _parsed(value: object, parse: Callable[[str], datetime]) -> datetime:
     try:
-        return parse_timestamp(value)  # type: ignore[arg-type]
+        return parse(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError, AttributeError):
         raise wrong("invalid_timestamp", "Must be a timestamp such as 2026-11-21T13:50:00Z.") from None
 
@@ -167,3 +175,7 @@ def among(allowed: Sequence[str]) -> AfterValidator:
 STORABLE: Final = AfterValidator(_storable)
 """Validates stored texts: no NUL and no lone surrogates."""
 Instant = Annotated[datetime, BeforeValidator(_instant), WithJsonSchema({"type": "string", "format": "date-time"})]
+LocalInstant = Annotated[
+    datetime, BeforeValidator(_local_instant), WithJsonSchema({"type": "string", "format": "date-time"})
+]
+"""With the offset that was sent, which says what day it is for the sender."""

@@ -41,6 +41,7 @@ CREATE TABLE archive.runs (
 ) WITHOUT ROWID;
 CREATE INDEX archive.newest ON runs (organization, created_at, run_id, namespace, phase);
 CREATE INDEX archive.newest_of_template ON runs (organization, template_id, created_at, run_id, namespace, phase);
+CREATE INDEX archive.newest_flagged ON runs (organization, created_at, run_id, namespace, phase) WHERE flagged > 0;
 CREATE INDEX archive.newest_of_reference ON runs (organization, executor_ref, created_at, run_id, namespace);
 CREATE INDEX archive.runs_of_part ON runs (part);
 CREATE TABLE archive.events (event_id BLOB, run_id TEXT, part INT, PRIMARY KEY (event_id, part)) WITHOUT ROWID;
@@ -285,6 +286,7 @@ class ArchiveTable:
         status: str | None = None,
         template_id: str | None = None,
         executor_ref: str | None = None,
+        flagged: bool | None = None,
         created_after: datetime | None = None,
         created_before: datetime | None = None,
     ) -> tuple[str, dict[str, Any]] | None:
@@ -305,6 +307,8 @@ class ArchiveTable:
         if executor_ref is not None:
             conditions.append("executor_ref = :a_ref")
             values["a_ref"] = executor_ref
+        if flagged is not None:
+            conditions.append("flagged > 0" if flagged else "flagged = 0")
         if created_after is not None:
             conditions.append("created_at > :a_after")
             values["a_after"] = milliseconds(created_after)

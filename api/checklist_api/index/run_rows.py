@@ -35,6 +35,7 @@ def summary_of(row: tuple[Any, ...], status: str) -> dict[str, Any]:
         "assigned_to": run["assigned_to"],
         "executor_identity": _identity(run),
         "progress": {"total": run["total"], "answered": run["answered"], "skipped": run["skipped"]},
+        "flagged": run["flagged"],
     }
 
 

@@ -29,6 +29,7 @@ _SCHEMA: Final = f"""
 CREATE TABLE runs ({", ".join(RUN_COLUMNS)}, PRIMARY KEY (run_id, namespace)) WITHOUT ROWID;
 CREATE INDEX newest ON runs (organization, created_at, run_id, namespace, phase, expires_at);
 CREATE INDEX newest_of_template ON runs (organization, template_id, created_at, run_id, namespace, phase, expires_at);
+CREATE INDEX newest_flagged ON runs (organization, created_at, run_id, namespace, phase, expires_at) WHERE flagged > 0;
 CREATE INDEX newest_of_reference ON runs (organization, executor_ref, created_at, run_id);
 """
 _ORGANIZATION, _PHASE, _EXPIRES_AT = (column(name) for name in ("organization", "phase", "expires_at"))
@@ -43,6 +44,7 @@ class RunFilter:
     status: str | None = None
     template_id: str | None = None
     executor_ref: str | None = None
+    flagged: bool | None = None
     created_after: datetime | None = None
     created_before: datetime | None = None
 
@@ -65,7 +67,13 @@ class RunChange:
         return "expired" if is_over else phase
 
     def progress(self) -> dict[str, int]:
-        return dict(zip(RUN_COLUMNS[-3:], self.row[-3:], strict=True)) if self.row is not None else {}
+        if self.row is None:
+            return {}
+        return {name: self.row[column(name)] for name in ("total", "answered", "skipped")}
+
+    @property
+    def flagged(self) -> int:
+        return int(self.row[column("flagged")]) if self.row is not None else 0
 
 
 class RunIndex:
@@ -167,6 +175,8 @@ class RunIndex:
         if wanted.executor_ref is not None:
             conditions.append("executor_ref = :executor_ref")
             values["executor_ref"] = wanted.executor_ref
+        if wanted.flagged is not None:
+            conditions.append("flagged > 0" if wanted.flagged else "flagged = 0")
         if wanted.created_after is not None:
             conditions.append("created_at > :created_after")
             values["created_after"] = milliseconds(wanted.created_after)
@@ -181,6 +191,7 @@ class RunIndex:
             status=wanted.status,
             template_id=wanted.template_id,
             executor_ref=wanted.executor_ref,
+            flagged=wanted.flagged,
             created_after=wanted.created_after,
             created_before=wanted.created_before,
         )

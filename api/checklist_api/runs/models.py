@@ -129,6 +129,11 @@ RECEIVED_AT: Final = (
 )
 
 
+FLAGGED: Final = "Whether the answer is outside what its step expects (`config.expected`)."
+NOTE: Final = "What the person adds in words, for example to a flagged answer; null if nothing."
+FLAGGED_COUNT: Final = "Number of flagged answers of steps that apply."
+
+
 class AnswerParts(Shape):
     value: JsonValue = Field(
         description="boolean: true or false. number, rating: a number. choice: an option id. multi_choice: a list of "
@@ -145,6 +150,8 @@ class Answer(AnswerParts):
     """The answer to a step. The type of `value` depends on the step's type."""
 
     received_at: Moment = Field(description=RECEIVED_AT)
+    flagged: bool = Field(description=FLAGGED)
+    note: str | None = Field(description=NOTE)
 
     @classmethod
     def of(cls, answer: run_types.Answer, photo_url: PhotoUrl) -> Self:
@@ -243,6 +250,7 @@ class RunSummary(Shape):
     assigned_to: UserId | None = Field(description="The executing member; null for others.")
     executor_identity: Identity
     progress: RunProgress
+    flagged: Count = Field(description=FLAGGED_COUNT)
 
 
 class Run(RunSummary):
@@ -274,6 +282,7 @@ class Run(RunSummary):
             assigned_to=status.assigned_to,
             executor_identity=identity_of(run),
             progress=RunProgress.of(run.progress),
+            flagged=run.flagged,
             answers={step_id: Answer.of(answer, photo_url) for step_id, answer in status.answers.items()},
             skipped_steps=list(status.skipped_steps),
             signature=Signature.of(run, photo_url),

@@ -40,6 +40,11 @@ RUN_FILTERS: Final = (
     query("status", {"type": "string", "enum": list(REST_STATUSES)}, "Only runs with this status."),
     query("template_id", {"type": "string"}, "Only runs of this template.", examples.TEMPLATE_ID),
     query("executor_ref", {"type": "string"}, "Only runs with this reference."),
+    query(
+        "flagged",
+        {"type": "boolean"},
+        "true: only runs with answers outside what is expected; false: only runs without.",
+    ),
     query("created_after", DATE_TIME, "Only runs created after this time.", examples.CREATED_AT),
     query("created_before", DATE_TIME, "Only runs created before this time.", examples.EXPIRES_AT),
 )

@@ -18,7 +18,7 @@ from checklist_crds.times import Clock, format_optional
 from ..archive.reading import ArchivedRuns
 from ..audit.trail import AuditTrail
 from ..auth.gate import Caller, Gate
-from ..http.pagination import integer_up_to, one_of, parameter, requested_moment, requested_page
+from ..http.pagination import boolean, integer_up_to, one_of, parameter, requested_moment, requested_page
 from ..http.request_body import read_json_object, read_optional_json_object
 from ..http.responses import json_response
 from ..idempotency import REPLAYED, Idempotency, requested_key
@@ -163,6 +163,7 @@ def requested_filter(request: web.Request) -> RunFilter:
         status=one_of(request, "status", REST_STATUSES),
         template_id=parameter(request, "template_id"),
         executor_ref=parameter(request, "executor_ref"),
+        flagged=boolean(request, "flagged"),
         created_after=requested_moment(request, "created_after"),
         created_before=requested_moment(request, "created_before"),
     )

@@ -3,3 +3,4 @@
 export const MAX_NAME = 200;
 export const MAX_EMAIL = 254;
 export const MAX_REASON = 500;
+export const MAX_NOTE = 2_000;

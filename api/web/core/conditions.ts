@@ -3,14 +3,16 @@
  *
  * - A step *has a value* if its answer can be compared: a value, at least one photo for a photo step, visible text for
  *   text and scan.
- * - A step *is answered* if it has a value, the required number of photos, and a location where that is required.
+ * - A step *is answered* if it has a value, the required number of photos, and a location where that is required; if
+ *   the answer is outside what is expected, also with the note and photos that are asked for then.
  * - A step *applies* if its condition holds. Conditions compare values only, so that a follow-up question appears at
  *   once and does not wait for photos.
  *
  * Conditions refer to earlier steps only, so one pass in order is enough.
  */
 
-import { kindOf, photoBounds, takesAnswer } from "./step_types";
+import { kindOf, onFlag, photoBounds, takesAnswer } from "./step_types";
+import { hasVisibleText } from "./text";
 import type { AnswerLike, Comparison, JsonValue, Problem, Progress, Scalar, Step, Template, When } from "./types";
 
 export type Answers = ReadonlyMap<string, AnswerLike>;
@@ -50,11 +52,12 @@ export function evaluate(template: Template, answers: Answers, skipped: Readonly
     applicable.set(step.id, step);
     if (!takesAnswer(step)) continue;
     const isSkipped = skipped.has(step.id);
-    const answered = !isSkipped && isAnswered(step, answers.get(step.id));
+    const answer = answers.get(step.id);
+    const answered = !isSkipped && isAnswered(step, answer);
     progress.total += 1;
     progress.skipped += Number(isSkipped);
     progress.answered += Number(answered);
-    if (step.required && !answered) missing.push(step.id);
+    if ((step.required && !answered) || (!isSkipped && flagGap(step, answer) !== null)) missing.push(step.id);
   }
   return { applicable: new Set(applicable.keys()), progress, missing };
 }
@@ -78,7 +81,17 @@ export function gapOf(step: Step, answer: AnswerLike | undefined): Problem | nul
     return kindOf(step).takes === "photos" ? noPhotos : { path: "value", code: "required" };
   }
   if (lacking > 0) return noPhotos;
-  return step.geo_required && answer.geo == null ? { path: "geo", code: "geo_required" } : null;
+  if (step.geo_required && answer.geo == null) return { path: "geo", code: "geo_required" };
+  return flagGap(step, answer);
+}
+
+/** What a flagged answer lacks of what the step asks for then. */
+export function flagGap(step: Step, answer: AnswerLike | undefined): Problem | null {
+  const asked = onFlag(step);
+  if (asked === null || !answer?.flagged) return null;
+  if (asked.note && !hasVisibleText(answer.note ?? "")) return { path: "note", code: "note_required" };
+  const lacking = (asked.photos?.min ?? 0) - answer.photos.length;
+  return lacking > 0 ? { path: "photo", code: "too_few", params: { count: lacking } } : null;
 }
 
 /** Whether the step can be skipped: the checklist allows it and the step is not required. */

@@ -33,6 +33,34 @@ export function normalDateTime(text: string): string | null {
   return year < 1 || year > 9999 ? null : moment.toISOString();
 }
 
+/** Days from one calendar date to another; null if one of them does not exist. */
+export function daysBetween(from: string, to: string): number | null {
+  const [start, end] = [dayOf(from), dayOf(to)];
+  return start === null || end === null ? null : Math.round((end - start) / 86_400_000);
+}
+
+/** The calendar date so many days after another; null if it is not in the years 1 to 9999. */
+export function dayAfter(from: string, days: number): string | null {
+  const start = dayOf(from);
+  const date = start === null ? null : new Date(start + days * 86_400_000);
+  return date === null || Number.isNaN(date.getTime()) ? null : normalDate(date.toISOString().slice(0, 10));
+}
+
+/** RFC 3339 with the offset of this device: the text begins with the person's calendar date. */
+export function localTimestamp(moment: Date): string {
+  const minutes = -Math.round(moment.getTimezoneOffset());
+  if (minutes === 0) return moment.toISOString();
+  const local = new Date(moment.getTime() + minutes * 60_000).toISOString().slice(0, -1);
+  const two = (part: number) => String(part).padStart(2, "0");
+  const size = Math.abs(minutes);
+  return `${local}${minutes < 0 ? "-" : "+"}${two(Math.floor(size / 60))}:${two(size % 60)}`;
+}
+
+/** The calendar date of a timestamp in its own offset. */
+export function dateOf(timestamp: string): string {
+  return timestamp.slice(0, 10);
+}
+
 /** Milliseconds from 1970 to the start of the day. */
 function dayOf(text: string): number | null {
   const [, year, month, day] = (DATE.exec(text) ?? []).map(Number);

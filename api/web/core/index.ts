@@ -3,13 +3,13 @@
 export * from "./types";
 export { geoProblems } from "./location";
 export * from "./bounds";
-export { gapOf, hasValue, isAnswered, canSkip, evaluate, stepsOf, type Answers, type Evaluation } from "./conditions";
-export { normalDate, normalDateTime, normalTime } from "./dates";
+export { flagGap, gapOf, hasValue, isAnswered, canSkip, evaluate, stepsOf, type Answers, type Evaluation } from "./conditions";
+export { dateOf, localTimestamp, normalDate, normalDateTime, normalTime } from "./dates";
 export { emailProblem, nameProblem } from "./identity";
 export { readNumber, type ReadNumber } from "./number_input";
-export { displayValue, kindOf, photoBounds, takesAnswer, takesDrawing, validateValue } from "./step_types";
+export { displayValue, expectedText, isFlagged, kindOf, onFlag, photoBounds, photosFor, takesAnswer, takesDrawing, validateValue } from "./step_types";
 export { optionsOf } from "./step_types/choice";
-export type { DisplayText, Verdict } from "./step_types/kind";
+export type { DisplayText, ExpectedFormat, Verdict } from "./step_types/kind";
 export { ratingBounds } from "./step_types/number";
 export { textLimit } from "./step_types/text";
 export { canBeStored, hasVisibleText, lengthOf, strip } from "./text";

@@ -36,6 +36,10 @@ export interface components {
              * @description When it arrived: later than `at` if it was given without network. A delay of at most a second is not stored.
              */
             received_at: string;
+            /** @description Whether the answer is outside what its step expects (`config.expected`). */
+            flagged: boolean;
+            /** @description What the person adds in words, for example to a flagged answer; null if nothing. */
+            note: string | null;
         };
         /** @description A run after a change, with the answer. */
         AnswerChange: {
@@ -59,12 +63,14 @@ export interface components {
         AnswerRequest: {
             /** @description Unique id of the operation, chosen by the client. A repetition answers 200 and changes nothing; with another request it is refused (422 `idempotency_key_reused`). Without it each request is a new operation. May also be sent as the query parameter `op_id` or the header `Op-Id`. */
             op_id?: string | null;
-            /** @description When the person acted, by the client, corrected by the difference of its clock to the `Date` of responses. Limited to the time from dispatch to now, so a wrong clock refuses nothing. Absent: now. */
+            /** @description When the person acted, by the client, corrected by the difference of its clock to the `Date` of responses. Limited to the time from dispatch to now, so a wrong clock refuses nothing. Absent: now. Its offset gives the person's day, from which a date step counts what it expects. */
             given_at?: string | null;
             /** @description The answer; its type depends on the step's type, see Answer. */
             value: components["schemas"]["JsonValue"];
             /** @description Location of the answer; null if denied, which a step with `geo_required` refuses. */
             geo?: components["schemas"]["GeoInput"] | null;
+            /** @description What the person adds in words. A flagged answer may need one before the run can be submitted (`config.on_flag`). Replaced together with the answer. */
+            note?: string | null;
         };
         /** @description Present if archived runs may be missing from the list. */
         ArchiveInList: {
@@ -101,12 +107,14 @@ export interface components {
         BatchedAnswer: {
             /** @description Unique id of the operation, chosen by the client. */
             op_id: string;
-            /** @description When the person acted, by the client, corrected by the difference of its clock to the `Date` of responses. Limited to the time from dispatch to now, so a wrong clock refuses nothing. Absent: now. */
+            /** @description When the person acted, by the client, corrected by the difference of its clock to the `Date` of responses. Limited to the time from dispatch to now, so a wrong clock refuses nothing. Absent: now. Its offset gives the person's day, from which a date step counts what it expects. */
             given_at?: string | null;
             /** @description The answer; its type depends on the step's type, see Answer. */
             value: components["schemas"]["JsonValue"];
             /** @description Location of the answer; null if denied, which a step with `geo_required` refuses. */
             geo?: components["schemas"]["GeoInput"] | null;
+            /** @description What the person adds in words. A flagged answer may need one before the run can be submitted (`config.on_flag`). Replaced together with the answer. */
+            note?: string | null;
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -155,7 +163,7 @@ export interface components {
         BatchedSkip: {
             /** @description Unique id of the operation, chosen by the client. */
             op_id: string;
-            /** @description When the person acted, by the client, corrected by the difference of its clock to the `Date` of responses. Limited to the time from dispatch to now, so a wrong clock refuses nothing. Absent: now. */
+            /** @description When the person acted, by the client, corrected by the difference of its clock to the `Date` of responses. Limited to the time from dispatch to now, so a wrong clock refuses nothing. Absent: now. Its offset gives the person's day, from which a date step counts what it expects. */
             given_at?: string | null;
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -408,6 +416,10 @@ export interface components {
             by: string | null;
             /** @description When it arrived: later than `at` if it was given without network. A delay of at most a second is not stored. Left out if it equals `at`. */
             received_at?: string | null;
+            /** @description Whether the answer is outside what its step expects (`config.expected`). Left out if false. Default: `false`. */
+            flagged?: boolean;
+            /** @description What the person adds in words, for example to a flagged answer; null if nothing. Left out if null. */
+            note?: string | null;
         };
         EventPhoto: {
             photo_index: number;
@@ -476,8 +488,27 @@ export interface components {
             /** @description Steps whose condition is met, in order. */
             applicable_steps: string[];
             skipped_steps: string[];
-            /** @description Required steps without an answer, in order. */
+            /** @description Number of flagged answers of steps that apply. */
+            flagged: number;
+            /** @description Steps that prevent the submit, in order: required ones without an answer, and those with a flagged answer that lacks its note or photos. */
             missing_steps: string[];
+        };
+        /** @description Bounds of expected answers, both inclusive; at least one of those of the step's type. */
+        ExpectedBounds: {
+            /**
+             * Format: double
+             * @description Types number, rating: lowest expected value.
+             */
+            min?: number;
+            /**
+             * Format: double
+             * @description Types number, rating: highest expected value.
+             */
+            max?: number;
+            /** @description Type date: first expected day, in days from the day of the answer (0: that day, -7: a week before). */
+            not_before?: number;
+            /** @description Type date: last expected day, in days from the day of the answer. */
+            not_after?: number;
         };
         /** @description A template and what it was made of. */
         ExplainedTemplate: {
@@ -498,6 +529,13 @@ export interface components {
             name: string | null;
             /** @description null until the executor enters it. */
             email: string | null;
+        };
+        /** @description How many photos a flagged answer has. */
+        FlagPhotos: {
+            /** @description Fewest photos that it needs (default 0). */
+            min?: number;
+            /** @description Most photos that the step then takes (default 20). */
+            max?: number;
         };
         GenerateRequest: {
             /** @description What the checklist is for, in plain language. */
@@ -587,6 +625,13 @@ export interface components {
             mode: "member";
             /** @description null until a member opens the run. */
             user_id: string | null;
+        };
+        /** @description What a flagged answer must have before the checklist can be submitted. */
+        OnFlag: {
+            /** @description Whether it needs a note (default false). */
+            note?: boolean;
+            /** @description How many photos it needs, and how many the step then takes. */
+            photos?: components["schemas"]["FlagPhotos"];
         };
         /** @description An idempotent change. */
         Operation: {
@@ -865,6 +910,8 @@ export interface components {
             assigned_to: string | null;
             executor_identity: components["schemas"]["AnonymousIdentity"] | components["schemas"]["ExternalIdentity"] | components["schemas"]["MemberIdentity"];
             progress: components["schemas"]["RunProgress"];
+            /** @description Number of flagged answers of steps that apply. */
+            flagged: number;
             /** @description `cancelled_by_owner`, or the executor's text. */
             cancel_reason: string | null;
             /** @description By step id. */
@@ -888,6 +935,8 @@ export interface components {
                 [key: string]: components["schemas"]["EventAnswer"];
             };
             progress: components["schemas"]["RunProgress"];
+            /** @description Number of flagged answers of steps that apply. Left out if there are none. Default: `0`. */
+            flagged?: number;
         };
         RunCancelledEvent: {
             /** @description Stable: the same on every attempt. Receivers deduplicate on it. */
@@ -948,6 +997,8 @@ export interface components {
             skipped_steps: string[];
             signature: components["schemas"]["Signature"] | null;
             progress: components["schemas"]["RunProgress"];
+            /** @description Number of flagged answers of steps that apply. Left out if there are none. Default: `0`. */
+            flagged?: number;
         };
         RunCompletedEvent: {
             /** @description Stable: the same on every attempt. Receivers deduplicate on it. */
@@ -975,6 +1026,8 @@ export interface components {
             /** Format: date-time */
             expires_at: string;
             progress: components["schemas"]["RunProgress"];
+            /** @description Number of flagged answers of steps that apply. Left out if there are none. Default: `0`. */
+            flagged?: number;
         };
         RunExpiredEvent: {
             /** @description Stable: the same on every attempt. Receivers deduplicate on it. */
@@ -1046,6 +1099,8 @@ export interface components {
             assigned_to: string | null;
             executor_identity: components["schemas"]["AnonymousIdentity"] | components["schemas"]["ExternalIdentity"] | components["schemas"]["MemberIdentity"];
             progress: components["schemas"]["RunProgress"];
+            /** @description Number of flagged answers of steps that apply. */
+            flagged: number;
         };
         /**
          * @description Who may execute a run of the template.
@@ -1165,6 +1220,10 @@ export interface components {
             revision: number;
             /** @description When it arrived: later than `at` if it was given without network. A delay of at most a second is not stored. Left out if it equals `at`. */
             received_at?: string | null;
+            /** @description Whether the answer is outside what its step expects (`config.expected`). Left out if false. Default: `false`. */
+            flagged?: boolean;
+            /** @description What the person adds in words, for example to a flagged answer; null if nothing. Left out if null. */
+            note?: string | null;
             progress: components["schemas"]["RunProgress"];
         };
         StepCompletedEvent: {
@@ -1190,6 +1249,10 @@ export interface components {
         };
         /** @description Settings of a step; which of them mean something depends on its type. Other fields are kept as they are. */
         StepConfig: {
+            /** @description What is expected; an answer outside is accepted and flagged. number, rating: `{min, max}`. boolean: true or false. choice, multi_choice: option ids, among which all chosen ones are expected to be. date: `{not_before, not_after}` in days from the day of the answer. */
+            expected?: boolean | string[] | components["schemas"]["ExpectedBounds"];
+            /** @description What a flagged answer must have before the checklist can be submitted. Needs expected. */
+            on_flag?: components["schemas"]["OnFlag"];
             /** @description Type boolean: what the executor reads for true (default Yes). */
             true_label?: string;
             /** @description Type boolean: what the executor reads for false (default No). */
@@ -1369,7 +1432,7 @@ export interface components {
         TimedOperation: {
             /** @description Unique id of the operation, chosen by the client. A repetition answers 200 and changes nothing; with another request it is refused (422 `idempotency_key_reused`). Without it each request is a new operation. May also be sent as the query parameter `op_id` or the header `Op-Id`. */
             op_id?: string | null;
-            /** @description When the person acted, by the client, corrected by the difference of its clock to the `Date` of responses. Limited to the time from dispatch to now, so a wrong clock refuses nothing. Absent: now. */
+            /** @description When the person acted, by the client, corrected by the difference of its clock to the `Date` of responses. Limited to the time from dispatch to now, so a wrong clock refuses nothing. Absent: now. Its offset gives the person's day, from which a date step counts what it expects. */
             given_at?: string | null;
         };
         /** @description The quota of the current month. */
@@ -1455,8 +1518,10 @@ export type Execution = components['schemas']['Execution'];
 export type ExecutionInput = components['schemas']['ExecutionInput'];
 export type ExecutorLink = components['schemas']['ExecutorLink'];
 export type ExecutorRun = components['schemas']['ExecutorRun'];
+export type ExpectedBounds = components['schemas']['ExpectedBounds'];
 export type ExplainedTemplate = components['schemas']['ExplainedTemplate'];
 export type ExternalIdentity = components['schemas']['ExternalIdentity'];
+export type FlagPhotos = components['schemas']['FlagPhotos'];
 export type GenerateRequest = components['schemas']['GenerateRequest'];
 export type GeneratedTemplate = components['schemas']['GeneratedTemplate'];
 export type Geo = components['schemas']['Geo'];
@@ -1468,6 +1533,7 @@ export type JsonValue = components['schemas']['JsonValue'];
 export type LastReplay = components['schemas']['LastReplay'];
 export type LimitDetails = components['schemas']['LimitDetails'];
 export type MemberIdentity = components['schemas']['MemberIdentity'];
+export type OnFlag = components['schemas']['OnFlag'];
 export type Operation = components['schemas']['Operation'];
 export type OperationDone = components['schemas']['OperationDone'];
 export type OperationRefused = components['schemas']['OperationRefused'];

@@ -12,7 +12,7 @@ export type JsonValue = null | boolean | number | string | readonly JsonValue[] 
 
 type Schemas = components["schemas"];
 /** Newer fields: a run that an earlier version of the app stored on the device lacks them. */
-type Added = "changes" | "received_at" | "signed_in_as" | "thumbnail_url" | "distance_m" | "signature_drawing" | "receipt";
+type Added = "changes" | "received_at" | "signed_in_as" | "flagged" | "note" | "thumbnail_url" | "distance_m" | "signature_drawing" | "receipt";
 type ReadOnly<Shape> = unknown extends Shape
   ? JsonValue
   : Shape extends readonly (infer Item)[]
@@ -36,6 +36,11 @@ export type PhotoBounds = ReadOnly<Schemas["PhotoBounds"]>;
 export type Option = ReadOnly<Schemas["Option"]>;
 /** Which fields apply depends on the step's type; see `step_types/` for the defaults. */
 export type StepConfig = ReadOnly<Schemas["StepConfig"]>;
+/** What is expected; which form means something depends on the step's type. An answer outside is flagged. */
+export type Expected = NonNullable<StepConfig["expected"]>;
+export type ExpectedBounds = ReadOnly<Schemas["ExpectedBounds"]>;
+/** What a flagged answer must have before the submit. */
+export type OnFlag = ReadOnly<Schemas["OnFlag"]>;
 export type Step = ReadOnly<Schemas["Step"]>;
 export type Section = ReadOnly<Schemas["Section"]>;
 export type Settings = ReadOnly<Schemas["Settings"]>;
@@ -75,6 +80,9 @@ export interface AnswerLike {
   readonly value: JsonValue;
   readonly photos: { readonly length: number };
   readonly geo: unknown;
+  /** Outside what its step expects. */
+  readonly flagged?: boolean | null;
+  readonly note?: string | null;
 }
 
 export type ProblemParams = Readonly<Record<string, string | number>>;

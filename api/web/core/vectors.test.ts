@@ -6,7 +6,7 @@
 import { describe, expect, it } from "vitest";
 
 import vectors from "../../../tests/vectors/executor.json";
-import { displayValue, emailProblem, gapOf, geoProblems, canSkip, nameProblem, evaluate, stepsOf, validateValue } from ".";
+import { displayValue, emailProblem, gapOf, geoProblems, canSkip, isFlagged, nameProblem, evaluate, stepsOf, validateValue } from ".";
 import type { DisplayText, JsonValue, Problem, Progress, Step, Template } from ".";
 
 interface Expected {
@@ -18,17 +18,19 @@ interface Expected {
   readonly progress?: Progress;
   readonly missing?: readonly string[];
   readonly allowed?: boolean;
+  readonly flagged?: boolean;
 }
 
 interface Case {
-  readonly kind: "value" | "location" | "identity" | "state" | "skip";
+  readonly kind: "value" | "location" | "identity" | "flag" | "state" | "skip";
   readonly step?: string;
   readonly value?: JsonValue;
+  readonly today?: string;
   readonly geo?: JsonValue;
   readonly name?: string;
   readonly email?: string;
   readonly checklist?: string;
-  readonly answers?: Readonly<Record<string, { readonly value: JsonValue; readonly photos: number; readonly geo: unknown }>>;
+  readonly answers?: Readonly<Record<string, { readonly value: JsonValue; readonly photos: number; readonly geo: unknown; readonly flagged?: boolean; readonly note?: string | null }>>;
   readonly skipped?: readonly string[];
   readonly expect: Expected;
 }
@@ -80,6 +82,11 @@ function verdictOn(given: Case): Expected {
       return { problems: named(geoProblems(given.geo ?? null)) };
     case "identity":
       return { problems: named([nameProblem(the(given.name)), emailProblem(the(given.email))]) };
+    case "flag": {
+      const step = the(steps[the(given.step)]);
+      const { value } = validateValue(step, given.value ?? null);
+      return { flagged: isFlagged(step, value, the(given.today)) };
+    }
     case "state": {
       const template = the(checklists[the(given.checklist)]);
       const entries = Object.entries(the(given.answers));

@@ -30,6 +30,7 @@ export interface LiveChange {
   readonly status?: string;
   /** For a changed run. */
   readonly progress?: { readonly total: number; readonly answered: number; readonly skipped: number };
+  readonly flagged?: number;
 }
 
 /** null: anything may have changed, because the page was disconnected for longer than the service's history; reload. */

@@ -1,7 +1,7 @@
 import { useComputed, useSignal, type ReadonlySignal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { type JsonValue, type Problem, type Step, kindOf, validateValue } from "../core";
+import { dateOf, hasVisibleText, isFlagged, type JsonValue, lengthOf, localTimestamp, MAX_NOTE, type Problem, type Step, kindOf, validateValue } from "../core";
 import { locate, type Place } from "../kit/controls/geolocation";
 import type { PlaceState } from "../kit/controls/location";
 import { isKept, useApp } from "./context";
@@ -23,6 +23,8 @@ export interface Answering {
   /** Discards the rejected input. */
   drop(): void;
   askPlace(): Promise<void>;
+  /** Stores the note of a flagged answer. Rejects if there is no room for it. */
+  keepNote(text: string): Promise<void>;
   /** Called when the control loses focus: requests the location. */
   leave(): void;
 }
@@ -60,6 +62,8 @@ export function useAnswering(step: Step, answer: ReadonlySignal<LocalAnswer | un
   const found = useRef<Place | null>(null);
   const wanted = useRef(false);
   const turn = useRef(0);
+  /** The last note, in case the answer is flagged again. */
+  const noted = useRef<string | null>(null);
 
   const hold = (next: Held | null) => page.hold(step.id, next);
   // Text that is not a value exists in its field only and is lost with it. Everything else is restored with the card.
@@ -80,9 +84,14 @@ export function useAnswering(step: Step, answer: ReadonlySignal<LocalAnswer | un
     else await askPlace();
   };
 
+  const noteFor = (value: JsonValue): string | null => {
+    noted.current = answer.peek()?.note ?? noted.current;
+    return isFlagged(step, value, dateOf(localTimestamp(store.now()))) ? noted.current : null;
+  };
+
   const put = async (value: JsonValue): Promise<void> => {
     const mine = turn.current;
-    const kept = await isKept(store.answer(step.id, value, step.geo ? place() : null));
+    const kept = await isKept(store.answer(step.id, value, step.geo ? place() : null, noteFor(value)));
     // The displayed value may be newer by now.
     if (turn.current === mine) hold(kept ? null : { value, problem: { path: "value", code: "storage_full" } });
   };
@@ -107,7 +116,15 @@ export function useAnswering(step: Step, answer: ReadonlySignal<LocalAnswer | un
   const replacePlace = async (value: JsonValue, place: Place): Promise<void> => {
     // A step with photos but no value has no answer that a location could belong to.
     if (value === null && kindOf(step).takes !== "photos") return;
-    await isKept(store.answer(step.id, value, place));
+    await isKept(store.answer(step.id, value, place, answer.peek()?.note ?? null));
+  };
+
+  const keepNote = async (text: string): Promise<void> => {
+    const [kept, note] = [answer.peek(), hasVisibleText(text) ? text.trim() : null];
+    if (note !== null && lengthOf(note) > MAX_NOTE) return;
+    noted.current = note;
+    if (kept === undefined || kept.skipped || !kept.flagged || kept.note === note) return;
+    if (!(await isKept(store.answer(step.id, kept.value, kept.geo, note)))) throw new Error("The note is not kept.");
   };
 
   return {
@@ -132,9 +149,11 @@ export function useAnswering(step: Step, answer: ReadonlySignal<LocalAnswer | un
     drop() {
       // The next answer may be given at another location.
       found.current = null;
+      noted.current = null;
       hold(null);
     },
     askPlace,
+    keepNote,
     leave() {
       if (wanted.current) void askPlace();
     },

@@ -17,7 +17,13 @@ def print_answer(answer: dict[str, Any], *, as_json: bool) -> None:
 
 
 def value_text(answer: dict[str, Any]) -> str:
-    """Render the value and the number of photos."""
-    value, photos = answer.get("value"), answer.get("photos") or []
+    """Render the value, the number of photos, whether it is flagged, and the note."""
+    value, photos, note = answer.get("value"), answer.get("photos") or [], answer.get("note")
     shown = [] if value is None and photos else [json.dumps(value, ensure_ascii=False)]
-    return ", ".join([*shown, *([f"{len(photos)} photo{'s' if len(photos) > 1 else ''}"] if photos else [])])
+    if photos:
+        shown.append(f"{len(photos)} photo{'s' if len(photos) > 1 else ''}")
+    if answer.get("flagged"):
+        shown.append("not as expected")
+    if note is not None:
+        shown.append(f"note {json.dumps(note, ensure_ascii=False)}")
+    return ", ".join(shown)

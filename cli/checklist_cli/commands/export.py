@@ -15,7 +15,7 @@ from ..console.values import run_id
 _OF_RUNS: Final = ("csv", "jsonl", "geojson")
 _OF_ONE: Final = ("pdf", "json")
 _STATUSES: Final = ("pending", "in_progress", "completed", "cancelled", "expired")
-_FILTERS: Final = ("status", "template_id", "executor_ref", "created_after", "created_before")
+_FILTERS: Final = ("status", "template_id", "executor_ref", "flagged", "created_after", "created_before")
 
 
 def _configure(parser: ArgumentParser) -> None:
@@ -29,6 +29,7 @@ def _configure(parser: ArgumentParser) -> None:
     which.add_argument("--status", choices=_STATUSES, help="only with this status")
     which.add_argument("--template", metavar="TEMPLATE_ID", dest="template_id", help="only of this template")
     which.add_argument("--reference", metavar="TEXT", dest="executor_ref", help="only with this executor_ref")
+    which.add_argument("--flagged", choices=("true", "false"), help="true: only with answers that are not as expected")
     which.add_argument("--created-after", metavar="TIME", help="dispatched at or after, as 2026-11-01T00:00:00Z")
     which.add_argument("--created-before", metavar="TIME", help="dispatched before")
     table = parser.add_argument_group("options of csv")

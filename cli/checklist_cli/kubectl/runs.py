@@ -104,6 +104,7 @@ def document_of(run: "Run") -> JsonObject:
         "executor_ref": run.spec.executor_ref,
         "expires_at": format_optional(run.expires_at),
         "progress": run.progress.model_dump(mode="json"),
+        "flagged": run.flagged,
         "answers": answers_of(run),
         "skipped_steps": run.status.skipped_steps,
     }
@@ -132,6 +133,8 @@ def _answer(answer: "Answer") -> JsonObject:
         "geo": geo,
         "at": format_timestamp(answer.at),
         "by": answer.by,
+        "flagged": bool(answer.flagged),
+        "note": answer.note,
     }
 
 

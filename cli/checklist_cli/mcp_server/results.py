@@ -81,6 +81,7 @@ class RunState(Result):
     template_name: str
     executor_ref: str | None
     progress: Progress
+    flagged: int = Field(default=0, description="Number of answers outside what is expected.")
     created_at: str
     expires_at: str | None
     completed_at: str | None
@@ -106,7 +107,8 @@ class Answers(Result):
     status: Status
     is_final: bool = Field(description="Whether the run has ended. If not, these are the answers so far.")
     answers: dict[str, JsonValue] = Field(
-        description="By step id: {value, photos, geo, at, by}. Those of a completed run are valid by answer_schema."
+        description="By step id: {value, photos, geo, at, by, flagged, note}; flagged: outside what is expected. "
+        "Those of a completed run are valid by answer_schema."
     )
     answer_schema: dict[str, JsonValue] = Field(
         description="JSON Schema 2020-12 of `answers` of this run, with the labels of steps and options as titles."

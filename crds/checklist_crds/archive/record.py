@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 from ..resources.run import Run
 from ..resources.run_id import run_id_of, run_id_of_delivery
 from ..resources.template_definition import Definition
-from ..runs.row import RUN_COLUMNS, row_of_run
+from ..runs.row import ADDED_COLUMNS, RUN_COLUMNS, row_of_run
 from ..times import parse_timestamp
 from ..values.json_text import from_json, to_json
 from .damage import Damaged
@@ -31,7 +31,8 @@ class Record:
     photos: tuple[JsonObject, ...]
     """{key, size, sha256} of photos that stay in the photo store, each with a thumbnail."""
     row: JsonObject
-    """The run's list entry: values of RUN_COLUMNS by name, times in milliseconds since 1970."""
+    """The run's list entry: values of RUN_COLUMNS by name, times in milliseconds since 1970. It lacks ADDED_COLUMNS
+    with their values there, so that a run of an earlier release has the same line."""
 
     @classmethod
     def of(cls, run: JsonObject, revision: JsonObject | None, deliveries: Iterable[JsonObject]) -> Self:
@@ -45,7 +46,11 @@ class Record:
             _plain(revision) if revision is not None else None,
             tuple(map(_plain, ordered)),
             tuple(_photos(run)),
-            dict(zip(RUN_COLUMNS, row, strict=True)),
+            {
+                name: value
+                for name, value in zip(RUN_COLUMNS, row, strict=True)
+                if name not in ADDED_COLUMNS or value != ADDED_COLUMNS[name]
+            },
         )
 
     @property
@@ -74,7 +79,8 @@ class Record:
     @property
     def values(self) -> tuple[Any, ...]:
         """The row's values in the order of RUN_COLUMNS."""
-        return tuple(self.row[name] for name in RUN_COLUMNS)
+        row = {**ADDED_COLUMNS, **self.row}
+        return tuple(row[name] for name in RUN_COLUMNS)
 
     def parsed(self) -> Run:
         return Run.parse(self.run)

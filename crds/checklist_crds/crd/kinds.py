@@ -255,6 +255,7 @@ RESOURCES: tuple[ResourceDescription, ...] = (
             Column("Phase", ".status.phase"),
             Column("Answered", ".status.progress.answered", "integer"),
             Column("Total", ".status.progress.total", "integer"),
+            Column("Flagged", ".status.flagged", "integer"),
             # In spec for runs created by the API, in status for runs admitted by an operator; never in both.
             Column("Template", "..resolved.templateName"),
             Column("Expires", "..expiresAt"),

@@ -32,6 +32,7 @@ MAX_OUTBOX_BYTES = 384 * 1024
 MAX_OPERATIONS = 600
 MAX_DELIVERY_RECORDS = 600
 MAX_RECORDS_TEXT = 256 * (MAX_DELIVERY_RECORDS + MAX_OUTBOX_ENTRIES)
+MAX_NOTE: Final = 2_000
 MAX_PHOTOS = 500
 MAX_PHOTO_BYTES = 2 * 1024**3
 MAX_PHOTOS_EVER = 1000
@@ -214,6 +215,8 @@ class Answer(KubeModel):
     )
     by: str | None = Field(default=None, max_length=64, description="Public id of the member who answered, u-<uuid>.")
     revision: int = Field(default=1, ge=1, description="Number of the answer, starting with 1.")
+    flagged: bool | None = Field(default=None, description="True: outside what the step expects.")
+    note: str | None = Field(default=None, max_length=MAX_NOTE, description="What the person adds in words.")
 
     @property
     def value(self) -> JsonValue:
@@ -318,6 +321,9 @@ class RunStatus(KubeModel):
         description="Bytes of all photos and drawings ever stored, including replaced and removed ones.",
     )
     progress: Progress | None = Field(default=None, description="Progress of the run.")
+    flagged: int | None = Field(
+        default=None, ge=0, description="Number of answers outside what is expected; absent: none."
+    )
     drawing: PhotoRef | None = Field(default=None, description="A drawn signature for the run's completion.")
     signature: Signature | None = Field(default=None, description="The signature on completion.")
     last_step_id: str | None = Field(default=None, max_length=66, description="The step touched last.")
@@ -484,6 +490,11 @@ class Run:
             return self.status.progress
         return Progress(total=self.resolved.applicable_steps if self.resolved else 0, answered=0, skipped=0)
 
+    @property
+    def flagged(self) -> int:
+        """Number of answers outside what is expected, of steps that apply."""
+        return self.status.flagged or 0
+
 
 def new_answer(
     value: JsonValue,
@@ -493,6 +504,17 @@ def new_answer(
     received_at: datetime | None = None,
     by: str | None,
     revision: int,
+    flagged: bool = False,
+    note: str | None = None,
 ) -> Answer:
     """Returns an answer with its value encoded."""
-    return Answer(encoded=to_json_text(value), geo=geo, at=at, received_at=received_at, by=by, revision=revision)
+    return Answer(
+        encoded=to_json_text(value),
+        geo=geo,
+        at=at,
+        received_at=received_at,
+        by=by,
+        revision=revision,
+        flagged=flagged or None,
+        note=note,
+    )

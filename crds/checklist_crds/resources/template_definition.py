@@ -18,8 +18,9 @@ from pydantic_core import PydanticCustomError
 
 from ..ids import AUTHOR_ID_PATTERNS
 from ..step_types import StepConfig, StepType
-from ..step_types.base import MAX_PHOTOS_PER_STEP, Operator, PhotoBounds
+from ..step_types.base import Operator
 from ..step_types.choice import MAX_OPTIONS, Option
+from ..step_types.expected import MAX_PHOTOS_PER_STEP, OnFlag, PhotoBounds
 from ..values.json_types import (
     AS_IT_IS,
     AS_NUMBER,
@@ -133,8 +134,27 @@ class Step(JsonModel):
 
     @property
     def photo_bounds(self) -> PhotoBounds | None:
-        """Returns how many photos the step takes, or None for none."""
+        """Returns how many photos the step takes, or None for none; a flagged answer may need and take more."""
         return self.type.rules.photo_bounds(self)
+
+    @property
+    def expects(self) -> bool:
+        """Whether an answer can be flagged."""
+        return self.config.expected is not None and "expected" in self.type.rules.config_fields
+
+    @property
+    def on_flag(self) -> OnFlag | None:
+        """Returns what a flagged answer must have."""
+        return self.config.on_flag if self.expects else None
+
+    @property
+    def most_photos(self) -> int:
+        """Returns how many photos the step takes, with those that a flagged answer is asked for.
+
+        Flagged or not, so that no photo is refused because the answer was changed on another device.
+        """
+        bounds, asked = self.photo_bounds, self.on_flag
+        return max(0 if bounds is None else bounds.max, 0 if asked is None else asked.most_photos)
 
 
 class Section(JsonModel):

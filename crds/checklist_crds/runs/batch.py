@@ -62,5 +62,6 @@ def decide_in_turn(
 
 def _added_bytes(before: RunStatus, after: RunStatus) -> int:
     texts = [entry.encoded or "" for entry in after.outbox[len(before.outbox) :]]
-    texts += [each.encoded for step_id, each in after.answers.items() if each is not before.answers.get(step_id)]
+    changed = [each for step_id, each in after.answers.items() if each is not before.answers.get(step_id)]
+    texts += [text for each in changed for text in (each.encoded, each.note or "")]
     return sum(len(text.encode()) for text in texts)

@@ -37,6 +37,7 @@ class AnswerStep(Command):
     step_id: str
     value: JsonValue
     geo: Geo | None = None
+    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

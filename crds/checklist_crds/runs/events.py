@@ -66,7 +66,7 @@ def _captured_at_zone(photo: PhotoRef) -> str | None:
 
 
 def answer_view(answer: Answer, photo_url: PhotoUrl) -> dict[str, Any]:
-    """Returns the Answer object of the specification, with `received_at`."""
+    """Returns the Answer object of the specification, with `received_at`, `flagged` and `note`."""
     return {
         "value": _with_drawing(answer.value, answer.drawing, photo_url),
         "photos": [photo_view(photo, answer.geo, photo_url) for photo in answer.photos],
@@ -74,18 +74,20 @@ def answer_view(answer: Answer, photo_url: PhotoUrl) -> dict[str, Any]:
         "at": format_timestamp(answer.at),
         "by": answer.by,
         "received_at": format_timestamp(answer.received_at or answer.at),
+        "flagged": bool(answer.flagged),
+        "note": answer.note,
     }
 
 
 def recorded_answer_view(answer: Answer, photo_url: PhotoUrl) -> dict[str, Any]:
     """Returns `answer_view` for what must not change between releases: events, and exports with a digest.
 
-    `received_at` is left out where it equals `at`, because releases that do not know it have no other answers.
+    What earlier releases do not know is left out where it says nothing: `received_at` where it equals `at`, `flagged`
+    if false, `note` if null.
     """
     view = answer_view(answer, photo_url)
-    if view["received_at"] == view["at"]:
-        del view["received_at"]
-    return view
+    silent = {"received_at": view["at"], "flagged": False, "note": None}
+    return {name: value for name, value in view.items() if name not in silent or value != silent[name]}
 
 
 def _with_drawing(value: JsonValue, drawing: PhotoRef | None, photo_url: PhotoUrl) -> JsonValue:
@@ -138,7 +140,11 @@ def final_data(event: EventName, run: Run, ts: datetime, photo_url: PhotoUrl) ->
         case EventName.RUN_CANCELLED:
             return _cancelled_data(run, photo_url)
         case EventName.RUN_EXPIRED:
-            return {"expires_at": format_timestamp(run.expires_at or ts), "progress": progress_view(run.progress)}
+            return {
+                "expires_at": format_timestamp(run.expires_at or ts),
+                "progress": progress_view(run.progress),
+                **_flagged_view(run),
+            }
         case _:
             raise ValueError(f"{event.value} is not a final event of a run")
 
@@ -169,6 +175,8 @@ def _step_data(entry: OutboxEntry, definition: Definition, photo_url: PhotoUrl) 
         data |= {"label": step.label, "at": frozen["at"], "by": frozen["by"]}
     if "received_at" in frozen:  # and another time than `at`
         data["received_at"] = frozen["received_at"]
+    if entry.event is EventName.STEP_COMPLETED:
+        data |= {name: frozen[name] for name in ("flagged", "note") if frozen.get(name)}
     data["progress"] = frozen["progress"]
     return data
 
@@ -190,7 +198,13 @@ def _completed_data(run: Run, photo_url: PhotoUrl) -> dict[str, Any]:
         "skipped_steps": list(status.skipped_steps),
         "signature": signature_view(run, photo_url),
         "progress": progress_view(run.progress),
+        **_flagged_view(run),
     }
+
+
+def _flagged_view(run: Run) -> dict[str, int]:
+    """Returns the number of flagged answers, if there are any, so that other events are those of earlier releases."""
+    return {"flagged": run.flagged} if run.flagged else {}
 
 
 def _cancelled_data(run: Run, photo_url: PhotoUrl) -> dict[str, Any]:
@@ -201,6 +215,7 @@ def _cancelled_data(run: Run, photo_url: PhotoUrl) -> dict[str, Any]:
         "last_step_id": status.last_step_id,
         "answers": {step_id: recorded_answer_view(answer, photo_url) for step_id, answer in status.answers.items()},
         "progress": progress_view(run.progress),
+        **_flagged_view(run),
     }
 
 

@@ -44,8 +44,8 @@ from ..resources.run import (
     new_answer,
 )
 from ..resources.template_definition import Definition, Step
-from ..templates.answers import validate_value
-from ..templates.conditions import applicable_step_ids, is_answered, missing_required
+from ..templates.answers import is_flagged, validate_value
+from ..templates.conditions import applicable_step_ids, flag_gap, flagged_steps, is_answered, missing_required
 from ..templates.conditions import progress as count_progress
 from ..times import format_timestamp
 from ..values import merge_patch
@@ -276,15 +276,32 @@ class _Change:
         value = step.type.rules.stamped(validate_value(step, command.value), self.times.at)
         if step.geo_required and command.geo is None:
             raise AnswerInvalid(details=[Problem("geo", "geo_required", "This step needs the location.")])
-        answer = self._new_answer(value, command, geo=command.geo)
+        flagged = is_flagged(step, value, self.times.today)
+        answer = self._new_answer(value, command, geo=command.geo, flagged=flagged, note=command.note)
         before = self.status.answers.get(step.id)
         if before is not None:
             answer = answer.model_copy(update={"photos": before.photos, "drawing": before.drawing})
         return self._keep(step, answer)
 
-    def _new_answer(self, value: JsonValue, command: Command, *, geo: Geo | None = None) -> Answer:
-        times = self.times
-        return new_answer(value, geo=geo, at=times.at, received_at=times.received_at, by=command.by, revision=1)
+    def _new_answer(
+        self,
+        value: JsonValue,
+        command: Command,
+        *,
+        geo: Geo | None = None,
+        flagged: bool = False,
+        note: str | None = None,
+    ) -> Answer:
+        return new_answer(
+            value,
+            geo=geo,
+            at=self.times.at,
+            received_at=self.times.received_at,
+            by=command.by,
+            revision=1,
+            flagged=flagged,
+            note=note,
+        )
 
     def _changed_now(self, answer: Answer, command: Command) -> Answer:
         """Returns the answer after a change of its photos."""
@@ -357,6 +374,8 @@ class _Change:
             "by": answer.by,
             "revision": revision,
             "progress": progress_view(progress),
+            **({"flagged": True} if answer.flagged else {}),
+            **({"note": answer.note} if answer.note is not None else {}),
         }
         if answer.drawing is not None:
             frozen["drawing"] = answer.drawing.to_kube()
@@ -405,10 +424,7 @@ class _Change:
 
     def _submit(self, command: Submit) -> RunStatus:
         answers, skipped = self.status.answers, self.status.skipped_steps
-        gaps = [
-            Problem(step.id, "required", f"{step.label!r} needs an answer.")
-            for step in missing_required(self.definition, answers, skipped)
-        ]
+        gaps = [self._gap(step) for step in missing_required(self.definition, answers, skipped)]
         if self.definition.settings.signature_on_complete and not command.signature_name:
             gaps.append(Problem("signature", "required", "A signature is needed to complete."))
         if gaps:
@@ -428,12 +444,26 @@ class _Change:
                 "drawing": None,
                 "drawing_count": 0,
                 "progress": self._progress(answers, skipped),
+                "flagged": self._flagged(answers, skipped),
                 "signature": signature,
                 "started_at": self.status.started_at or self.now,
                 "completed_at": self.now,
             }
         )
         return _close(self.run, status, RunPhase.COMPLETED, EventName.RUN_COMPLETED, at=self.now, now=self.now)
+
+    def _gap(self, step: Step) -> Problem:
+        """Returns why a step prevents completion."""
+        asked, answer = step.on_flag, self.status.answers.get(step.id)
+        match None if step.id in self.status.skipped_steps else flag_gap(step, answer):
+            case "note":
+                text = f"The answer to {step.label!r} is outside what is expected; it needs a note."
+                return Problem(step.id, "note_required", text)
+            case "photos" if asked is not None:
+                wanted = f"{asked.fewest_photos} photo{'' if asked.fewest_photos == 1 else 's'}"
+                text = f"The answer to {step.label!r} is outside what is expected; it needs {wanted}."
+                return Problem(step.id, "photos_required", text)
+        return Problem(step.id, "required", f"{step.label!r} needs an answer.")
 
     def _cancel(self, command: Cancel) -> RunStatus:
         status = self.status.model_copy(update={"cancelled_at": self.now, "cancel_reason": command.reason})
@@ -450,6 +480,7 @@ class _Change:
                 "answers": dict(answers),
                 "skipped_steps": skipped,
                 "progress": progress,
+                "flagged": self._flagged(answers, skipped),
                 "last_step_id": step.id,
             }
         )
@@ -459,6 +490,9 @@ class _Change:
         counted = count_progress(self.definition, answers, skipped)
         return Progress(total=counted.total, answered=counted.answered, skipped=counted.skipped)
 
+    def _flagged(self, answers: Mapping[str, Answer], skipped: list[str]) -> int | None:
+        return len(flagged_steps(self.definition, answers, skipped)) or None
+
     def _require_applicable(self, step: Step) -> None:
         applicable = applicable_step_ids(self.definition, self.status.answers, self.status.skipped_steps)
         if step.id not in applicable:
@@ -467,7 +501,9 @@ class _Change:
 
     def _require_room(self, answers: Mapping[str, Answer]) -> None:
         # Computed exactly only when the estimate is too large, which is rare.
-        at_most = sum(_MOST_OF_A_CHARACTER * len(answer.encoded) for answer in answers.values())
+        at_most = sum(
+            _MOST_OF_A_CHARACTER * (len(answer.encoded) + len(answer.note or "")) for answer in answers.values()
+        )
         at_most += sum(_MOST_OF_AN_ANSWER + _MOST_OF_A_PHOTO * len(answer.photos) for answer in answers.values())
         if at_most <= MAX_ANSWERS_BYTES:
             return

@@ -52,6 +52,9 @@ def _mark(command: Command) -> str:
     request = asdict(replace(command, op_id=None, by=None)) | {"command": type(command).__name__}
     # A repetition may lack it, for example after an update of the app.
     del request["given_at"]
+    if request.get("note") is None:
+        # As earlier releases marked it, so that they recognize each other's operations.
+        request.pop("note", None)
     if isinstance(command, AddPhoto | DrawSignature):
         # Without the photo: a replay is detected before its bytes are read.
         request["photo"] = command.photo is not None

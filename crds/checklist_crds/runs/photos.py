@@ -29,11 +29,10 @@ def with_photo(status: RunStatus, step: Step, answer: Answer, command: AddPhoto)
     if step.type.rules.takes_drawing(step):
         require_room(status, photo, run_bytes=command.run_bytes, instead_of=answer.drawing)
         return answer.model_copy(update={"drawing": photo})
-    bounds = step.photo_bounds
-    if bounds is None:
+    if not step.most_photos:
         raise _refused("photos_not_taken", "This step takes no photos.")
-    if len(answer.photos) >= bounds.max:
-        raise _refused("too_many", f"This step takes at most {bounds.max} photos.")
+    if len(answer.photos) >= step.most_photos:
+        raise _refused("too_many", f"This step takes at most {step.most_photos} photos.")
     require_room(status, photo, run_bytes=command.run_bytes)
     return answer.model_copy(update={"photos": [*answer.photos, photo]})
 
@@ -51,7 +50,8 @@ def without_photos(answer: Answer, command: RemovePhotos) -> Answer:
 
 def is_empty(answer: Answer) -> bool:
     """Whether the answer is empty."""
-    return answer.value is None and answer.geo is None and not answer.photos and answer.drawing is None
+    parts = (answer.value, answer.geo, answer.drawing, answer.note)
+    return not answer.photos and all(part is None for part in parts)
 
 
 def bytes_ever(status: RunStatus) -> int:

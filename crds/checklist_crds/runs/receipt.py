@@ -66,6 +66,9 @@ def _answer(answer: Answer) -> dict[str, Any]:
         "photos": [photo.sha256 for photo in answer.photos],
         "geo": geo_view(answer),
         "at": format_timestamp(answer.at),
+        # Only where they say something, so that digests of earlier releases stay the same.
+        **({"flagged": True} if answer.flagged else {}),
+        **({"note": answer.note} if answer.note is not None else {}),
     }
 
 

@@ -36,7 +36,10 @@ RUN_COLUMNS: Final = (
     "total",
     "answered",
     "skipped",
+    "flagged",
 )
+ADDED_COLUMNS: Final[Mapping[str, Any]] = {"flagged": 0}
+"""Columns that archives of earlier releases lack, with their values there."""
 
 
 def row_of_run(body: Mapping[str, Any]) -> tuple[Any, ...] | None:
@@ -76,6 +79,7 @@ def row_of_run(body: Mapping[str, Any]) -> tuple[Any, ...] | None:
         progress["total"],
         progress["answered"],
         progress["skipped"],
+        status.get("flagged") or 0,
     )
 
 

@@ -12,7 +12,7 @@ from .base import StepRules
 from .choice import Boolean, BooleanConfig, Choice, ChoiceConfig, MultiChoice, SelectionConfig
 from .evidence import Instruction, Photo, Signature
 from .number import NumberConfig, NumberRules, RangeConfig, Rating, RatingConfig
-from .text import DATE, DATETIME, TIME, Scan, ScanConfig, TextConfig, TextRules
+from .text import DATE, DATETIME, TIME, DateConfig, Scan, ScanConfig, TextConfig, TextRules
 
 
 class StepType(StrEnum):
@@ -41,7 +41,15 @@ class StepType(StrEnum):
 
 
 class StepConfig(  # fields are written in the reverse order of the bases
-    RatingConfig, ScanConfig, TextConfig, SelectionConfig, ChoiceConfig, NumberConfig, RangeConfig, BooleanConfig
+    DateConfig,
+    RatingConfig,
+    ScanConfig,
+    TextConfig,
+    SelectionConfig,
+    ChoiceConfig,
+    NumberConfig,
+    RangeConfig,
+    BooleanConfig,
 ):
     """Settings of a step; which of them mean something depends on its type. Other fields are kept as they are."""
 

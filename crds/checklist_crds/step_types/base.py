@@ -5,7 +5,7 @@ The methods suit an answer that is one JSON value; types override what differs (
 """
 
 from collections.abc import Iterator, KeysView, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
 from types import UnionType
 from typing import Annotated, Any, ClassVar, Final, Generic, Literal, Protocol, TypeVar
@@ -13,10 +13,9 @@ from typing import Annotated, Any, ClassVar, Final, Generic, Literal, Protocol, 
 from pydantic import Field, JsonValue
 
 from ..errors import AnswerInvalid, Problem
-from ..values.json_types import Integer, JsonModel, Text, json_type_name
+from ..values.json_types import JsonModel, Text, json_type_name
 from .answer_schemas import Criterion, exact
-
-MAX_PHOTOS_PER_STEP: Final = 20
+from .expected import Expected, PhotoBounds
 
 ShortText = Annotated[Text, Field(max_length=200)]
 
@@ -44,19 +43,8 @@ CONTAINMENT: Final = frozenset({Operator.CONTAINS, Operator.NOT_CONTAINS})
 EXISTS: Final = frozenset({Operator.EXISTS})
 
 
-class PhotoBounds(JsonModel):
-    """How many photos are attached to a step."""
-
-    min: Integer = Field(
-        default=0, ge=0, le=MAX_PHOTOS_PER_STEP, description="Fewest photos with which the step counts as answered."
-    )
-    max: Integer = Field(
-        default=MAX_PHOTOS_PER_STEP, ge=1, le=MAX_PHOTOS_PER_STEP, description="Most photos that the step takes."
-    )
-
-
 class AnswerLike(Protocol):
-    """An answer: its decoded JSON value, photos and location."""
+    """An answer: its decoded JSON value, photos and location, whether it is outside what is expected, and its note."""
 
     @property
     def value(self) -> Any: ...
@@ -64,6 +52,10 @@ class AnswerLike(Protocol):
     def photos(self) -> Sequence[Any]: ...
     @property
     def geo(self) -> Any: ...
+    @property
+    def flagged(self) -> bool | None: ...
+    @property
+    def note(self) -> str | None: ...
 
 
 Config = TypeVar("Config")
@@ -109,6 +101,21 @@ class StepRules(Generic[Config]):
     def config_problems(self, step: StepOf[Config], path: str, unread: set[str]) -> Iterator[Problem]:
         """Yields conflicts between the config fields at `path`; skips rules that need a field in `unread`."""
         yield from ()
+
+    def expected_problems(self, step: StepOf[Config], expected: Expected, path: str) -> Iterator[Problem]:
+        """Yields conflicts between `config.expected`, at `path`, and the other fields."""
+        yield from ()
+
+    def is_expected(self, expected: Expected, value: Any, today: date) -> bool:
+        """Whether a valid value is within what is expected. A form without meaning for the type expects nothing.
+
+        `today`: the day of the answer.
+        """
+        return True
+
+    def expected_text(self, step: StepOf[Config], expected: Expected) -> str:
+        """Formats what is expected for people: `2 to 8 °C`."""
+        return ""
 
     def photo_bounds(self, step: StepOf[Config]) -> PhotoBounds | None:
         """Returns how many photos the step takes, or None for none."""

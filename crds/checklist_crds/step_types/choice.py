@@ -1,6 +1,7 @@
 """Step types boolean, choice and multi_choice."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from datetime import date
 from typing import Annotated, Any, Final, Generic, TypeVar
 
 from pydantic import Field, JsonValue, Strict
@@ -10,13 +11,14 @@ from ..ids import AUTHOR_ID_PATTERNS
 from ..values.json_types import AS_INTEGER, Absentable, JsonModel, VisibleText, json_type_name, optional
 from .answer_schemas import Criterion, exact
 from .base import CONTAINMENT, EQUALITY, EXISTS, LISTS, Operator, ShortText, StepOf, StepRules, invalid, wrong_type
+from .expected import Expected, ExpectedConfig
 
 MAX_OPTIONS: Final = 100
 
 OptionId = Annotated[str, Field(pattern=AUTHOR_ID_PATTERNS["o"], max_length=66)]
 
 
-class BooleanConfig(JsonModel):
+class BooleanConfig(ExpectedConfig):
     true_label: Absentable[ShortText] = optional("Type boolean: what the executor reads for true (default Yes).")
     false_label: Absentable[ShortText] = optional("Type boolean: what the executor reads for false (default No).")
 
@@ -34,6 +36,16 @@ class Boolean(StepRules[BooleanConfig]):
 
     def value_schema(self, step: StepOf[BooleanConfig]) -> dict[str, Any]:
         return {"type": "boolean"}
+
+    def expected_problems(self, step: StepOf[BooleanConfig], expected: Expected, path: str) -> Iterator[Problem]:
+        if not isinstance(expected, bool):
+            yield Problem(path, "wrong_type", "A boolean step expects true or false.")
+
+    def is_expected(self, expected: Expected, value: Any, today: date) -> bool:
+        return not isinstance(expected, bool) or value is expected
+
+    def expected_text(self, step: StepOf[BooleanConfig], expected: Expected) -> str:
+        return self.display(step, expected)
 
     def display(self, step: StepOf[BooleanConfig], value: Any) -> str:
         if not isinstance(value, bool):
@@ -53,7 +65,7 @@ class Option(JsonModel):
     label: Annotated[VisibleText, Field(max_length=200)] = Field(description="What the executor reads.")
 
 
-class ChoiceConfig(JsonModel):
+class ChoiceConfig(ExpectedConfig):
     options: Absentable[Annotated[list[Option], Field(max_length=MAX_OPTIONS)]] = optional(
         "Types choice, multi_choice: what can be chosen, in order."
     )
@@ -73,6 +85,26 @@ _Options = TypeVar("_Options", bound=ChoiceConfig)
 
 class _OfOptions(StepRules[_Options], Generic[_Options]):
     compared = (str, "an option id")
+
+    def expected_problems(self, step: StepOf[_Options], expected: Expected, path: str) -> Iterator[Problem]:
+        if not isinstance(expected, list):
+            yield Problem(path, "wrong_type", f"A {step.type.value} step expects a list of option ids.")
+            return
+        known, seen = set(option_ids(step)), set[str]()
+        for index, option in enumerate(expected):
+            if known and option not in known:
+                yield Problem(f"{path}[{index}]", "unknown_option", f"The step has no option {option!r}.")
+            elif option in seen:
+                yield Problem(f"{path}[{index}]", "duplicate_option", f"The option {option} is listed twice.")
+            seen.add(option)
+
+    def is_expected(self, expected: Expected, value: Any, today: date) -> bool:
+        chosen: Collection[Any] = value if isinstance(value, list) else [value]
+        return not isinstance(expected, list) or all(option in expected for option in chosen)
+
+    def expected_text(self, step: StepOf[_Options], expected: Expected) -> str:
+        labels = _labels(step)
+        return ", ".join(labels.get(option, option) for option in expected) if isinstance(expected, list) else ""
 
     def config_problems(self, step: StepOf[_Options], path: str, unread: set[str]) -> Iterator[Problem]:
         options = step.config.options
@@ -99,6 +131,11 @@ class _OfOptions(StepRules[_Options], Generic[_Options]):
 class Choice(_OfOptions[ChoiceConfig]):
     config = ChoiceConfig
     operators = EQUALITY | LISTS | EXISTS
+
+    def expected_problems(self, step: StepOf[ChoiceConfig], expected: Expected, path: str) -> Iterator[Problem]:
+        yield from super().expected_problems(step, expected, path)
+        if expected == []:
+            yield Problem(path, "too_few", "Must list at least one option.")
 
     def validate(self, step: StepOf[ChoiceConfig], value: Any) -> JsonValue:
         if not isinstance(value, str):
@@ -154,6 +191,9 @@ class MultiChoice(_OfOptions[SelectionConfig]):
         fewest, most = selection_bounds(step)
         items = _option_schema(step)
         return {"type": "array", "items": items, "uniqueItems": True, "minItems": fewest, "maxItems": most}
+
+    def expected_text(self, step: StepOf[SelectionConfig], expected: Expected) -> str:
+        return super().expected_text(step, expected) or ("None" if expected == [] else "")
 
     def comparison_criterion(self, op: Operator, wanted: Any) -> Criterion:
         holds = {"contains": {"const": wanted}}

@@ -10,7 +10,8 @@ from ..errors import Problem
 from ..times import format_timestamp
 from ..values.json_types import has_visible_text, text_fault
 from .answer_schemas import Criterion, exact
-from .base import EXISTS, MAX_PHOTOS_PER_STEP, AnswerLike, PhotoBounds, StepOf, StepRules, invalid, wrong_type
+from .base import EXISTS, AnswerLike, StepOf, StepRules, invalid, wrong_type
+from .expected import MAX_PHOTOS_PER_STEP, PhotoBounds
 from .number import RANGE, RangeConfig, integer_problems
 
 MAX_SIGNER_NAME: Final = 200

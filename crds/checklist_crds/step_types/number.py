@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from datetime import date
 from decimal import ROUND_CEILING, Decimal
 from typing import Annotated, Any, Final, Generic, TypeVar
 
@@ -11,6 +12,7 @@ from ..errors import Problem
 from ..values.json_types import AS_INTEGER, MAX_NUMBER, Absentable, JsonModel, Number, Text, optional, tidy_number
 from .answer_schemas import Criterion, exact
 from .base import EQUALITY, EXISTS, LISTS, ORDER, Operator, ShortText, StepOf, StepRules, invalid, wrong_type
+from .expected import Expected, ExpectedBounds, ExpectedConfig
 
 MAX_RATING: Final = 100
 MAX_DECIMALS: Final = 10
@@ -38,7 +40,7 @@ class RangeConfig(JsonModel):
     )
 
 
-class NumberConfig(RangeConfig):
+class NumberConfig(RangeConfig, ExpectedConfig):
     unit: Absentable[Annotated[Text, Field(max_length=50)]] = optional(
         "Type number: unit of measurement, shown after the value."
     )
@@ -47,7 +49,7 @@ class NumberConfig(RangeConfig):
     )
 
 
-class RatingConfig(RangeConfig):
+class RatingConfig(RangeConfig, ExpectedConfig):
     low_label: Absentable[ShortText] = optional("Type rating: what the lowest grade means.")
     high_label: Absentable[ShortText] = optional("Type rating: what the highest grade means.")
 
@@ -59,6 +61,43 @@ class _Numeric(StepRules[_Range], Generic[_Range]):
     operators = EQUALITY | ORDER | LISTS | EXISTS
     json_type = "number"
     is_number = True
+
+    def expected_problems(self, step: StepOf[_Range], expected: Expected, path: str) -> Iterator[Problem]:
+        if not isinstance(expected, ExpectedBounds):
+            yield Problem(path, "wrong_type", f"A {step.type.value} step expects an object with min or max.")
+            return
+        low, high = expected.min, expected.max
+        lowest, highest = self._range(step)
+        if low is None and high is None:
+            yield Problem(path, "missing", "Needs min or max.")
+        elif low is not None and high is not None and low > high:
+            yield Problem(f"{path}.min", "out_of_range", "Must not be above expected.max.")
+        elif low is not None and highest is not None and low > highest:
+            yield Problem(f"{path}.min", "out_of_range", f"Must not be above {highest}, the highest possible answer.")
+        elif high is not None and lowest is not None and high < lowest:
+            yield Problem(f"{path}.max", "out_of_range", f"Must not be below {lowest}, the lowest possible answer.")
+
+    def is_expected(self, expected: Expected, value: Any, today: date) -> bool:
+        if not isinstance(expected, ExpectedBounds) or isinstance(value, bool) or not isinstance(value, int | float):
+            return True
+        return (expected.min is None or value >= expected.min) and (expected.max is None or value <= expected.max)
+
+    def expected_text(self, step: StepOf[_Range], expected: Expected) -> str:
+        if not isinstance(expected, ExpectedBounds):
+            return ""
+        low, high = expected.min, expected.max
+        if low is not None and high is not None:
+            return f"{self._expected_number(step, low)} to {self._expected_number(step, high)}"
+        if low is not None:
+            return f"at least {self._expected_number(step, low)}"
+        return "" if high is None else f"at most {self._expected_number(step, high)}"
+
+    def _range(self, step: StepOf[_Range]) -> tuple[float | None, float | None]:
+        """Returns the lowest and highest possible answer."""
+        return step.config.min, step.config.max
+
+    def _expected_number(self, step: StepOf[_Range], number: float) -> str:
+        return self.display(step, number)
 
     def comparison_criterion(self, op: Operator, wanted: Any) -> Criterion:
         bound = _BOUNDS.get(op)
@@ -122,6 +161,16 @@ class Rating(_Numeric[RatingConfig]):
             text = f"A rating needs -{MAX_RATING} <= min <= max <= {MAX_RATING}, not min {low}, max {high}."
             yield Problem(path, "out_of_range", text)
 
+    def expected_problems(self, step: StepOf[RatingConfig], expected: Expected, path: str) -> Iterator[Problem]:
+        problems = list(integer_problems(expected, path)) if isinstance(expected, ExpectedBounds) else []
+        yield from problems or super().expected_problems(step, expected, path)
+
+    def _range(self, step: StepOf[RatingConfig]) -> tuple[float | None, float | None]:
+        return (step.config.min, step.config.max) if list(integer_problems(step.config, "")) else rating_bounds(step)
+
+    def _expected_number(self, step: StepOf[RatingConfig], number: float) -> str:
+        return str(number)
+
     def validate(self, step: StepOf[RatingConfig], value: Any) -> JsonValue:
         low, high = rating_bounds(step)
         number = _finite(value)
@@ -149,7 +198,7 @@ def rating_bounds(step: StepOf[RatingConfig]) -> tuple[int, int]:
     return 1 if low is None else int(low), 5 if high is None else int(high)
 
 
-def integer_problems(config: RangeConfig, path: str) -> Iterator[Problem]:
+def integer_problems(config: RangeConfig | ExpectedBounds, path: str) -> Iterator[Problem]:
     for name, value in (("min", config.min), ("max", config.max)):
         if isinstance(value, float):
             yield Problem(f"{path}.{name}", "wrong_type", f"Must be an integer, not {value}.")

@@ -1,10 +1,12 @@
 """Step types text, scan, date, time and datetime."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date, timedelta
 from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import Field, JsonValue
 
+from ..errors import Problem
 from ..times import parse_timestamp
 from ..values.dates import normal_date, normal_datetime, normal_time
 from ..values.json_types import Absentable, Bool, JsonModel, Text, has_visible_text, optional, text_fault
@@ -21,6 +23,7 @@ from .base import (
     invalid,
     wrong_type,
 )
+from .expected import Expected, ExpectedBounds, ExpectedConfig
 
 MAX_TEXT: Final = 500
 MAX_LONG_TEXT: Final = 4_000
@@ -119,6 +122,45 @@ class Moment(StepRules[Any]):
             return None
 
 
+class DateConfig(ExpectedConfig):
+    pass
+
+
+class _Date(Moment):
+    config = DateConfig
+
+    def expected_problems(self, step: StepOf[Any], expected: Expected, path: str) -> Iterator[Problem]:
+        if not isinstance(expected, ExpectedBounds):
+            yield Problem(path, "wrong_type", "A date step expects an object with not_before or not_after.")
+            return
+        first, last = expected.not_before, expected.not_after
+        if first is None and last is None:
+            yield Problem(path, "missing", "Needs not_before or not_after.")
+        elif first is not None and last is not None and first > last:
+            yield Problem(f"{path}.not_before", "out_of_range", "Must not be above expected.not_after.")
+
+    def is_expected(self, expected: Expected, value: Any, today: date) -> bool:
+        if not isinstance(expected, ExpectedBounds) or not isinstance(value, str):
+            return True
+        # Compared as numbers of days: a bound may be outside of the calendar.
+        days = (date.fromisoformat(value) - today) // timedelta(days=1)
+        first, last = expected.not_before, expected.not_after
+        return (first is None or days >= first) and (last is None or days <= last)
+
+    def expected_text(self, step: StepOf[Any], expected: Expected) -> str:
+        if not isinstance(expected, ExpectedBounds):
+            return ""
+        bounds = (("not before", expected.not_before), ("not after", expected.not_after))
+        return ", ".join(f"{words} {_days_text(days)}" for words, days in bounds if days is not None)
+
+
+def _days_text(days: int) -> str:
+    """`the day of the answer`, `1 day before the answer`, `30 days after the answer`."""
+    if days == 0:
+        return "the day of the answer"
+    return f"{abs(days)} day{'' if abs(days) == 1 else 's'} {'after' if days > 0 else 'before'} the answer"
+
+
 class _DateTime(Moment):
     def display(self, step: StepOf[Any], value: Any) -> str:
         try:
@@ -130,7 +172,7 @@ class _DateTime(Moment):
 
 
 _HOUR_MINUTE: Final = "(?:[01][0-9]|2[0-3]):[0-5][0-9]"
-DATE: Final = Moment(
+DATE: Final = _Date(
     normal_date, "a date like 2026-11-21", {"format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
 )
 # The JSON Schema format "time" requires seconds and a zone.

@@ -8,8 +8,9 @@ schemas can embed it. Answers and photos may have additional fields, because new
 from typing import Any, Final
 
 from ..resources.condition import Clause, Comparison, When
+from ..resources.run import MAX_NOTE
 from ..resources.template_definition import Definition, Step
-from ..step_types.answer_schemas import NEVER, Criterion, all_of, any_of
+from ..step_types.answer_schemas import NEVER, POSSIBLY_VISIBLE, Criterion, all_of, any_of
 from ..step_types.base import Operator
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -28,6 +29,7 @@ _PHOTO: Final[dict[str, Any]] = {
     "required": ["photo_index", "url"],
     "properties": {"photo_index": {"type": "integer", "minimum": 0}, "url": {"type": "string"}},
 }
+_NOTE: Final[dict[str, Any]] = POSSIBLY_VISIBLE | {"maxLength": MAX_NOTE}
 _MOMENT: Final[dict[str, Any]] = {"type": "string", "format": "date-time"}
 
 
@@ -51,12 +53,12 @@ def _of_answer(step: Step) -> dict[str, Any]:
     """Return the schema of one answer of a completed run. Only answers to required steps are always complete: others
     may lack their value, if a photo or a drawing was added first, and some of their photos."""
     bounds, value = step.photo_bounds, step.type.rules.value_schema(step)
-    if not step.required and (bounds is not None or step.type.rules.takes_drawing(step)) and value["type"] != "null":
+    if not step.required and (step.most_photos or step.type.rules.takes_drawing(step)) and value["type"] != "null":
         value = {"anyOf": [value, {"type": "null"}]}
     photos: dict[str, Any] = {"type": "array", "maxItems": 0}
-    if bounds is not None:
-        photos = {"type": "array", "items": _PHOTO, "maxItems": bounds.max}
-        if step.required and bounds.min:
+    if step.most_photos:
+        photos = {"type": "array", "items": _PHOTO, "maxItems": step.most_photos}
+        if step.required and bounds is not None and bounds.min:
             photos["minItems"] = bounds.min
     place = "object" if step.required and step.geo_required else ["object", "null"]
     return {
@@ -71,8 +73,25 @@ def _of_answer(step: Step) -> dict[str, Any]:
             "at": _MOMENT,
             "received_at": _MOMENT,
             "by": {"type": ["string", "null"]},
+            **({"flagged": {"type": "boolean"}} if step.expects else {}),
+            "note": {"type": ["string", "null"], "maxLength": MAX_NOTE},
         },
+        **_of_flagged_answer(step),
     }
+
+
+def _of_flagged_answer(step: Step) -> dict[str, Any]:
+    """Return the rule that a flagged answer of a completed run has what the step asks for then."""
+    asked = step.on_flag
+    needed: dict[str, Any] = {}
+    if asked is not None and asked.note:
+        needed["note"] = _NOTE
+    if asked is not None and asked.fewest_photos:
+        needed["photos"] = {"minItems": asked.fewest_photos}
+    if not needed:
+        return {}
+    flagged = {"required": ["flagged"], "properties": {"flagged": {"const": True}}}
+    return {"if": flagged, "then": {"required": sorted(needed), "properties": needed}}
 
 
 def _rules(step: Step, steps: dict[str, Step]) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ the step, times in UTC. It is idempotent, and raises only AnswerInvalid for any 
 """
 
 from collections.abc import Mapping
+from datetime import date
 from typing import Any
 
 from pydantic import JsonValue
@@ -22,6 +23,20 @@ def validate_value(step: Step, value: Any) -> JsonValue:
 def display_value(step: Step, value: Any) -> str:
     """Formats the answer for people: labels instead of ids, numbers with their unit. Empty for null."""
     return "" if value is None else step.type.rules.display(step, value)
+
+
+def is_flagged(step: Step, value: Any, today: date) -> bool:
+    """Whether a valid value is outside what the step expects. `today`: the day of the answer."""
+    expected = step.config.expected
+    if not step.expects or expected is None or value is None:
+        return False
+    return not step.type.rules.is_expected(expected, value, today)
+
+
+def expected_text(step: Step) -> str:
+    """Formats what the step expects for people; empty if it expects nothing."""
+    expected = step.config.expected
+    return step.type.rules.expected_text(step, expected) if step.expects and expected is not None else ""
 
 
 def validate_geo(value: Any) -> dict[str, float | None] | None:

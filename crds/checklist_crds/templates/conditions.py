@@ -4,7 +4,8 @@ Three terms, from wide to narrow:
 
 - a step *has a value* when there is something to compare: a value, for a photo step at least one photo, for text and
   scan something visible;
-- a step *is answered* when it has a value, enough photos, and its location if required;
+- a step *is answered* when it has a value, enough photos, and its location if required; if the answer is outside what
+  is expected, also the note and the photos that are asked for then;
 - a step *applies* when its condition holds. Conditions compare values, so that a follow-up question appears at once and
   does not wait for the photos of its source step.
 
@@ -14,11 +15,12 @@ between incompatible values is false.
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from ..resources.condition import Clause, Comparison, When
 from ..resources.template_definition import Definition, Step
 from ..step_types.base import AnswerLike, Operator
+from ..values.json_types import has_visible_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +79,31 @@ def comparisons_of(part: When | Clause | Comparison) -> Iterator[Comparison]:
 
 
 def is_answered(step: Step, answer: AnswerLike | None) -> bool:
-    """Whether the answer is complete: value, required photos and required location."""
+    """Whether the answer is complete: value, required photos and location, and what is asked of a flagged answer."""
     if answer is None or not step.type.rules.has_value(answer):
         return False
     bounds = step.photo_bounds
     if bounds is not None and len(answer.photos) < bounds.min:
         return False
-    return not step.geo_required or answer.geo is not None
+    return (not step.geo_required or answer.geo is not None) and flag_gap(step, answer) is None
+
+
+def flag_gap(step: Step, answer: AnswerLike | None) -> Literal["note", "photos"] | None:
+    """Returns what a flagged answer lacks of what the step asks for then, or None."""
+    asked = step.on_flag
+    if asked is None or answer is None or not answer.flagged:
+        return None
+    if asked.note and not has_visible_text(answer.note or ""):
+        return "note"
+    return "photos" if len(answer.photos) < asked.fewest_photos else None
+
+
+def flagged_steps(definition: Definition, answers: Mapping[str, AnswerLike], skipped: Collection[str]) -> list[Step]:
+    """Returns the steps that apply now and have a flagged answer, in order."""
+    if not any(answer.flagged for answer in answers.values()):
+        return []
+    found = [(step, answers.get(step.id)) for step in _answerable(definition, answers, skipped)]
+    return [step for step, answer in found if answer is not None and answer.flagged and step.id not in skipped]
 
 
 def progress(definition: Definition, answers: Mapping[str, AnswerLike], skipped: Collection[str]) -> Progress:
@@ -95,11 +115,13 @@ def progress(definition: Definition, answers: Mapping[str, AnswerLike], skipped:
 
 
 def missing_required(definition: Definition, answers: Mapping[str, AnswerLike], skipped: Collection[str]) -> list[Step]:
-    """Returns the unanswered steps that prevent completion, in order."""
+    """Returns the steps that prevent completion, in order: required ones that are not answered, and those with a
+    flagged answer without its note or photos."""
     return [
         step
         for step in _answerable(definition, answers, skipped)
-        if step.required and (step.id in skipped or not is_answered(step, answers.get(step.id)))
+        if (step.required and (step.id in skipped or not is_answered(step, answers.get(step.id))))
+        or (step.id not in skipped and flag_gap(step, answers.get(step.id)) is not None)
     ]
 
 

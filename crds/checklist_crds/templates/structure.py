@@ -28,6 +28,7 @@ from ..resources.template_definition import (
     StepConfig,
     StepType,
 )
+from ..step_types.expected import AUTHORED, EXPECTED_TAGS, ExpectedBounds, FlagPhotos, OnFlag
 from ..values.json_types import JsonModel, json_type_name, text_fault, tidy_number
 
 Location = tuple[str | int, ...]
@@ -36,6 +37,8 @@ Location = tuple[str | int, ...]
 _MAX_ROUNDS: Final = 8
 _MAX_STAND_INS: Final = 1_000
 """Above this number of errors, checks across fields are skipped, since each replacement takes time."""
+_TAGS: Final[Mapping[str, Sequence[str]]] = {"photo": PHOTO_TAGS, "expected": EXPECTED_TAGS}
+"""Names that pydantic adds to paths: of the branches of fields with a union."""
 _AUTHOR_ID_KINDS: Final = {"g": "section", "s": "step", "o": "option"}
 
 
@@ -62,7 +65,7 @@ def read_structure(data: object) -> Reading:
     stand_ins: set[Location] = set()
     for _ in range(_MAX_ROUNDS):
         try:
-            return Reading(Definition.model_validate(data), problems, frozenset(stand_ins))
+            return Reading(Definition.model_validate(data, context={AUTHORED: True}), problems, frozenset(stand_ins))
         except ValidationError as failure:
             errors = failure.errors(include_url=False)
         if len(problems) + len(errors) > _MAX_STAND_INS:
@@ -108,9 +111,7 @@ def _within_step_limit(data: object) -> tuple[object, list[Problem]]:
 def _location(error: ErrorDetails) -> Location:
     location = error["loc"]
     return tuple(
-        part
-        for index, part in enumerate(location)
-        if not (part in PHOTO_TAGS and index and location[index - 1] == "photo")
+        part for index, part in enumerate(location) if not (index and part in _TAGS.get(str(location[index - 1]), ()))
     )
 
 
@@ -232,7 +233,8 @@ _CHILDREN: Final[Mapping[type[JsonModel], Mapping[str, type[JsonModel]]]] = {
     Definition: {"settings": Settings, "sections": Section, "execution": Execution},
     Section: {"steps": Step},
     Step: {"photo": PhotoBounds, "condition": Condition, "config": StepConfig},
-    StepConfig: {"options": Option},
+    StepConfig: {"options": Option, "expected": ExpectedBounds, "on_flag": OnFlag},
+    OnFlag: {"photos": FlagPhotos},
     Condition: {"when": When},
     When: {"all": Clause, "any": Clause},
     Clause: {"all": Comparison, "any": Comparison},

@@ -8,8 +8,9 @@ without meaning for the step's type is kept and ignored (`strict` reports it), l
 instruction.
 
 Codes of problems: missing, wrong_type, blank, invalid_text, pattern, unknown_value, too_long, too_many, too_few,
-too_deep, out_of_range, duplicate_id, identity_scope_mismatch, geo_not_captured, ambiguous_condition,
-invalid_reference, operator_not_allowed, value_type, unknown_option, unknown_field (strict), more_problems.
+too_deep, out_of_range, duplicate_id, duplicate_option, identity_scope_mismatch, geo_not_captured, nothing_expected,
+ambiguous_condition, invalid_reference, operator_not_allowed, value_type, unknown_option, unknown_field (strict),
+more_problems.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -146,8 +147,24 @@ def _step_problems(step: Step, path: str, unread: set[str]) -> Iterator[Problem]
     if "config" not in unread:
         if "type" not in unread:
             yield from step.type.rules.config_problems(step, f"{path}.config", unread)
+            yield from _expected_problems(step, f"{path}.config", unread)
         for name, value in (step.config.model_extra or {}).items():
             yield from _foreign_problems(name, value, f"{path}.config")
+
+
+def _expected_problems(step: Step, path: str, unread: set[str]) -> Iterator[Problem]:
+    rules, config = step.type.rules, step.config
+    if "expected" not in rules.config_fields or "config.expected" in unread:
+        return
+    if config.expected is not None and not unread & {"config.min", "config.max", "config.options"}:
+        yield from rules.expected_problems(step, config.expected, f"{path}.expected")
+    asked = config.on_flag
+    if asked is None:
+        return
+    if config.expected is None:
+        yield Problem(f"{path}.on_flag", "nothing_expected", "Needs config.expected, or no answer is ever flagged.")
+    if asked.photos is not None and asked.fewest_photos > asked.most_photos:
+        yield Problem(f"{path}.on_flag.photos.min", "out_of_range", "Must not be above on_flag.photos.max.")
 
 
 def _meaningless_field_problems(step: Step, path: str) -> Iterator[Problem]:

@@ -28,6 +28,8 @@ class Given:
     value: Any
     photos: Sequence[Any] = ()
     geo: Any = None
+    flagged: bool | None = None
+    note: str | None = None
 
 
 _NOTHING: Final = Given(None)

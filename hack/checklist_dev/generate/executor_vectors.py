@@ -10,7 +10,9 @@ case, write its line without `expect`, and its step or checklist if it needs a n
 {"kind": "value", "step": name, "value": any, "expect": {"value", "display"} | {"problems": [[path, code]]}}
 {"kind": "location", "geo": any, "expect": {"problems": [[path, code]]}}
 {"kind": "identity", "name": text, "email": text, "expect": {"problems": [[path, code]]}}
-{"kind": "state", "checklist": name, "answers": {step id: {"value", "photos": how many, "geo"}}, "skipped": [step id],
+{"kind": "flag", "step": name, "value": any, "today": day, "expect": {"flagged": boolean}}
+{"kind": "state", "checklist": name,
+ "answers": {step id: {"value", "photos": how many, "geo", and optional "flagged", "note"}}, "skipped": [step id],
  "expect": {"applicable": [step id], "answered": [step id], "progress": {...}, "missing": [step id]}}
 {"kind": "skip", "checklist": name, "step": step id, "expect": {"allowed": boolean}}
 ```
@@ -21,7 +23,7 @@ case, write its line without `expect`, and its step or checklist if it needs a n
 
 import json
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import cache
 from typing import Any, Final
 
@@ -32,7 +34,7 @@ from checklist_crds.resources.run import Run
 from checklist_crds.resources.template_definition import Definition, Step
 from checklist_crds.runs.commands import SkipStep
 from checklist_crds.runs.lifecycle import decide
-from checklist_crds.templates.answers import display_value, validate_geo, validate_value
+from checklist_crds.templates.answers import display_value, is_flagged, validate_geo, validate_value
 from checklist_crds.templates.conditions import applicable_step_ids, is_answered, missing_required, progress
 from checklist_crds.templates.validation import parse_definition
 from checklist_dev.repository import ROOT
@@ -99,6 +101,10 @@ def verdict_on(case: Case) -> dict[str, Any]:
         case "identity":
             body = {"name": case["name"], "email": case["email"]}
             return _problems_of(lambda: give_identity(body, None))
+        case "flag":
+            step = steps()[case["step"]]
+            value = validate_value(step, case["value"])
+            return {"flagged": is_flagged(step, value, date.fromisoformat(case["today"]))}
         case "state":
             return _state_verdict(case)
         case "skip":
@@ -112,6 +118,7 @@ class _ReadAnswer:
     def __init__(self, data: Mapping[str, Any]) -> None:
         self.value, self.geo = data["value"], data["geo"]
         self.photos = ["photo"] * data["photos"]
+        self.flagged, self.note = data.get("flagged", False), data.get("note")
 
 
 def _state_verdict(case: Case) -> dict[str, Any]:

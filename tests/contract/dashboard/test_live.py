@@ -61,7 +61,14 @@ async def test_changes_of_every_kind_are_sent_those_of_keys_and_members_to_admin
         run_id = (await api.account.dispatch(template, webhook=WEBHOOK))["run_id"]
         progress = {"total": 1, "answered": 0, "skipped": 0}
         seen = await viewer.change_of("run")
-        assert seen == {"kind": "run", "id": run_id, "change": "changed", "status": "pending", "progress": progress}
+        assert seen == {
+            "kind": "run",
+            "id": run_id,
+            "change": "changed",
+            "status": "pending",
+            "progress": progress,
+            "flagged": 0,
+        }
         assert (await desk.post(f"/runs/{run_id}/cancel")).status_code == 200
         last: dict[str, dict[str, Any]] = {"run": seen}
         async with asyncio.timeout(WITHIN_S):

@@ -143,12 +143,13 @@ async def test_one_row_for_each_run_has_the_steps_of_all_versions_as_columns(api
         await api.does(run_id, AnswerStep(step_id=f"s-{name}", value=value))
     rows = await table(api, rows="runs", template_id=template["id"])
     assert [row["run_id"] for row in rows] == [second["run_id"], first["run_id"]]
-    assert list(rows[0])[-5:] == [
+    assert list(rows[0])[-6:] == [
         "Cooler (°C) [s-temp]",
         "Shelf: photos [s-shelf]",
         "Shelf: latitude [s-shelf]",
         "Shelf: longitude [s-shelf]",
         "Old [s-old]",
+        "flagged",
     ]
     assert [row["Cooler (°C) [s-temp]"] for row in rows] == ["4.5", ""]
     assert [row["Old [s-old]"] for row in rows] == ["", "'=x"]
@@ -165,6 +166,7 @@ async def test_json_lines_are_runs_as_get_gives_them_and_geojson_has_a_point_for
             left_out = ["url", "thumbnail_url"]
             if value.get("received_at") == value.get("at"):
                 left_out.append("received_at")
+            left_out += [name for name in ("flagged", "note") if not value.get(name)]
             return {k: without_addresses(v) for k, v in value.items() if k not in left_out}
         return [without_addresses(one) for one in value] if isinstance(value, list) else value
 

@@ -64,7 +64,7 @@ async def test_answers_are_read_live_from_every_writer(start_api: StartApi) -> N
     answer = run["answers"]["s-why"]
     assert parse_timestamp(answer.pop("at")) >= parse_timestamp(run["started_at"])
     assert parse_timestamp(answer.pop("received_at")) >= parse_timestamp(run["started_at"])
-    assert answer == {"value": "Floor", "photos": [], "geo": None, "by": None}
+    assert answer == {"value": "Floor", "photos": [], "geo": None, "by": None, "flagged": False, "note": None}
     # The list follows what others do.
     await eventually(lambda: listed(other))
     assert await listed(other) == [run_id]

@@ -17,6 +17,7 @@ from checklist_crds.runs.operations import with_operation
 from checklist_crds.times import format_timestamp
 
 DISPATCHED = NOW - timedelta(hours=1)
+TODAY = NOW.date()
 GIVEN = NOW - timedelta(minutes=30)
 PHOTO = PhotoRef(key="k", content_type="image/png", bytes=1, sha256="0", width=1, height=1)
 
@@ -28,17 +29,17 @@ def ago(**by: float) -> datetime:
 @pytest.mark.parametrize(
     ("given_at", "expected"),
     [
-        (None, AnswerTimes(NOW)),
-        (GIVEN, AnswerTimes(GIVEN, NOW)),
-        (DISPATCHED, AnswerTimes(DISPATCHED, NOW)),
-        (ago(hours=2), AnswerTimes(DISPATCHED, NOW)),
-        (datetime.min.replace(tzinfo=UTC), AnswerTimes(DISPATCHED, NOW)),
-        (NOW + timedelta(milliseconds=1), AnswerTimes(NOW)),
-        (datetime.max.replace(tzinfo=UTC), AnswerTimes(NOW)),
-        (ago(milliseconds=400), AnswerTimes(ago(milliseconds=400))),
-        (ago(seconds=1), AnswerTimes(ago(seconds=1))),
-        (ago(milliseconds=1001), AnswerTimes(ago(milliseconds=1001), NOW)),
-        (GIVEN.replace(microsecond=123_999), AnswerTimes(GIVEN.replace(microsecond=123_000), NOW)),
+        (None, AnswerTimes(NOW, TODAY)),
+        (GIVEN, AnswerTimes(GIVEN, TODAY, NOW)),
+        (DISPATCHED, AnswerTimes(DISPATCHED, TODAY, NOW)),
+        (ago(hours=2), AnswerTimes(DISPATCHED, TODAY, NOW)),
+        (datetime.min.replace(tzinfo=UTC), AnswerTimes(DISPATCHED, TODAY, NOW)),
+        (NOW + timedelta(milliseconds=1), AnswerTimes(NOW, TODAY)),
+        (datetime.max.replace(tzinfo=UTC), AnswerTimes(NOW, TODAY)),
+        (ago(milliseconds=400), AnswerTimes(ago(milliseconds=400), TODAY)),
+        (ago(seconds=1), AnswerTimes(ago(seconds=1), TODAY)),
+        (ago(milliseconds=1001), AnswerTimes(ago(milliseconds=1001), TODAY, NOW)),
+        (GIVEN.replace(microsecond=123_999), AnswerTimes(GIVEN.replace(microsecond=123_000), TODAY, NOW)),
     ],
 )
 def test_the_time_of_an_answer_is_between_dispatch_and_now(given_at: datetime | None, expected: AnswerTimes) -> None:
@@ -47,7 +48,7 @@ def test_the_time_of_an_answer_is_between_dispatch_and_now(given_at: datetime | 
 
 def test_a_run_dispatched_by_a_replica_whose_clock_is_ahead_has_no_answer_in_the_future() -> None:
     ahead = NOW + timedelta(seconds=3)
-    assert answer_times(GIVEN, dispatched_at=ahead, now=NOW) == AnswerTimes(NOW)
+    assert answer_times(GIVEN, dispatched_at=ahead, now=NOW) == AnswerTimes(NOW, TODAY)
 
 
 def views(life: Life) -> dict[str, dict[str, Any]]:

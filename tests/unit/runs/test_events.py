@@ -133,7 +133,8 @@ def test_run_expired_happens_at_the_instant_with_zero_answered_when_it_was_never
     whole = last_event(*story(Expire(), expires_at=NOW - timedelta(hours=1)))
     expired_at = "2026-11-21T11:00:00.000Z"
     assert whole["ts"] == expired_at
-    assert whole["data"] == {"expires_at": expired_at, "progress": {"total": 2, "answered": 0, "skipped": 0}}
+    progress = {"total": 2, "answered": 0, "skipped": 0}
+    assert whole["data"] == {"expires_at": expired_at, "progress": progress}
 
 
 def view_with_photo(geo: Geo | None = None, **photo: Any) -> dict[str, Any]:
@@ -144,7 +145,7 @@ def view_with_photo(geo: Geo | None = None, **photo: Any) -> dict[str, Any]:
 
 def test_the_answer_object_has_the_specified_fields() -> None:
     view = view_with_photo()
-    assert list(view) == ["value", "photos", "geo", "at", "by", "received_at"]
+    assert list(view) == ["value", "photos", "geo", "at", "by", "received_at", "flagged", "note"]
     assert (view["value"], view["geo"], view["by"]) == (False, None, None)
     photo = {"photo_index": 0, "url": "https://photos.example/k1", "distance_m": None}
     photo |= {"thumbnail_url": "https://photos.example/k1/thumbnail", "content_type": "image/jpeg", "bytes": 12}

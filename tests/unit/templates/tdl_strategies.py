@@ -127,7 +127,37 @@ def _configs(draw: st.DrawFn, kind: StepType) -> dict[str, Json]:
                 config |= {"min_selected": low, "max_selected": max(1, high)}
         case _:
             pass
-    return config
+    return config | draw(_expectations(kind, config))
+
+
+@st.composite
+def _expectations(draw: st.DrawFn, kind: StepType, config: dict[str, Json]) -> dict[str, Json]:
+    """What a step of this kind may expect, and ask for otherwise; empty for kinds that expect nothing."""
+    low, high = (config.get(name) for name in ("min", "max"))
+    if kind is StepType.RATING:
+        low, high = 1 if low is None else low, 5 if high is None else int(high)
+    first = -1000 if low is None else low
+    options = [option["id"] for option in config.get("options", [])]
+    forms: dict[StepType, st.SearchStrategy[Json]] = {
+        StepType.BOOLEAN: st.booleans(),
+        StepType.NUMBER: _ranges("min", "max", first, first + 2000 if high is None else high),
+        StepType.RATING: _ranges("min", "max", first, first if high is None else high),
+        StepType.CHOICE: st.lists(st.sampled_from(options or ["-"]), min_size=1, unique=True),
+        StepType.MULTI_CHOICE: st.lists(st.sampled_from(options or ["-"]), unique=True),
+        StepType.DATE: _ranges("not_before", "not_after", -36_500, 36_500),
+    }
+    if kind not in forms or draw(st.booleans()):
+        return {}
+    photos = _bounds(0, 3).map(lambda pair: {"min": pair[0], "max": max(1, pair[1])})
+    given = st.fixed_dictionaries({}, optional={"note": st.booleans(), "photos": photos | st.just({"min": 1})})
+    asked: dict[str, Json] = draw(_some(on_flag=given))
+    return {"expected": draw(forms[kind]), **asked}
+
+
+def _ranges(low: str, high: str, first: int, last: int) -> st.SearchStrategy[dict[str, Json]]:
+    """An object with one bound or both."""
+    both = _bounds(first, last).map(lambda pair: {low: pair[0], high: pair[1]})
+    return both | both.map(lambda pair: {low: pair[low]}) | both.map(lambda pair: {high: pair[high]})
 
 
 def _condition_values(source: dict[str, Json]) -> st.SearchStrategy[Json]:
@@ -224,6 +254,10 @@ def _number(**config: Json) -> _Breaker:
     return _with_step(type="number", config=config)
 
 
+def _expecting(kind: str, expected: Json, **config: Json) -> _Breaker:
+    return _with_step(type=kind, config={"expected": expected} | config)
+
+
 _OPTIONS = [{"id": "o-a", "label": "A"}, {"id": "o-b", "label": "B"}]
 _GROUP = {"step": "s-source", "op": "gt", "value": 1}
 
@@ -245,6 +279,31 @@ BREAKERS: dict[str, tuple[str, _Breaker]] = {
     "no number between the bounds": ("out_of_range", _number(min=0.1, max=0.9, decimal=0)),
     "too many decimals": ("out_of_range", _number(decimal=11)),
     "rating with halves": ("wrong_type", _with_step(type="rating", config={"max": 4.5})),
+    "something expected of no form": ("wrong_type", _expecting("boolean", "yes")),
+    "number expected to be true": ("wrong_type", _expecting("number", True)),
+    "number expected in no bounds": ("missing", _expecting("number", {"not_before": 1})),
+    "expected bounds crossed": ("out_of_range", _expecting("number", {"min": 2, "max": 1})),
+    "expected bound is no number": ("wrong_type", _expecting("number", {"min": "2"})),
+    "expected above all that can be entered": ("out_of_range", _expecting("number", {"min": 9}, max=8)),
+    "expected below all that can be entered": ("out_of_range", _expecting("rating", {"max": 0})),
+    "half a grade expected": ("wrong_type", _expecting("rating", {"min": 2.5})),
+    "boolean expected to be an option": ("wrong_type", _expecting("boolean", ["o-a"])),
+    "choice expected to be true": ("wrong_type", _expecting("choice", True, options=_OPTIONS)),
+    "unknown option expected": ("unknown_option", _expecting("choice", ["o-c"], options=_OPTIONS)),
+    "no option expected of a choice": ("too_few", _expecting("choice", [], options=_OPTIONS)),
+    "option expected twice": ("duplicate_option", _expecting("multi_choice", ["o-a", "o-a"], options=_OPTIONS)),
+    "date expected in a list": ("wrong_type", _expecting("date", ["o-a"])),
+    "date expected in no bounds": ("missing", _expecting("date", {"min": 1})),
+    "expected days crossed": ("out_of_range", _expecting("date", {"not_before": 1, "not_after": 0})),
+    "half a day expected": ("wrong_type", _expecting("date", {"not_before": 0.5})),
+    "days beyond a century": ("out_of_range", _expecting("date", {"not_after": 36_501})),
+    "asked on a flag that never comes": ("nothing_expected", _with_step(type="boolean", config={"on_flag": {}})),
+    "photos on a flag crossed": (
+        "out_of_range",
+        _expecting("boolean", True, on_flag={"photos": {"min": 3, "max": 2}}),
+    ),
+    "too many photos on a flag": ("out_of_range", _expecting("boolean", True, on_flag={"photos": {"max": 21}})),
+    "note on a flag of another type": ("wrong_type", _expecting("boolean", True, on_flag={"note": "yes"})),
     "config too deep": ("too_deep", _with_step(config={"zz": [[[[[[[[[[[1]]]]]]]]]]]})),
     "empty condition": ("missing", _with_step(condition={"when": {}})),
     "two conditions in one": ("ambiguous_condition", _when(_GROUP | {"all": [_GROUP]})),
@@ -274,6 +333,8 @@ class GivenAnswer:
     value: Json = None
     photos: list[str] = field(default_factory=list)
     geo: dict[str, float] | None = None
+    flagged: bool = False
+    note: str | None = None
 
 
 def valid_values(step: Step) -> st.SearchStrategy[Json]:

@@ -20,7 +20,7 @@ from checklist_crds.runs.commands import AddPhoto, AnswerStep, ClearAnswer, Give
 from checklist_crds.runs.events import answer_view
 from checklist_crds.step_types.answer_schemas import VISIBLE, sorts_after
 from checklist_crds.templates.answer_schema import answer_schema
-from checklist_crds.templates.answers import validate_value
+from checklist_crds.templates.answers import is_flagged, validate_value
 from checklist_crds.templates.conditions import applicable_step_ids, missing_required
 from checklist_crds.templates.validation import parse_definition
 from checklist_crds.values.json_types import has_visible_text
@@ -77,9 +77,10 @@ class Person:
             except ServiceError as error:
                 assert error.status in {404, 422}
 
-    def answer(self, step: Step, *, geo: bool) -> None:
+    def answer(self, step: Step, *, geo: bool, note: str | None = None) -> None:
         value = self.data.draw(valid_values(step))
-        self.life.does(AnswerStep(step_id=step.id, value=value, geo=HERE if geo else None, by=self.by))
+        note = self.data.draw(st.sampled_from([None, "Seen."])) if note is None else note
+        self.life.does(AnswerStep(step_id=step.id, value=value, geo=HERE if geo else None, note=note, by=self.by))
 
     def photograph(self, step: Step) -> None:
         self.life.does(AddPhoto(step_id=step.id, photo=photo(next(self.photos)), by=self.by))
@@ -88,9 +89,10 @@ class Person:
         status = self.life.status
         while gaps := missing_required(self.life.definition, status.answers, status.skipped_steps):
             for gap in gaps:
-                self.answer(gap, geo=True)
-                bounds, answer = gap.photo_bounds, self.life.status.answers[gap.id]
-                for _ in range(len(answer.photos), 0 if bounds is None else bounds.min):
+                self.answer(gap, geo=True, note="The manager knows.")
+                bounds, asked = gap.photo_bounds, gap.on_flag
+                needed = max(0 if bounds is None else bounds.min, 0 if asked is None else asked.fewest_photos)
+                for _ in range(len(self.life.status.answers[gap.id].photos), needed):
                     self.photograph(gap)
             status = self.life.status
         self.life.does(Submit(signature_name="Ada", by=self.by), NOW + timedelta(minutes=1))
@@ -118,7 +120,7 @@ def test_values_that_no_step_accepts_are_invalid(definition: Definition, data: s
         for part, wrong in _wrong_parts(each):
             changed = answers | {each.id: answers[each.id] | {part: wrong}}
             assert not fits.is_valid(changed), (each.type, part, wrong)
-        for part in answers[each.id].keys() - {"received_at"}:  # JSON exports leave it out if it equals `at`
+        for part in answers[each.id].keys() - {"received_at", "flagged", "note"}:  # earlier exports lack them
             rest = {name: value for name, value in answers[each.id].items() if name != part}
             assert not fits.is_valid(answers | {each.id: rest}), part
     one = next(iter(answers.values()), None)
@@ -147,7 +149,7 @@ def _wrong_parts(step: Step) -> list[tuple[str, Any]]:
         case _:
             pass
     picture = {"photo_index": 0, "url": "https://checklists.example/x"}
-    most, fewest = (0, 0) if bounds is None else (bounds.max, bounds.min if step.required else 0)
+    most, fewest = step.most_photos, bounds.min if bounds is not None and step.required else 0
     photos: list[Any] = [None, [picture] * (most + 1), *([[picture] * (fewest - 1)] if fewest else [])]
     places = [{"lat": 91, "lng": 0}, {"lat": 1}, "here", *([None] if step.required and step.geo_required else [])]
     return [
@@ -155,6 +157,8 @@ def _wrong_parts(step: Step) -> list[tuple[str, Any]]:
         *(("photos", value) for value in photos),
         *(("geo", place) for place in places),
         ("received_at", "yesterday"),
+        *(("note", note) for note in (5, "x" * 2_001)),
+        *([("flagged", None)] if step.expects else []),
     ]
 
 
@@ -173,9 +177,9 @@ def test_answers_are_valid_exactly_if_they_can_complete_a_run(definition: Defini
     for each in definition.all_steps:
         if each.type.rules.takes_answer and data.draw(st.booleans()):
             value = each.type.rules.stamped(validate_value(each, data.draw(valid_values(each))), NOW)
-            bounds = each.photo_bounds
-            photos = [] if bounds is None else [f"k{number}" for number in range(data.draw(st.integers(0, bounds.max)))]
-            answers[each.id] = GivenAnswer(value, photos, {"lat": 1.0, "lng": 2.0})
+            photos = [f"k{number}" for number in range(data.draw(st.integers(0, each.most_photos)))]
+            flagged, note = is_flagged(each, value, NOW.date()), data.draw(st.sampled_from([None, "Seen."]))
+            answers[each.id] = GivenAnswer(value, photos, {"lat": 1.0, "lng": 2.0}, flagged, note)
     applicable = applicable_step_ids(definition, answers, ())
     could_be = answers.keys() <= applicable and not missing_required(definition, answers, ())
     document = {
@@ -185,6 +189,8 @@ def test_answers_are_valid_exactly_if_they_can_complete_a_run(definition: Defini
             "geo": answer.geo,
             "at": "2026-11-21T12:00:00.000Z",
             "by": None,
+            "flagged": answer.flagged,
+            "note": answer.note,
         }
         for step_id, answer in answers.items()
     }

@@ -45,7 +45,9 @@ def feed(
         if not hub.is_watched(changed.organization):
             return
         status = changed.status_at(clock())
-        more = None if status is None else {"status": status, "progress": changed.progress()}
+        more = (
+            None if status is None else {"status": status, "progress": changed.progress(), "flagged": changed.flagged}
+        )
         hub.add(changed.organization, LiveChange(LiveKind.RUN, changed.run_id, changed.namespace, status is None, more))
 
     def add_delivery(event: Event, status: str | None) -> None:

@@ -26,6 +26,7 @@ _WIDE_MM: Final = 0.2
 """Approximate width of a letter per point of font size, to estimate heights."""
 _INK: Final = (26, 28, 33)
 _QUIET: Final = (96, 102, 112)
+_FLAG: Final = (163, 42, 24)
 _LINK: Final = (20, 84, 160)
 _LINE: Final = (205, 209, 215)
 
@@ -115,6 +116,10 @@ class _Sheet(FPDF):
             self._words(entry.quiet, size=10, color=_QUIET)
         if entry.value:
             self._words(entry.value, size=11)
+        if entry.flag:
+            self._words(entry.flag, size=10, bold=True, color=_FLAG)
+        if entry.note:
+            self._words(entry.note, size=10)
         if entry.place:
             self._words(entry.place, size=9, color=_LINK, link=entry.map_link)
         self._pictures(entry.images)

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from checklist_crds.resources.run import Answer, Geo, PhotoRef, Run
 from checklist_crds.runs.receipt import receipt_view
+from checklist_crds.templates.answers import expected_text
 from checklist_crds.values.canonical_json import canonical_json
 
 from ...runs.steps import StepResult, StepState, step_results
@@ -46,6 +47,10 @@ class Entry:
     quiet: str = ""
     """Shown instead of an answer: skipped, not answered, does not apply."""
     value: str = ""
+    flag: str = ""
+    """That the answer is outside what is expected, and what is expected."""
+    note: str = ""
+    """What the person added in words."""
     notes: list[str] = field(default_factory=list)
     place: str = ""
     map_link: str = ""
@@ -81,7 +86,7 @@ class Paper:
         for group in self.groups:
             yield group.title
             for entry in group.entries:
-                yield from (entry.label, entry.quiet, entry.value, entry.place, *entry.notes)
+                yield from (entry.label, entry.quiet, entry.value, entry.flag, entry.note, entry.place, *entry.notes)
                 yield from (image.caption for image in entry.images)
 
     def images(self) -> Iterator[Image]:
@@ -170,6 +175,7 @@ def _facts(exported: ExportedRun, context: ExportContext) -> list[list[str]]:
         ("Expires", _time(run.expires_at)),
         ("Executor", who or f"not named ({run.admitted_as.identity_mode.value})"),
         ("Steps", f"{progress.answered} answered, {progress.skipped} skipped, of {progress.total}"),
+        ("Not as expected", f"{run.flagged} answer{'' if run.flagged == 1 else 's'}" if run.flagged else ""),
     ]
     return [[name, value] for name, value in facts if value]
 
@@ -194,11 +200,20 @@ def _entry(result: StepResult, context: ExportContext, left: _Left) -> Entry:
     return Entry(
         label,
         value=result.display or "",
+        flag=_flag(result),
+        note=f"Note: {answer.note}" if answer.note else "",
         notes=notes,
         place=_place(answer.geo) if answer.geo else "",
         map_link=_map_link(answer.geo) if answer.geo else "",
         images=drawn,
     )
+
+
+def _flag(result: StepResult) -> str:
+    if result.answer is None or not result.answer.flagged:
+        return ""
+    expected = expected_text(result.step)
+    return f"Not as expected (expected: {expected})" if expected else "Not as expected"
 
 
 def _signature(run: Run, left: _Left) -> Entry | None:

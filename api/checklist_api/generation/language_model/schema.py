@@ -7,8 +7,8 @@ for fields of other types. Meanings are in the instructions (`prompt`), since de
 Small models may write one endless text without limits, so there are two schemas: with limits of lengths and counts for
 servers that accept them, and without.
 
-Fields that a model must not set (who may execute runs, whether a location is required) and nested condition groups are
-omitted.
+Fields that a model must not set (who may execute runs, whether a location is required, what is expected) and nested
+condition groups are omitted.
 """
 
 from collections.abc import Iterable, Mapping
@@ -40,6 +40,7 @@ _LONGEST: Final[Mapping[str, int]] = {
 }  # fmt: skip
 """Maximum lengths in characters, below those of create."""
 _MOST: Final[Mapping[str, int]] = {"tags": 6, "sections": 20, "steps": 60, "options": 30, "all": 5, "any": 5}
+_OMITTED: Final = frozenset({"expected", "on_flag"})
 _LONGEST_ITEM: Final = 40
 _RANGES: Final[Mapping[str, tuple[int, int]]] = {
     "est_minutes": (1, 1_440), "decimal": (0, 6), "min_selected": (0, 30), "max_selected": (1, 30),
@@ -91,14 +92,14 @@ def _step(kind: StepType) -> dict[str, Schema]:
     if kind.rules.adds_photos:
         fields["photo"] = _or_null(_reference("PhotoBounds"))
     fields["condition"] = _or_null(_reference("Condition"))
-    if kind.rules.config_fields:
+    if kind.rules.config_fields - _OMITTED:
         fields["config"] = _object(_config(kind.rules.config_fields))
     return fields
 
 
 def _config(names: Iterable[str]) -> dict[str, Schema]:
     parts = _fields_of(StepConfig)
-    fields = {name: _or_null(part) for name, part in parts.items() if name in names}
+    fields = {name: _or_null(part) for name, part in parts.items() if name in names and name not in _OMITTED}
     if "options" in fields:
         fields["options"] = _array(_reference("Option"))
     return fields

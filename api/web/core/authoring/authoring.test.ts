@@ -127,6 +127,8 @@ describe("adding and removing", () => {
     const draft: Draft = { name: "", sections: [{ id: "g-a", title: "", steps: [choice] }] };
     expect(stepOf(changeStepType(draft, choice, "multi_choice"), "s-x")?.config).toEqual(choice.config);
     expect(stepOf(changeStepType(draft, choice, "text"), "s-x")?.config).toEqual({ "x-mine": 1 });
+    const expecting = { ...choice, config: { ...choice.config, expected: ["o-1"], on_flag: { note: true } } };
+    expect(stepOf(changeStepType(draft, expecting, "multi_choice"), "s-x")?.config).toEqual(choice.config);
   });
   test("renaming a step without dependants changes nothing else", () => {
     expect(renameStep(DRAFT, "s-d", "s-e").sections[0]).toBe(DRAFT.sections[0]);

@@ -133,6 +133,8 @@ const STEP_FIELDS: Readonly<Record<string, string>> = {
   "config.placeholder": "placeholder",
   "config.low_label": "word for the lowest",
   "config.high_label": "word for the highest",
+  "config.expected": "expected answer",
+  "config.on_flag": "asked for if not as expected",
 };
 
 export function stepFieldName(name: string): string {
@@ -165,8 +167,23 @@ export function fieldText(name: string, value: unknown, steps: StepMap): string 
   if (name === "condition") return isObject(value) ? conditionText(value["when"] as Parameters<typeof conditionText>[0], steps) : "always";
   if (name === "type" && typeof value === "string") return AUTHORING[value as DraftStep["type"]]?.name ?? value;
   if (name === "photo") return isObject(value) ? `${String(value["min"])} to ${String(value["max"])}` : "none";
+  if (name === "config.expected") return expectedValueText(value);
+  if (name === "config.on_flag") return isObject(value) ? onFlagText(value) : "nothing";
   if (name === "config.options" && Array.isArray(value)) return value.map((one) => (isObject(one) && String(one["label"]).trim() !== "" ? String(one["label"]) : "(blank)")).join(", ") || "none";
   return plainText(value);
+}
+
+const BOUND_NAMES: Readonly<Record<string, string>> = { min: "from", max: "to", not_before: "not before day", not_after: "not after day" };
+
+function expectedValueText(value: unknown): string {
+  if (!isObject(value)) return plainText(value);
+  const parts = Object.entries(BOUND_NAMES).flatMap(([name, words]) => (value[name] == null ? [] : [`${words} ${String(value[name])}`]));
+  return parts.join(", ") || "nothing";
+}
+
+function onFlagText({ note, photos }: Readonly<Record<string, unknown>>): string {
+  const asked = isObject(photos) ? `photos (${String(photos["min"] ?? 0)} to ${String(photos["max"] ?? 20)})` : "";
+  return [note === true ? "a note" : "", asked].filter((part) => part !== "").join(", ") || "nothing";
 }
 
 export function plainText(value: unknown): string {

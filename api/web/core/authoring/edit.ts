@@ -137,7 +137,8 @@ function fieldsOf(type: StepType): readonly string[] {
 export function changeStepType(draft: Draft, step: DraftStep, type: StepType): Draft {
   const [kept, before] = [fieldsOf(type), fieldsOf(step.type)];
   // The bounds have another meaning for the new type.
-  const drop = (name: string) => CONFIG_FIELDS.has(name) && (!kept.includes(name) || ((name === "min" || name === "max") && before.includes(name)));
+  const changesMeaning = (name: string) => ["min", "max", "expected", "on_flag"].includes(name) && before.includes(name);
+  const drop = (name: string) => CONFIG_FIELDS.has(name) && (!kept.includes(name) || changesMeaning(name));
   const config: Record<string, unknown> = Object.fromEntries(Object.entries(step.config ?? {}).filter(([name]) => !drop(name)));
   if (kept.includes("options") && !config["options"]) config["options"] = FIRST_OPTIONS;
   return withStep(draft, step.id, { type, config: config as StepConfig });

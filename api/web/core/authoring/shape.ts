@@ -73,6 +73,7 @@ function* configFaults(config: unknown, path: string): Generator<ShapeFault, voi
   for (const name of TEXTS) yield* text(config, name, `${path}.`);
   for (const name of NUMBERS) yield* number(config, name, `${path}.`);
   for (const name of FLAGS) yield* flag(config, name, `${path}.`);
+  yield* expectedFaults(config, path);
   if (config["options"] === undefined) return;
   if (!Array.isArray(config["options"])) return yield { path: `${path}.options`, message: "Must be a list of options." };
   const ids = new Set<unknown>();
@@ -84,6 +85,19 @@ function* configFaults(config: unknown, path: string): Generator<ShapeFault, voi
       yield* text(option, "label", `${place}.`, true);
     }
   }
+}
+
+function* expectedFaults({ expected, on_flag }: Readonly<Record<string, unknown>>, path: string): Generator<ShapeFault, void> {
+  if (isObject(expected)) for (const name of ["min", "max", "not_before", "not_after"]) yield* number(expected, name, `${path}.expected.`);
+  else if (expected !== undefined && typeof expected !== "boolean" && !isTexts(expected)) {
+    yield { path: `${path}.expected`, message: "Must be true or false, a list of option ids, or an object." };
+  }
+  if (on_flag === undefined) return;
+  if (!isObject(on_flag)) return yield { path: `${path}.on_flag`, message: "Must be an object." };
+  yield* flag(on_flag, "note", `${path}.on_flag.`);
+  if (on_flag["photos"] === undefined) return;
+  if (!isObject(on_flag["photos"])) return yield { path: `${path}.on_flag.photos`, message: "Must be an object with min and max." };
+  for (const name of ["min", "max"]) yield* number(on_flag["photos"], name, `${path}.on_flag.photos.`);
 }
 
 function* identifier(owner: Readonly<Record<string, unknown>>, path: string, taken: Set<unknown>): Generator<ShapeFault, void> {

@@ -2,8 +2,8 @@
 
 import type { Translate } from "../../kit/i18n";
 import type { DraftStep } from "../authoring/draft";
-import type { JsonValue, Option, Step } from "../types";
-import { CONTAINMENT, EQUALITY, LISTS, accepted, refused, wrongType, type Authoring, type StepKind } from "./kind";
+import type { Expected, JsonValue, Option, Step } from "../types";
+import { CONTAINMENT, EQUALITY, LISTS, accepted, expecting, refused, wrongType, type Authoring, type ExpectedFormat, type StepKind } from "./kind";
 
 export const boolean: StepKind = {
   validate: (_, value) => (typeof value === "boolean" ? accepted(value) : wrongType("boolean")),
@@ -12,6 +12,8 @@ export const boolean: StepKind = {
     return value ? config.true_label || words.yes : config.false_label || words.no;
   },
   sortKey: (value) => (typeof value === "boolean" ? value : null),
+  isExpected: (expected, value) => typeof expected !== "boolean" || value === expected,
+  expectedText: (step, expected, { words }) => boolean.display?.(step, expected, words) ?? "",
 };
 
 export const booleanAuthoring: Authoring = {
@@ -21,6 +23,7 @@ export const booleanAuthoring: Authoring = {
   fields: [
     { kind: "text", name: "true_label", label: "Word for yes", placeholder: "Yes" },
     { kind: "text", name: "false_label", label: "Word for no", placeholder: "No" },
+    ...expecting("truth"),
   ],
   operators: [...EQUALITY, "exists"],
   compared: "truth",
@@ -33,6 +36,8 @@ export const choice: StepKind = {
     return optionsOf(step).some((option) => option.id === value) ? accepted(value) : refused("unknown_option");
   },
   display: (step, value) => (typeof value === "string" ? labelOf(step, value) : null),
+  isExpected: (expected, value) => !Array.isArray(expected) || expected.includes(value),
+  expectedText: expectedOptions,
 };
 
 const ofOptions = {
@@ -44,7 +49,7 @@ export const choiceAuthoring: Authoring = {
   name: "Choice of one",
   meaning: "One of a list of options",
   icon: "circle",
-  fields: [{ kind: "options", name: "options" }],
+  fields: [{ kind: "options", name: "options" }, ...expecting("options")],
   operators: [...EQUALITY, ...LISTS, "exists"],
   ...ofOptions,
 };
@@ -70,6 +75,8 @@ export const multiChoice: StepKind = {
     return labels.length > 0 ? words.list(labels) : words.none;
   },
   hints: (step, t) => [selectionHint(step, t)],
+  isExpected: (expected, value) => !Array.isArray(expected) || !Array.isArray(value) || value.every((one) => expected.includes(one)),
+  expectedText: expectedOptions,
 };
 
 export const multiChoiceAuthoring: Authoring = {
@@ -80,6 +87,7 @@ export const multiChoiceAuthoring: Authoring = {
     { kind: "options", name: "options" },
     { kind: "number", name: "min_selected", label: "Fewest to choose", none: (step) => (step.required ? "1" : "0"), min: 0, max: 100, whole: true },
     { kind: "number", name: "max_selected", label: "Most to choose", none: "all", min: 1, max: 100, whole: true },
+    ...expecting("options"),
   ],
   operators: [...CONTAINMENT, "exists"],
   operatorText: { contains: "includes", not_contains: "does not include" },
@@ -94,6 +102,11 @@ export function optionsOf(step: Step): readonly Option[] {
 export function selectionBounds(step: Step): { readonly min: number; readonly max: number } {
   const { min_selected, max_selected } = step.config;
   return { min: min_selected ?? Number(step.required), max: max_selected ?? optionsOf(step).length };
+}
+
+function expectedOptions(step: Step, expected: Expected, { words }: ExpectedFormat): string {
+  if (!Array.isArray(expected)) return "";
+  return expected.length > 0 ? words.list(expected.map((id) => labelOf(step, String(id)))) : words.none;
 }
 
 function labelOf(step: Step, id: string): string {

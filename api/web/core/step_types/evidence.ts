@@ -5,7 +5,7 @@ import { canBeStored, hasVisibleText, lengthOf, strip } from "../text";
 import type { JsonValue } from "../types";
 import { accepted, refused, wrongType, type Authoring, type StepKind } from "./kind";
 
-const MAX_PHOTOS_PER_STEP = 20;
+export const MAX_PHOTOS_PER_STEP = 20;
 
 export const photo: StepKind = {
   validate: (_, value) => (value === null ? accepted(null) : wrongType("photo")),

@@ -1,9 +1,9 @@
 /** Lists of the step types; each one is defined in the module of its family. */
 
-import type { JsonValue, PhotoBounds, Step, StepType } from "../types";
+import type { JsonValue, OnFlag, PhotoBounds, Step, StepType } from "../types";
 import { boolean, booleanAuthoring, choice, choiceAuthoring, multiChoice, multiChoiceAuthoring } from "./choice";
-import { instruction, instructionAuthoring, photo, photoAuthoring, signature, signatureAuthoring } from "./evidence";
-import type { Authoring, DisplayText, StepKind, Verdict } from "./kind";
+import { MAX_PHOTOS_PER_STEP, instruction, instructionAuthoring, photo, photoAuthoring, signature, signatureAuthoring } from "./evidence";
+import type { Authoring, DisplayText, ExpectedFormat, StepKind, Verdict } from "./kind";
 import { number, numberAuthoring, rating, ratingAuthoring } from "./number";
 import { date, dateAuthoring, datetime, datetimeAuthoring, scanAuthoring, text, textAuthoring, time, timeAuthoring } from "./text";
 
@@ -58,6 +58,35 @@ export function displayValue(step: Step, value: JsonValue, words: DisplayText): 
 export function photoBounds(step: Step): PhotoBounds | null {
   const { photoBounds } = kindOf(step);
   return photoBounds ? photoBounds(step) : step.photo || null;
+}
+
+/** Whether a valid value is outside what the step expects. `today`: the person's calendar date. */
+export function isFlagged(step: Step, value: JsonValue, today: string): boolean {
+  const { expected } = step.config;
+  return expected != null && value !== null && kindOf(step).isExpected?.(expected, value, today) === false;
+}
+
+/** What a flagged answer of the step must have before the submit. */
+export function onFlag(step: Step): OnFlag | null {
+  const { expected, on_flag } = step.config;
+  return expected == null || kindOf(step).isExpected === undefined ? null : (on_flag ?? null);
+}
+
+/** Formats what the step expects; empty if it expects nothing. */
+export function expectedText(step: Step, format: ExpectedFormat): string {
+  const { expected } = step.config;
+  return expected == null ? "" : (kindOf(step).expectedText?.(step, expected, format) ?? "");
+}
+
+/**
+ * How many photos an answer of the step needs and may have; null if none. Photos that were asked for stay, even if the
+ * answer is no longer flagged.
+ */
+export function photosFor(step: Step, answer: { readonly flagged?: boolean | null; readonly photos: { readonly length: number } } | undefined): PhotoBounds | null {
+  const own = photoBounds(step);
+  const asked = onFlag(step)?.photos;
+  if (!asked || (!answer?.flagged && (answer?.photos.length ?? 0) <= (own?.max ?? 0))) return own;
+  return { min: Math.max(own?.min ?? 0, answer?.flagged ? (asked.min ?? 0) : 0), max: Math.max(own?.max ?? 0, asked.max ?? MAX_PHOTOS_PER_STEP) };
 }
 
 /** Whether the step takes an answer; an instruction does not. */

@@ -6,7 +6,7 @@
 import type { IconName } from "../../kit/controls/icon";
 import type { Translate } from "../../kit/i18n";
 import type { DraftStep } from "../authoring/draft";
-import type { AnswerLike, JsonValue, Operator, PhotoBounds, Problem, ProblemParams, Scalar, Step, StepConfig } from "../types";
+import type { AnswerLike, Expected, ExpectedBounds, JsonValue, Operator, PhotoBounds, Problem, ProblemParams, Scalar, Step, StepConfig } from "../types";
 
 /** The normal form of a value, or the reason for its rejection. */
 export type Verdict =
@@ -28,6 +28,13 @@ export interface DisplayText {
   readonly signedBy: (name: string) => string;
 }
 
+/** How to format what is expected. */
+export interface ExpectedFormat {
+  readonly words: DisplayText;
+  readonly t: Translate;
+  readonly today: string;
+}
+
 export interface StepKind {
   /** The normal form that the service stores, or a problem with the service's code. */
   validate(step: Step, value: JsonValue): Verdict;
@@ -38,6 +45,13 @@ export interface StepKind {
   /** A sort key for the type's values; true and 1 are different. */
   sortKey?(value: unknown): Scalar | null;
   photoBounds?(step: Step): PhotoBounds | null;
+  /**
+   * Whether a valid value is within what is expected, for types whose answers can be flagged. A form without meaning for
+   * the type expects nothing. `today`: the person's calendar date.
+   */
+  isExpected?(expected: Expected, value: JsonValue, today: string): boolean;
+  /** Formats what is expected; empty if nothing is. */
+  expectedText?(step: Step, expected: Expected, format: ExpectedFormat): string;
   /** The bounds of the answer, as hints. */
   hints?(step: Step, t: Translate): string[];
   /** Whether the control is a single field, and whether it is typed into. */
@@ -53,7 +67,10 @@ export type ConfigField =
   | { readonly kind: "text"; readonly name: TextName; readonly label?: string; readonly placeholder?: string; readonly limit?: number }
   | { readonly kind: "number"; readonly name: NumberName; readonly label: string; readonly none: string | ((step: DraftStep) => string); readonly min?: number; readonly max?: number; readonly whole?: boolean }
   | { readonly kind: "flag"; readonly name: "multiline"; readonly label: string; readonly hint: string }
-  | { readonly kind: "options"; readonly name: "options" };
+  | { readonly kind: "options"; readonly name: "options" }
+  /** What is expected, in the form of the type, and what is asked for otherwise. */
+  | { readonly kind: "expected"; readonly name: "expected"; readonly form: "truth" | "options" | "range" | "grades" | "days" }
+  | { readonly kind: "on_flag"; readonly name: "on_flag" };
 type Names<Value> = keyof {
   [Name in keyof StepConfig as string extends Name ? never : Extract<StepConfig[Name], Value> extends never ? never : Name]: Value;
 };
@@ -81,6 +98,16 @@ export const EQUALITY = ["eq", "ne"] as const;
 export const ORDER = ["gt", "gte", "lt", "lte"] as const;
 export const LISTS = ["in", "not_in"] as const;
 export const CONTAINMENT = ["contains", "not_contains"] as const;
+
+/** The fields of a type whose answers can be flagged. */
+export function expecting(form: Extract<ConfigField, { kind: "expected" }>["form"]): readonly ConfigField[] {
+  return [{ kind: "expected", name: "expected", form }, { kind: "on_flag", name: "on_flag" }];
+}
+
+/** The bounds, if something is expected in this form. */
+export function boundsIn(expected: Expected): ExpectedBounds {
+  return typeof expected === "object" && !Array.isArray(expected) ? (expected as ExpectedBounds) : {};
+}
 
 export function accepted(value: JsonValue): Verdict {
   return { value, problem: null };

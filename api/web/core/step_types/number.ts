@@ -1,8 +1,20 @@
 /** Step types number and rating. */
 
 import { roundedTo } from "../decimals";
-import type { Step } from "../types";
-import { EQUALITY, LISTS, ORDER, accepted, refused, wrongType, type Authoring, type StepKind } from "./kind";
+import type { Expected, JsonValue, Step } from "../types";
+import { EQUALITY, LISTS, ORDER, accepted, boundsIn, expecting, refused, wrongType, type Authoring, type ExpectedFormat, type StepKind } from "./kind";
+
+function isWithin(expected: Expected, value: JsonValue): boolean {
+  const { min, max } = boundsIn(expected);
+  return typeof value !== "number" || (value >= (min ?? -Infinity) && value <= (max ?? Infinity));
+}
+
+function rangeText(expected: Expected, text: (bound: number) => string, { t }: ExpectedFormat): string {
+  const { min, max } = boundsIn(expected);
+  if (min != null && max != null) return t("flag.range", { min: text(min), max: text(max) });
+  if (min != null) return t("number.at_least", { min: text(min) });
+  return max == null ? "" : t("number.at_most", { max: text(max) });
+}
 
 export const number: StepKind = {
   validate({ config }, value) {
@@ -24,6 +36,8 @@ export const number: StepKind = {
     const range = min != null && max != null ? [t("number.between", { min, max })] : bounds;
     return decimal == null ? range : [...range, decimal === 0 ? t("number.whole") : t("number.decimals", { count: decimal })];
   },
+  isExpected: isWithin,
+  expectedText: (step, expected, format) => rangeText(expected, (bound) => number.display?.(step, bound, format.words) ?? "", format),
   field: "typed",
 };
 
@@ -36,6 +50,7 @@ export const numberAuthoring: Authoring = {
     { kind: "number", name: "max", label: "Highest", none: "any" },
     { kind: "text", name: "unit", label: "Unit", placeholder: "°C", limit: 50 },
     { kind: "number", name: "decimal", label: "Decimals", none: "any", min: 0, max: 10, whole: true },
+    ...expecting("range"),
   ],
   operators: [...EQUALITY, ...ORDER, ...LISTS, "exists"],
   compared: "number",
@@ -57,6 +72,8 @@ export const rating: StepKind = {
     const label = value === max ? step.config.high_label : value === min ? step.config.low_label : null;
     return words.rating(value, max, label || null);
   },
+  isExpected: isWithin,
+  expectedText: (_, expected, format) => rangeText(expected, (bound) => format.words.number(bound, null), format),
 };
 
 export const ratingAuthoring: Authoring = {
@@ -68,6 +85,7 @@ export const ratingAuthoring: Authoring = {
     { kind: "number", name: "max", label: "Highest grade", none: "5", min: -100, max: 100, whole: true },
     { kind: "text", name: "low_label", label: "The lowest means", placeholder: "Poor" },
     { kind: "text", name: "high_label", label: "The highest means", placeholder: "Excellent" },
+    ...expecting("grades"),
   ],
   operators: numberAuthoring.operators,
   compared: "integer",

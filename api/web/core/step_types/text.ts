@@ -1,9 +1,9 @@
 /** Step types text, scan, date, time and datetime. */
 
-import { normalDate, normalDateTime, normalTime } from "../dates";
+import { dayAfter, daysBetween, normalDate, normalDateTime, normalTime } from "../dates";
 import { canBeStored, hasVisibleText, lengthOf } from "../text";
 import type { Step } from "../types";
-import { CONTAINMENT, EQUALITY, ORDER, accepted, refused, wrongType, type Authoring, type DisplayText, type StepKind } from "./kind";
+import { CONTAINMENT, EQUALITY, ORDER, accepted, boundsIn, expecting, refused, wrongType, type Authoring, type ConfigField, type DisplayText, type StepKind } from "./kind";
 
 const MAX_TEXT = 500;
 const MAX_LONG_TEXT = 4_000;
@@ -59,12 +59,30 @@ function moment(wanted: string, normal: (text: string) => string | null, words: 
   };
 }
 
-export const date = moment("date", normalDate, "date");
+export const date: StepKind = {
+  ...moment("date", normalDate, "date"),
+  isExpected(expected, value, today) {
+    const { not_before, not_after } = boundsIn(expected);
+    const days = typeof value === "string" ? daysBetween(today, value) : null;
+    return days === null || (days >= (not_before ?? -Infinity) && days <= (not_after ?? Infinity));
+  },
+  expectedText(_, expected, { words, t, today }) {
+    const { not_before, not_after } = boundsIn(expected);
+    const text = (days: number | null | undefined) => {
+      const day = days == null ? null : dayAfter(today, days);
+      return day === null ? null : words.date(day);
+    };
+    const [from, until] = [text(not_before), text(not_after)];
+    if (from !== null && until !== null) return t("flag.range", { min: from, max: until });
+    if (from !== null) return t("flag.not_before", { date: from });
+    return until === null ? "" : t("flag.not_after", { date: until });
+  },
+};
 export const time = moment("time", normalTime, "time");
 export const datetime = moment("datetime", normalDateTime, "moment");
 
 /* @__NO_SIDE_EFFECTS__ */
-function momentAuthoring(name: string, meaning: string, normal: (text: string) => string | null, compared?: "date" | "time"): Authoring {
+function momentAuthoring(name: string, meaning: string, normal: (text: string) => string | null, compared?: "date" | "time", fields?: readonly ConfigField[]): Authoring {
   return {
     name,
     meaning,
@@ -73,9 +91,10 @@ function momentAuthoring(name: string, meaning: string, normal: (text: string) =
     operatorText: { gt: "is after", gte: "is not before", lt: "is before", lte: "is not after" },
     fits: (value) => typeof value === "string" && normal(value) !== null,
     ...(compared && { compared }),
+    ...(fields && { fields }),
   };
 }
 
-export const dateAuthoring = momentAuthoring("Date", "A day", normalDate, "date");
+export const dateAuthoring = momentAuthoring("Date", "A day", normalDate, "date", expecting("days"));
 export const timeAuthoring = momentAuthoring("Time", "A time of day", normalTime, "time");
 export const datetimeAuthoring = momentAuthoring("Date and time", "A moment", normalDateTime);

@@ -8,7 +8,7 @@ import { Message } from "../../kit/controls/messages";
 import { call } from "../client";
 import { now } from "../clock";
 import { useLiveReload } from "../live";
-import { RunStatusBadge } from "../parts/badge";
+import { FlaggedBadge, RunStatusBadge } from "../parts/badge";
 import { Confirm } from "../parts/confirm";
 import { CopyButton } from "../parts/copy";
 import { DownloadNow, useDownload } from "../parts/downloads";
@@ -64,7 +64,12 @@ function Run({ story, resource, organizationId }: { story: RunStory; resource: R
       <PageHead
         title={story.template_name}
         trail={[{ to: `${organizationId}/runs`, title: "Runs" }]}
-        badge={<RunStatusBadge status={story.status} />}
+        badge={
+          <>
+            <RunStatusBadge status={story.status} />
+            {story.flagged > 0 && <FlaggedBadge count={story.flagged} />}
+          </>
+        }
         actions={
           <>
             <button type="button" class="button" onClick={() => printing.start(`${organizationId}/runs/${story.run_id}/export?format=pdf`, "Making the PDF")}>

@@ -102,6 +102,24 @@ function Step({ step, story, onPhoto }: { step: StoryStep; story: RunStory; onPh
                 {step.display}
               </p>
             )}
+            {answer.flagged && (
+              <p class="answer-flag">
+                <Badge tone="warn" icon="flag">
+                  Not as expected
+                </Badge>
+                {step.expected !== "" && (
+                  <span class="small quiet">
+                    Expected: <span dir="auto">{step.expected}</span>
+                  </span>
+                )}
+              </p>
+            )}
+            {answer.note !== null && (
+              <p class="answer-note" dir="auto">
+                <span class="quiet">Note: </span>
+                {answer.note}
+              </p>
+            )}
             <Drawing value={answer.value} label={step.label} />
             {answer.photos.length > 0 && (
               <ul class="photos" aria-label={`Photos: ${step.label}`}>

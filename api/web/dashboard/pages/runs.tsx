@@ -7,7 +7,7 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import "../styles/runs.css";
 import { Icon } from "../../kit/controls/icon";
 import { call } from "../client";
-import { RunStatusBadge } from "../parts/badge";
+import { FlaggedBadge, RunStatusBadge } from "../parts/badge";
 import { CommandToCopy } from "../parts/copy";
 import { DownloadNow, useDownload } from "../parts/downloads";
 import { DayFilter, dayEnd, dayStart, FilterBar, SelectFilter, TextFilter } from "../parts/filters";
@@ -26,16 +26,29 @@ import { may, organization } from "../session";
 import { useTemplates } from "./runs_templates";
 import { isOpen, progressText, RUN_STATUSES, type RunSummary } from "./runs_types";
 
-const FILTERS = ["status", "template", "reference", "from", "until"] as const;
+const FILTERS = ["status", "template", "reference", "flagged", "from", "until"] as const;
+const FLAGGED = [
+  { value: "true", title: "With flagged answers" },
+  { value: "false", title: "Without" },
+];
 
 const COLUMNS: readonly Column<RunSummary>[] = [
   { key: "template", title: "Checklist", cell: (run) => run.template_name },
   { key: "status", title: "Status", cell: (run) => <RunStatusBadge status={run.status} /> },
   { key: "reference", title: "Reference", cell: (run) => <span dir="auto" title={run.executor_ref ?? undefined}>{run.executor_ref ?? <span class="quiet">–</span>}</span> },
-  { key: "progress", title: "Progress", cell: progressText },
+  { key: "progress", title: "Progress", cell: (run) => <ProgressCell run={run} /> },
   { key: "created", title: "Dispatched", cell: (run) => <Time at={run.created_at} /> },
   { key: "end", title: "End", cell: (run) => <End run={run} /> },
 ];
+
+function ProgressCell({ run }: { run: RunSummary }) {
+  return (
+    <span class="run-progress" title={run.flagged > 0 ? `${counted(run.flagged, "answer")} not as expected` : undefined}>
+      {progressText(run)}
+      {run.flagged > 0 && <FlaggedBadge count={run.flagged} short />}
+    </span>
+  );
+}
 
 function End({ run }: { run: RunSummary }) {
   if (!isOpen(run.status)) return <Time at={run.completed_at ?? run.cancelled_at ?? run.expires_at} />;
@@ -114,6 +127,7 @@ export function RunsPage() {
           <SelectFilter name="status" label="Status" options={RUN_STATUSES} />
           <SelectFilter name="template" label="Checklist" options={options} />
           <TextFilter name="reference" label="Reference" placeholder="The whole reference" />
+          <SelectFilter name="flagged" label="Not as expected" options={FLAGGED} />
           <DayFilter name="from" label="Dispatched from" />
           <DayFilter name="until" label="Dispatched until" />
         </FilterBar>
@@ -203,7 +217,7 @@ function changed(run: RunSummary, changes: readonly LiveChange[]): RunSummary {
   const match = changes.find((change) => change.id === run.run_id);
   if (match === undefined || match.change === "gone") return run;
   const status = RUN_STATUSES.find((one) => one.value === match.status)?.value;
-  return { ...run, status: status ?? run.status, progress: match.progress ?? run.progress };
+  return { ...run, status: status ?? run.status, progress: match.progress ?? run.progress, flagged: match.flagged ?? run.flagged };
 }
 
 /** The filters in the address as query parameters of the API. */
@@ -213,6 +227,7 @@ function filtersOf(given: URLSearchParams): string {
   put("status", given.get("status"));
   put("template_id", given.get("template"));
   put("executor_ref", given.get("reference"));
+  put("flagged", given.get("flagged"));
   const start = dayStart(given.get("from"));
   put("created_after", start && justBefore(start));
   put("created_before", dayEnd(given.get("until")));

@@ -32,6 +32,8 @@ export interface RunSummary {
   readonly assigned_to: string | null;
   readonly executor_identity: Identity;
   readonly progress: { readonly total: number; readonly answered: number; readonly skipped: number };
+  /** Number of answers outside what is expected. */
+  readonly flagged: number;
 }
 
 export interface StoryAnswer {
@@ -42,6 +44,9 @@ export interface StoryAnswer {
   readonly by: string | null;
   /** Later than `at` if the answer was given without network; an earlier release does not send it. */
   readonly received_at?: string;
+  /** Outside what is expected. */
+  readonly flagged: boolean;
+  readonly note: string | null;
 }
 
 export interface StoryStep {
@@ -53,6 +58,8 @@ export interface StoryStep {
   readonly state: "answered" | "skipped" | "open" | "not_applicable" | "instruction";
   /** The answer formatted for display. */
   readonly display: string | null;
+  /** What is expected, formatted for display; empty if nothing is. */
+  readonly expected: string;
   /** 1 at the first answer, incremented with each new one. */
   readonly revision: number | null;
 }

@@ -21,6 +21,16 @@ export function Badge({ tone = "neutral", icon, children }: BadgeProps) {
   );
 }
 
+/** The number of a run's answers outside what is expected. */
+export function FlaggedBadge({ count, short = false }: { count: number; short?: boolean }) {
+  return (
+    <Badge tone="warn" icon="flag">
+      {count}
+      <span class={short ? "vh" : undefined}> flagged</span>
+    </Badge>
+  );
+}
+
 const RUN_STATUSES: Readonly<Record<string, readonly [word: string, tone: BadgeTone, icon: IconName]>> = {
   pending: ["Pending", "neutral", "circle"],
   in_progress: ["In progress", "info", "pen"],

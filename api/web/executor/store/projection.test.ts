@@ -43,6 +43,21 @@ test("a rejected answer counts as missing", () => {
   expect(found.missing).toEqual(["s-a"]);
 });
 
+test("an answer that waits is flagged by the day on which it was given", () => {
+  const due = step("s-due", { type: "date", config: { expected: { not_before: 0 }, on_flag: { note: true } } });
+  const given = (note?: string): Command => ({ kind: "answer", stepId: "s-due", value: "2026-11-21", geo: null, ...(note === undefined ? {} : { note }) });
+  const on = (at: string, note?: string) => {
+    const { queue: operations } = queue(given(note));
+    return project({ ...NO_RECORDS, queue: operations.map((operation) => ({ ...operation, at })) }, template([due]), DESK, new Map());
+  };
+  expect(on("2026-11-21T23:30:00.000-08:00").answers.get("s-due")).toMatchObject({ flagged: false, note: null });
+  const late = on("2026-11-22T00:30:00.000+01:00");
+  expect(late.answers.get("s-due")).toMatchObject({ flagged: true, note: null });
+  expect([late.missing, late.progress.answered]).toEqual([["s-due"], 0]);
+  const noted = on("2026-11-22T00:30:00.000+01:00", "Sold out.");
+  expect([noted.missing, noted.progress.answered, noted.answers.get("s-due")?.note]).toEqual([[], 1, "Sold out."]);
+});
+
 test("a signature has one drawing, the newest", () => {
   const drawing: Command = { kind: "photo", stepId: "s-sign", contentType: "image/png" };
   const found = project(queue(drawing, drawing), CHECKLIST, DESK, new Map());

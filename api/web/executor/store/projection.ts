@@ -1,6 +1,6 @@
 /** What the views show: the server's state with the queue applied on top, and the rejected operations. */
-import { type Answers, evaluate, type Evaluation, takesDrawing } from "../../core";
-import type { AnswerLike, ExecutorIdentity, JsonValue, Problem, ServerRun, Template } from "../../core/types";
+import { type Answers, dateOf, evaluate, type Evaluation, isFlagged, takesDrawing } from "../../core";
+import type { AnswerLike, ExecutorIdentity, JsonValue, Problem, ServerRun, Step, Template } from "../../core/types";
 import { type Operation, type Records, stepOf, THE_DRAWING } from "./records";
 import { isRefused } from "./refused_photos";
 import type { LocalAnswer, LocalPhoto } from "./types";
@@ -22,13 +22,15 @@ export interface Projection extends Evaluation {
 interface Draft {
   shown: Mutable<LocalAnswer>;
   /** What the server has or will have: without rejected answers. */
-  counted: { value: AnswerLike["value"]; geo: unknown };
+  counted: { value: AnswerLike["value"]; geo: unknown; flagged: boolean; note: string | null };
   exists: boolean;
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
-const NOTHING: LocalAnswer = { value: null, geo: null, photos: [], skipped: false, pending: false, problem: null };
+const NOTHING: LocalAnswer = { value: null, geo: null, photos: [], skipped: false, pending: false, problem: null, flagged: false, note: null };
+
+const NO_ANSWER = { value: null, geo: null, flagged: false, note: null } as const;
 
 /** Unchanged `previous` answers are returned as the same objects, so that only changed steps are rendered. */
 export function project(
@@ -42,7 +44,7 @@ export function project(
   const draft = (stepId: string): Draft => {
     const known = drafts.get(stepId);
     if (known !== undefined) return known;
-    const made: Draft = { shown: { ...NOTHING, photos: [] }, counted: { value: null, geo: null }, exists: false };
+    const made: Draft = { shown: { ...NOTHING, photos: [] }, counted: { ...NO_ANSWER }, exists: false };
     drafts.set(stepId, made);
     return made;
   };
@@ -50,8 +52,9 @@ export function project(
   const run = records.run?.run;
   for (const [stepId, answer] of Object.entries(run?.answers ?? {})) {
     const { shown, counted } = draft(stepId);
-    Object.assign(shown, { value: answer.value, geo: answer.geo });
-    Object.assign(counted, { value: answer.value, geo: answer.geo });
+    const known = { value: answer.value, geo: answer.geo, flagged: answer.flagged ?? false, note: answer.note ?? null };
+    Object.assign(shown, known);
+    Object.assign(counted, known);
     const drawing = takesDrawing(steps.get(stepId)) ? sentDrawing(answer.value, stepId, desk) : [];
     shown.photos = [...drawing, ...answer.photos.map((photo) => sentPhoto(photo, stepId, desk))];
     draft(stepId).exists = true;
@@ -59,7 +62,7 @@ export function project(
   for (const stepId of run?.skipped_steps ?? []) draft(stepId).shown.skipped = true;
   for (const operation of records.queue) {
     const stepId = stepOf(operation);
-    if (stepId !== null) apply(draft(stepId), operation, desk, takesDrawing(steps.get(stepId)));
+    if (stepId !== null) apply(draft(stepId), operation, desk, steps.get(stepId));
   }
   for (const { operation, problems } of records.refused) {
     const stepId = stepOf(operation);
@@ -96,19 +99,21 @@ export function identityOf(records: Records, run: ServerRun): ExecutorIdentity {
   return given?.kind === "identity" ? { mode: "external", name: given.name, email: given.email } : run.executor_identity;
 }
 
-function apply(draft: Draft, operation: Operation, desk: LocalPhotos, single: boolean): void {
+function apply(draft: Draft, operation: Operation, desk: LocalPhotos, step: Step | undefined): void {
   const { shown } = draft;
   shown.pending = true;
   switch (operation.kind) {
-    case "answer":
-      Object.assign(shown, { value: operation.value, geo: operation.geo, skipped: false });
-      draft.counted = { value: operation.value, geo: operation.geo };
+    case "answer": {
+      const { value, geo, note = null } = operation;
+      draft.counted = { value, geo, note, flagged: step !== undefined && isFlagged(step, value, dateOf(operation.at)) };
+      Object.assign(shown, draft.counted, { skipped: false });
       draft.exists = true;
       return;
+    }
     case "clear":
     case "skip":
-      Object.assign(shown, { value: null, geo: null, photos: [], skipped: operation.kind === "skip" });
-      draft.counted = { value: null, geo: null };
+      Object.assign(shown, NO_ANSWER, { photos: [], skipped: operation.kind === "skip" });
+      draft.counted = { ...NO_ANSWER };
       draft.exists = false;
       return;
     case "photo": {
@@ -116,7 +121,7 @@ function apply(draft: Draft, operation: Operation, desk: LocalPhotos, single: bo
       // The upload may have arrived without a response; then the server's photo is the same.
       const { indexBefore = Number.POSITIVE_INFINITY } = operation;
       const arrived = shown.photos.findIndex((other) => other.index !== null && other.index > indexBefore);
-      if (single) shown.photos = [photo];
+      if (takesDrawing(step)) shown.photos = [photo];
       else if (arrived >= 0) shown.photos = shown.photos.map((other, place) => (place === arrived ? photo : other));
       else shown.photos = [...shown.photos, photo];
       shown.skipped = false;
@@ -140,7 +145,9 @@ function refuse(draft: Draft, operation: Operation, problems: readonly Problem[]
     return;
   }
   draft.shown.problem = problem;
-  if (operation.kind === "answer") Object.assign(draft.shown, { value: operation.value, geo: operation.geo });
+  if (operation.kind !== "answer") return;
+  const { value, geo, note = null } = operation;
+  Object.assign(draft.shown, { value, geo, note, flagged: false });
 }
 
 function localPhoto(operation: Operation, desk: LocalPhotos): LocalPhoto {

@@ -7,7 +7,7 @@ import type { NotArrived, Notice } from "./types";
 
 /** An action of the person. Photos and drawings are blobs, stored under the operation's `opId`. */
 export type Command =
-  | { readonly kind: "answer"; readonly stepId: string; readonly value: JsonValue; readonly geo: Geo | null }
+  | { readonly kind: "answer"; readonly stepId: string; readonly value: JsonValue; readonly geo: Geo | null; readonly note?: string }
   | { readonly kind: "clear"; readonly stepId: string }
   | { readonly kind: "skip"; readonly stepId: string }
   | { readonly kind: "photo"; readonly stepId: string; readonly contentType: string }
@@ -25,7 +25,7 @@ export type Command =
 export type Operation = Command & {
   readonly seq: number;
   readonly opId: string;
-  /** When the person acted, by the server's clock as far as known then. */
+  /** When the person acted, by the server's clock as far as known then, with the offset of the device. */
   readonly at: string;
   readonly attempts: number;
   /** In a run for members: the member who entered it. */

@@ -14,6 +14,7 @@ const sent = (command: Command) => {
 test("every operation has its URL below the service's base path, and its id", () => {
   const geo = { lat: 1, lng: 2, accuracy_m: null };
   expect(sent({ kind: "answer", stepId: "s-1", value: 5, geo })).toEqual(["PUT", "/answers/s-1", { value: 5, geo, op_id: "op-1" }]);
+  expect(sent({ kind: "answer", stepId: "s-1", value: 5, geo, note: "Hot" })).toEqual(["PUT", "/answers/s-1", { value: 5, geo, note: "Hot", op_id: "op-1" }]);
   expect(sent({ kind: "clear", stepId: "s-1" })).toEqual(["DELETE", "/answers/s-1?op_id=op-1", undefined]);
   expect(sent({ kind: "skip", stepId: "s-1" })).toEqual(["POST", "/steps/s-1/skip", { op_id: "op-1" }]);
   expect(sent({ kind: "photo", stepId: "s-1", contentType: "image/png" })).toEqual(["POST", "/answers/s-1/photos?op_id=op-1", undefined]);
@@ -25,7 +26,7 @@ test("every operation has its URL below the service's base path, and its id", ()
 test("a batch has each operation as its own request has it, in order", () => {
   const base = { seq: 1, at: "", attempts: 0, member: "u-1", stepId: "s-1" } as const;
   const request = ADDRESSES.batch([
-    { ...base, kind: "answer", opId: "1", value: null, geo: null },
+    { ...base, kind: "answer", opId: "1", value: null, geo: null, note: "Hot" },
     { ...base, kind: "clear", opId: "2" },
     { ...base, kind: "skip", opId: "3" },
   ]);
@@ -33,7 +34,7 @@ test("a batch has each operation as its own request has it, in order", () => {
   expect(request.url.pathname).toBe("/prefix/v1/executor/runs/r-1/operations");
   expect(request.json).toEqual({
     operations: [
-      { type: "answer", step_id: "s-1", op_id: "1", value: null, geo: null },
+      { type: "answer", step_id: "s-1", op_id: "1", value: null, geo: null, note: "Hot" },
       { type: "clear", step_id: "s-1", op_id: "2" },
       { type: "skip", step_id: "s-1", op_id: "3" },
     ],

@@ -78,7 +78,7 @@ export class RunAddresses {
     const given = givenAt(operation);
     switch (operation.kind) {
       case "answer": {
-        const json = { value: operation.value, geo: operation.geo, op_id, ...given };
+        const json = { ...answerOf(operation), op_id, ...given };
         return { method: "PUT", url: this.step("answers", operation.stepId), token, json };
       }
       case "clear":
@@ -139,7 +139,11 @@ function entryOf(operation: Batched): unknown {
   const entry = { type: operation.kind, step_id: operation.stepId, op_id: operation.opId };
   if (operation.kind === "clear") return entry;
   const timed = { ...entry, ...givenAt(operation) };
-  return operation.kind === "answer" ? { ...timed, value: operation.value, geo: operation.geo } : timed;
+  return operation.kind === "answer" ? { ...timed, ...answerOf(operation) } : timed;
+}
+
+function answerOf({ value, geo, note }: Extract<Operation, { kind: "answer" }>): object {
+  return { value, geo, ...(note === undefined ? {} : { note }) };
 }
 
 /** When the person acted. The service reads years of four digits only; without a time, that of the arrival counts. */

@@ -1,6 +1,6 @@
 /** One run in one tab: writes the person's actions to the database, and results of reader and sender to the state. */
 import { batch, type ReadonlySignal } from "@preact/signals";
-import { takesDrawing } from "../../core";
+import { localTimestamp, takesDrawing } from "../../core";
 import type { Change, Geo, JsonValue } from "../../core/types";
 import { browserChannel, browserLocks, listen, persistStorage } from "./browser_apis";
 import { ChangeWatch, type ChangeWatchDeps } from "./change_watch";
@@ -91,8 +91,8 @@ class LocalRun extends RunState implements RunStore {
     return this.clock.now();
   }
 
-  answer(stepId: string, value: JsonValue, geo: Geo | null = null): Promise<void> {
-    return this.enqueue({ kind: "answer", stepId, value, geo });
+  answer(stepId: string, value: JsonValue, geo: Geo | null = null, note: string | null = null): Promise<void> {
+    return this.enqueue({ kind: "answer", stepId, value, geo, ...(note === null ? {} : { note }) });
   }
 
   clear(stepId: string): Promise<void> {
@@ -364,7 +364,7 @@ class LocalRun extends RunState implements RunStore {
   private stamp(): Stamp {
     const identity = this.run.peek()?.executor_identity;
     const member = identity?.mode === "member" ? identity.user_id : null;
-    return { opId: newOpId(), at: this.clock.now().toISOString(), ...(member === null ? {} : { member }) };
+    return { opId: newOpId(), at: localTimestamp(this.clock.now()), ...(member === null ? {} : { member }) };
   }
 
   private arrived(operation: Operation, change: Change): void {

@@ -95,6 +95,9 @@ export interface LocalAnswer {
   geo: Geo | null;
   photos: LocalPhoto[];
   skipped: boolean;
+  /** Outside what its step expects. */
+  flagged: boolean;
+  note: string | null;
   /** Stored on the device, not confirmed by the server. */
   pending: boolean;
   /** The server's rejection of the newest answer, until the step is answered again. */
@@ -173,7 +176,7 @@ export interface RunStore {
    * Resolves when the answer is stored in IndexedDB (in memory if `keeps` is false); rejects with StorageFull, and then
    * nothing has changed.
    */
-  answer(stepId: string, value: JsonValue, geo?: Geo | null): Promise<void>;
+  answer(stepId: string, value: JsonValue, geo?: Geo | null, note?: string | null): Promise<void>;
   clear(stepId: string): Promise<void>;
   skip(stepId: string): Promise<void>;
   /** Replaces the photos with the keys `instead`: all is stored, or nothing has changed. */

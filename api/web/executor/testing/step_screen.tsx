@@ -15,7 +15,7 @@ export interface StepScreen {
   readonly page: Page;
 }
 
-export const GIVEN: LocalAnswer = { value: null, geo: null, photos: [], skipped: false, pending: false, problem: null };
+export const GIVEN: LocalAnswer = { value: null, geo: null, photos: [], skipped: false, pending: false, problem: null, flagged: false, note: null };
 
 export function photo(key: string, more: Partial<LocalPhoto> = {}): LocalPhoto {
   return { key, index: 0, url: "blob:x", thumbnailUrl: "blob:x", served: null, state: "sent", progress: 1, error: null, problem: null, ...more };

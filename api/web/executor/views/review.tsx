@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { displayValue, hasVisibleText, takesAnswer, type Step } from "../../core";
+import { displayValue, flagGap, hasVisibleText, takesAnswer, type Step } from "../../core";
 import { Icon } from "../../kit/controls/icon";
 import { Message } from "../../kit/controls/messages";
 import { PhotoPicture } from "../../kit/controls/photo_picture";
@@ -9,7 +9,7 @@ import { problemText } from "../../kit/i18n";
 import { t, translator } from "../../kit/language";
 import { allReady } from "../../kit/photos/intake";
 import { isKept, useApp } from "../context";
-import { isRefused } from "../store/refused_photos";
+import { isRefused, withoutRefused } from "../store/refused_photos";
 import type { LocalAnswer, ServerRun } from "../store/types";
 import { words } from "./display_text";
 import { ErrorSummary } from "./error_summary";
@@ -160,11 +160,24 @@ function gapText(text: string, photos: LocalAnswer["photos"]): string {
 function Given({ step, answer, isGap }: { step: Step; answer: LocalAnswer | undefined; isGap: boolean }) {
   const text = answer === undefined || answer.skipped ? "" : displayValue(step, answer.value, words());
   const photos = answer?.skipped ? [] : (answer?.photos ?? []);
+  const flagged = answer !== undefined && !answer.skipped && answer.flagged;
+  const lacking = flagged && !photos.some(isRefused) ? flagGap(step, withoutRefused(answer)) : null;
   return (
     <>
       {text !== "" && (
         <p class="prose given" dir="auto">
           {text}
+        </p>
+      )}
+      {flagged && (
+        <p class="flag">
+          <Icon name="flag" />
+          <span>{t("flag.title")}</span>
+        </p>
+      )}
+      {flagged && answer.note !== null && (
+        <p class="prose small" dir="auto">
+          {answer.note}
         </p>
       )}
       {answer?.geo && <p class="quiet small">{t("geo.added")}</p>}
@@ -183,7 +196,7 @@ function Given({ step, answer, isGap }: { step: Step; answer: LocalAnswer | unde
       {isGap ? (
         <p class="error">
           <Icon name="alert" />
-          <span>{gapText(text, photos)}</span>
+          <span>{lacking === null ? gapText(text, photos) : problemText(translator.value, lacking)}</span>
         </p>
       ) : (
         text === "" && photos.length === 0 && <p class="quiet">{t(answer?.skipped ? "checklist.skipped" : "review.not_answered")}</p>

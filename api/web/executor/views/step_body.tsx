@@ -1,7 +1,7 @@
 import { useComputed } from "@preact/signals";
 import { useRef, useState } from "preact/hooks";
 
-import { gapOf, kindOf, canSkip, photoBounds, type Problem, type Step } from "../../core";
+import { gapOf, kindOf, canSkip, photosFor, type Problem, type Step } from "../../core";
 import { ids } from "../../kit/controls/control";
 import { Dialog } from "../../kit/controls/dialog";
 import { LocationControl } from "../../kit/controls/location";
@@ -14,6 +14,7 @@ import { isKept, useApp } from "../context";
 import { isRefused, withoutRefused } from "../store/refused_photos";
 import type { LocalAnswer } from "../store/types";
 import { AnswerControl } from "./answer_control";
+import { FlaggedAnswer } from "./flagged_answer";
 import { stepHints } from "./step_hints";
 import { StepState } from "./step_state";
 
@@ -35,7 +36,7 @@ export function StepBody({ step }: { step: Step }) {
   const skipped = answer?.skipped ?? false;
   const photos = answer?.photos ?? NO_PHOTOS;
   const { field, takes } = kindOf(step);
-  const bounds = takes === "drawing" ? null : photoBounds(step);
+  const bounds = takes === "drawing" ? null : photosFor(step, answer);
   const counted = answer && withoutRefused(answer);
   const rejected = isChoosing ? null : answering.problem;
   const problem = rejected ?? answer?.problem ?? (isGap.value ? gapOf(step, counted) : null);
@@ -94,11 +95,12 @@ export function StepBody({ step }: { step: Step }) {
             answering={answering}
             photos={photos}
             required={step.required}
-            invalid={problem !== null && problem.path !== "photo" && problem.path !== "geo"}
+            invalid={problem !== null && !["photo", "geo", "note"].includes(problem.path)}
             now={() => store.now()}
             onDraw={draw}
             onTyping={setTyping}
           />
+          <FlaggedAnswer step={step} answer={answer} answering={answering} errorId={problem?.path === "note" && errorId} onTyping={setTyping} />
           {bounds && (
             <PhotoControl
               {...wiring}

@@ -319,6 +319,14 @@ export const arabic: Messages = {
   "scan.type": "كتابة الرمز",
   "scan.no_camera": "لا يمكن استخدام الكاميرا هنا. يُرجى كتابة الرمز.",
 
+  // --- controls: an answer outside what is expected
+  "flag.title": "خارج المتوقع",
+  "flag.expected": "المتوقع: {expected}",
+  "flag.range": "من {min} إلى {max}",
+  "flag.not_before": "ليس قبل {date}",
+  "flag.not_after": "ليس بعد {date}",
+  "flag.note": "أضف ملاحظة",
+
   // --- review
   "review.title": "مراجعة إجاباتك",
   "review.text": "بعد الإرسال لا يمكن تغيير أي شيء.",
@@ -546,5 +554,6 @@ export const arabic: Messages = {
   "problem.photo_too_large": "هذه الصورة كبيرة جدًا. يُرجى التقاط صورة أصغر.",
   "problem.photo_not_read": "تعذّرت قراءة هذه الصورة. يُرجى التقاط صورة أخرى.",
   "problem.photo_lost": "لم تعد هذه الصورة على هذا الجهاز. يُرجى التقاطها من جديد.",
+  "problem.note_required": "أضف ملاحظة عن هذه الإجابة.",
   "problem.generic": "لا يمكن استخدام هذه الإجابة. يُرجى التحقق منها.",
 };

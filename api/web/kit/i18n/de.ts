@@ -197,6 +197,14 @@ export const german: Messages = {
   "scan.type": "Code eintippen",
   "scan.no_camera": "Die Kamera lässt sich hier nicht nutzen. Bitte tippen Sie den Code ein.",
 
+  // --- controls: an answer outside what is expected
+  "flag.title": "Außerhalb des Erwarteten",
+  "flag.expected": "Erwartet: {expected}",
+  "flag.range": "{min} bis {max}",
+  "flag.not_before": "nicht vor dem {date}",
+  "flag.not_after": "nicht nach dem {date}",
+  "flag.note": "Notiz hinzufügen",
+
   // --- review
   "review.title": "Prüfen Sie Ihre Antworten",
   "review.text": "Nach dem Absenden lässt sich nichts mehr ändern.",
@@ -359,5 +367,6 @@ export const german: Messages = {
   "problem.photo_too_large": "Dieses Foto ist zu groß. Bitte nehmen Sie ein kleineres auf.",
   "problem.photo_not_read": "Dieses Foto ließ sich nicht lesen. Bitte nehmen Sie ein anderes.",
   "problem.photo_lost": "Dieses Foto ist nicht mehr auf diesem Gerät. Bitte nehmen Sie es neu auf.",
+  "problem.note_required": "Fügen Sie eine Notiz zu dieser Antwort hinzu.",
   "problem.generic": "Diese Antwort geht so nicht. Bitte prüfen Sie sie.",
 };

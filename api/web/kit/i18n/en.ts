@@ -190,6 +190,14 @@ export const english = {
   "scan.type": "Type the code",
   "scan.no_camera": "The camera cannot be used here. Please type the code.",
 
+  // --- controls: an answer outside what is expected
+  "flag.title": "Outside what is expected",
+  "flag.expected": "Expected: {expected}",
+  "flag.range": "{min} to {max}",
+  "flag.not_before": "not before {date}",
+  "flag.not_after": "not after {date}",
+  "flag.note": "Add a note",
+
   // --- review
   "review.title": "Check your answers",
   "review.text": "After you submit, nothing can be changed.",
@@ -342,5 +350,6 @@ export const english = {
   "problem.photo_too_large": "This photo is too large. Please take a smaller one.",
   "problem.photo_not_read": "This photo could not be read. Please take another one.",
   "problem.photo_lost": "This photo is no longer on this device. Please take it again.",
+  "problem.note_required": "Add a note about this answer.",
   "problem.generic": "This answer cannot be used. Please check it.",
 } as const;

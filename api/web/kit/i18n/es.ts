@@ -193,6 +193,14 @@ export const spanish: Messages = {
   "scan.type": "Escribir el código",
   "scan.no_camera": "Aquí no se puede usar la cámara. Escriba el código.",
 
+  // --- controls: an answer outside what is expected
+  "flag.title": "Fuera de lo esperado",
+  "flag.expected": "Se espera: {expected}",
+  "flag.range": "de {min} a {max}",
+  "flag.not_before": "no antes del {date}",
+  "flag.not_after": "no después del {date}",
+  "flag.note": "Añadir una nota",
+
   // --- review
   "review.title": "Revise sus respuestas",
   "review.text": "Después de enviar ya no se puede cambiar nada.",
@@ -351,5 +359,6 @@ export const spanish: Messages = {
   "problem.photo_too_large": "Esta foto es demasiado grande. Tome una más pequeña.",
   "problem.photo_not_read": "No se pudo leer esta foto. Tome otra.",
   "problem.photo_lost": "Esta foto ya no está en este dispositivo. Tómela de nuevo.",
+  "problem.note_required": "Añada una nota sobre esta respuesta.",
   "problem.generic": "Esta respuesta no se puede usar. Revísela.",
 };

@@ -199,6 +199,14 @@ export const french: Messages = {
   "scan.type": "Saisir le code",
   "scan.no_camera": "L’appareil photo n’est pas utilisable ici. Saisissez le code.",
 
+  // --- controls: an answer outside what is expected
+  "flag.title": "En dehors de ce qui est attendu",
+  "flag.expected": "Attendu : {expected}",
+  "flag.range": "de {min} à {max}",
+  "flag.not_before": "pas avant le {date}",
+  "flag.not_after": "pas après le {date}",
+  "flag.note": "Ajouter une note",
+
   // --- review
   "review.title": "Vérifiez vos réponses",
   "review.text": "Après l’envoi, plus rien ne peut être modifié.",
@@ -363,5 +371,6 @@ export const french: Messages = {
   "problem.photo_too_large": "Cette photo est trop grande. Prenez-en une plus petite.",
   "problem.photo_not_read": "Cette photo est illisible. Merci d’en prendre une autre.",
   "problem.photo_lost": "Cette photo n’est plus sur cet appareil. Merci de la reprendre.",
+  "problem.note_required": "Ajoutez une note sur cette réponse.",
   "problem.generic": "Cette réponse ne convient pas. Merci de la vérifier.",
 };

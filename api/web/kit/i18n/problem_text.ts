@@ -9,7 +9,7 @@ import type { Translator } from "./translator";
 
 /** Codes with a text `problem.{code}` without an amount. */
 const CODES: readonly string[] = ["required", "unknown_option", "duplicate_option", "invalid_text", "blank", "identity_required", "geo_required"].concat(
-  ["skip_not_allowed", "not_applicable", "number_ambiguous", "out_of_range", "too_large"],
+  ["skip_not_allowed", "not_applicable", "number_ambiguous", "out_of_range", "too_large", "note_required"],
 );
 /** Types and formats with their own text for `wrong_type` and `invalid_format`. */
 const WANTED: readonly string[] = ["date", "time", "datetime", "signature", "email"];

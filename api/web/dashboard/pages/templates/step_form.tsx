@@ -3,8 +3,10 @@ import { useState } from "preact/hooks";
 
 import { kindOf, takesAnswer, type StepType } from "../../../core";
 import { AUTHORING, LIMITS, freeId, renameStep, changeStepType, withConfig, withStep, type Anchored, type DraftStep } from "../../../core/authoring";
+import type { ConfigField } from "../../../core/step_types/kind";
 import { Icon } from "../../../kit/controls/icon";
 import { ConditionField } from "./condition_field";
+import { ExpectedField } from "./expected_field";
 import { Amount, Line, Pick, Tick } from "./editor_fields";
 import { focusSoon, labelId } from "./focus";
 import type { EditorState } from "./editor_state";
@@ -51,6 +53,7 @@ export function StepForm({ editor, step, problems }: StepFormProps) {
             error={problemAt(problems, "geo_required") ?? problemAt(problems, "geo")}
             onChange={(value) => put({ geo: value !== "none", geo_required: value === "required" }, "geo")}
           />
+          <ExpectedField editor={editor} step={step} problems={problems} />
         </>
       )}
       <ConditionField editor={editor} step={step} error={problemAt(problems, "condition")} />
@@ -83,10 +86,16 @@ function PhotoField({ editor, step, problems }: StepFormProps) {
   );
 }
 
+type SingleField = Exclude<ConfigField, { readonly kind: "options" | "expected" | "on_flag" }>;
+
+function isSingle(field: ConfigField): field is SingleField {
+  return field.kind !== "options" && field.kind !== "expected" && field.kind !== "on_flag";
+}
+
 /** The fields of the step's type. */
 function ConfigFields({ editor, step, problems }: StepFormProps) {
   const fields = AUTHORING[step.type].fields ?? [];
-  const single = fields.flatMap((field) => (field.kind !== "options" && field.label !== undefined ? [{ ...field, label: field.label }] : []));
+  const single = fields.flatMap((field) => (isSingle(field) && field.label !== undefined ? [{ ...field, label: field.label }] : []));
   const put = (name: string, value: unknown) => editor.change(withConfig(editor.draft.peek(), step, { [name]: value === "" ? undefined : value }), `${step.id}.${name}`);
   const whole = problemAt(problems.filter((problem) => problem.field === "config"), "config");
   return (
@@ -130,7 +139,9 @@ function OptionsField({ editor, step, problems }: StepFormProps) {
     focusSoon(inputId(one.id));
   };
   const remove = (index: number) => {
-    put(options.filter((_, at) => at !== index));
+    const { expected } = step.config ?? {};
+    const left = Array.isArray(expected) ? { expected: expected.filter((id) => id !== options[index]?.id) } : {};
+    editor.change(withConfig(editor.draft.peek(), step, { options: options.filter((_, at) => at !== index), ...left }), "");
     const neighbour = options[index + 1] ?? options[index - 1];
     focusSoon(neighbour ? inputId(neighbour.id) : `options-add-${step.id}`);
   };
