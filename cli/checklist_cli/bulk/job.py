@@ -73,7 +73,7 @@ class Job:
         if state is not None:
             self._take_over(state, resume_late=resume_late)
         waiting = [row for row in self._table.rows if row.number not in self._results]
-        if not waiting:
+        if not waiting and (state is None or state.running_since is None):
             return self._outcome(None)
         running_since = self._clock()
         if state is not None and state.running_since is not None and not resume_late:
