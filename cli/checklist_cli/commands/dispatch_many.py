@@ -37,7 +37,7 @@ def add_table_options(parser: ArgumentParser) -> None:
     )
     table.add_argument("--csv", type=Path, metavar="FILE", help="dispatch a run for each row of this table")
     table.add_argument(
-        "--result", type=Path, metavar="FILE", help="where the links go (default: FILE.runs.csv beside the table)"
+        "--result", type=Path, metavar="FILE", help="where the links go (default: FILE.runs.csv, next to the table)"
     )
     table.add_argument("--check", action="store_true", help="only check the table")
     table.add_argument(
