@@ -12,6 +12,7 @@ import httpx
 from checklist_dev.browser.stage import Link, Stage
 from checklist_dev.demo.agent import ask_a_person
 from checklist_dev.demo.browser import finish_offline
+from checklist_dev.demo.bulk import dispatch_a_table
 from checklist_dev.demo.person import Json, drawn_signature, photos_needed, plausible_value, steps_of, taken_photo
 from checklist_dev.demo.transcript import Transcript
 from checklist_dev.local.bootstrap import NAMESPACE
@@ -246,8 +247,12 @@ class Scenario:
         self._submit(link)
         return answers
 
+    def many(self) -> None:
+        self._say.chapter("9. A run for each row of a table, killed in the middle")
+        dispatch_a_table(self._stage, self._say, self._small)
+
     def quota(self) -> None:
-        self._say.chapter("9. The quota")
+        self._say.chapter("10. The quota")
         used = self._rest.call("GET", "/v1/usage")["used"]
         self._plan(used + 2)
         codes = [self._try_dispatch().status_code for _ in range(2)]

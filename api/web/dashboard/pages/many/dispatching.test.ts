@@ -79,7 +79,7 @@ test("without network it says so, and goes on when asked to try", async () => {
 });
 
 test("the quota ends it, what is done is kept, and after a reload it continues with the same keys", async () => {
-  answer = (_, reference) => (runs.size >= 5 ? refusal(402, "quota_exceeded") : reference === "room 2" ? "lost" : null);
+  answer = (request) => (runs.size >= 5 ? refusal(402, "quota_exceeded") : request === 3 ? "lost" : null);
   const job = rooms();
   begin(job, "");
   await vi.waitFor(() => expect(isOver()).toBe(true), 20_000);
