@@ -157,9 +157,9 @@ def _header(record: Sequence[str], *, copy_others: bool) -> list[str]:
 
 def _width(number: int, record: Sequence[str], header: Sequence[str]) -> Iterator[Problem]:
     if len(record) < len(header):
-        yield Problem(number, None, "width", f"{len(record)} cells instead of {len(header)}")
+        yield Problem(number, None, "width", f"has {len(record)} of {len(header)} cells")
     elif any(cell.strip() for cell in record[len(header) :]):
-        message = f"{len(record)} cells instead of {len(header)}; quote a cell that contains the delimiter"
+        message = f"has {len(record)} cells instead of {len(header)}; quote a cell that contains the delimiter"
         yield Problem(number, None, "width", message)
     for name, cell in zip(header, record, strict=False):
         if not name and cell.strip():

@@ -3,7 +3,7 @@ import { useMemo, useRef, useState } from "preact/hooks";
 
 import { ApiError, call, type FieldProblem } from "../../client";
 import { useLiveReload } from "../../live";
-import { CheckField, focusFirstProblem, problemOf } from "../../parts/fields";
+import { CheckField, focusFirstProblem, problemOf, withoutProblem } from "../../parts/fields";
 import { Link } from "../../parts/link";
 import { PageHead, Section } from "../../parts/page_head";
 import { count, counted } from "../../parts/progress";
@@ -44,6 +44,15 @@ export function ManyForm({ organizationId }: { organizationId: string }) {
   const left = usage.data === null || usage.data.limit === null ? null : Math.max(0, usage.data.limit - usage.data.used);
 
   const change = (parts: Partial<Draft>) => setDraft((before) => ({ ...before, ...parts }));
+  const right = (path: string) => setError((before) => before && withoutProblem(before, path));
+  const chooseTemplate = (templateId: string) => {
+    change({ templateId });
+    right("template_id");
+  };
+  const enter = (next: string) => {
+    setText(next);
+    right("table");
+  };
   const send = (event: Event) => {
     event.preventDefault();
     const problems = problemsOf(draft, table === null ? "Enter a table, or choose a file." : table.problems.length > 0 ? "Fix the problems of the table first." : null);
@@ -70,10 +79,10 @@ export function ManyForm({ organizationId }: { organizationId: string }) {
       ) : (
         <form ref={form} class="form dispatch-many" onSubmit={send} noValidate>
           <Section title="Checklist">
-            <TemplateChoice templates={templates.data} value={draft.templateId} error={problemOf(error, "template_id")} organizationId={organizationId} onChange={(templateId) => change({ templateId })} />
+            <TemplateChoice templates={templates.data} value={draft.templateId} error={problemOf(error, "template_id")} organizationId={organizationId} onChange={chooseTemplate} />
           </Section>
           <Section title="Table">
-            <TableField text={text} table={table} error={problemOf(error, "table")} onText={setText} />
+            <TableField text={text} table={table} error={problemOf(error, "table")} onText={enter} />
           </Section>
           <Section title="Links" lead="For rows without their own expiry.">
             <Expiry hours={draft.hours} error={problemOf(error, "expires_in_hours")} onChange={(hours) => change({ hours })} />

@@ -116,9 +116,9 @@ function headerOf(record: readonly string[]): { header: string[]; problems: Prob
 
 function widthProblems(row: number, record: readonly string[], header: readonly string[]): Problem[] {
   const problems: Problem[] = [];
-  if (record.length < header.length) problems.push({ row, column: null, code: "width", message: `${record.length} cells instead of ${header.length}` });
+  if (record.length < header.length) problems.push({ row, column: null, code: "width", message: `has ${record.length} of ${header.length} cells` });
   else if (record.slice(header.length).some((cell) => cell.trim() !== ""))
-    problems.push({ row, column: null, code: "width", message: `${record.length} cells instead of ${header.length}; quote a cell that contains the delimiter` });
+    problems.push({ row, column: null, code: "width", message: `has ${record.length} cells instead of ${header.length}; quote a cell that contains the delimiter` });
   if (header.some((name, at) => name === "" && (record[at] ?? "").trim() !== "")) problems.push({ row, column: null, code: "unnamed_column", message: "a cell is in a column without a name" });
   return problems;
 }

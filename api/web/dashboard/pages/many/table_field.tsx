@@ -137,10 +137,10 @@ function Rows({ table, numbers, caption }: { table: Table; numbers: readonly num
                   {number}
                   <Problems problems={ofRow} />
                 </th>
-                {cells.slice(0, Math.max(table.header.length, 1)).map((cell, at) => (
+                {table.header.map((name, at) => (
                   <td key={at} dir="auto">
-                    {cell}
-                    <Problems problems={own.filter((problem) => problem.column !== null && problem.column === table.header[at])} />
+                    {cells[at]}
+                    <Problems problems={own.filter((problem) => problem.column === name)} />
                   </td>
                 ))}
               </tr>
