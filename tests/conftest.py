@@ -86,6 +86,7 @@ _BEGUN_FIRST: Final = (
     "cluster/photos/test_operator.py",
     "cluster/delivery/test_events.py",
     "backup/test_backup.py",
+    "contract/runs/test_dispatch_many.py",
     "contract/runs/test_archived_runs.py",
 )
 """Begun last, a file that takes a minute would be waited for alone."""

@@ -18,6 +18,7 @@ from .dashboard_screen import DashboardScreen
 PAGES = {
     "runs": (r"/runs\?", "Loading runs …"),
     "runs/new?template={template}": (r"/templates\?", "Loading templates …"),
+    "runs/new/many?template={template}": (r"/templates\?", "Loading templates …"),
     "runs/{run}": (r"/story$", "Loading the run …"),
     "deliveries": (r"/deliveries\?", "Loading deliveries …"),
     "deliveries/endpoints": (r"/endpoints\?", "Loading endpoints …"),

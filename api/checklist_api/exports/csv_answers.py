@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from checklist_crds.resources.run import Run
+from checklist_crds.values.csv_cells import Cell, csv_row
 from checklist_crds.values.json_text import to_json
 
 from ..runs.steps import StepResult, StepState, step_results
-from .csv_cells import Cell, csv_row
 from .labelled import ExportContext, executor_of
 from .run_source import ExportedRun
 

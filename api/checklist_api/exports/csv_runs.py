@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from checklist_crds.resources.template_definition import Definition, Step
+from checklist_crds.values.csv_cells import Cell, csv_row
 
 from ..runs.steps import StepResult, StepState, step_results
 from .csv_answers import RUN_COLUMNS, number_of, photo_links, run_cells
-from .csv_cells import Cell, csv_row
 from .labelled import ExportContext
 from .run_source import ExportedRun
 

@@ -12,6 +12,7 @@ from attrs import define
 from checklist_crds.errors import RunNotFound, ServiceUnavailable
 from checklist_crds.resources.template_definition import Definition
 from checklist_crds.times import Clock
+from checklist_crds.values.csv_cells import BOM
 
 from ..archive.incomplete import Incomplete
 from ..archive.reading import ArchivedRuns
@@ -22,7 +23,6 @@ from ..index.runs import RunIndex
 from ..runs.access import RunAccess
 from ..runs.routes import requested_filter
 from .csv_answers import AnswerRows
-from .csv_cells import BOM
 from .csv_runs import RunRows
 from .documents import GeoJson, JsonLines
 from .labelled import ExportContext

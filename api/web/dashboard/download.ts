@@ -66,7 +66,8 @@ class RunCounter {
   }
 }
 
-function save(file: Blob, name: string): void {
+/** Saves a file that the page has made. */
+export function save(file: Blob, name: string): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(file);
   link.download = name;

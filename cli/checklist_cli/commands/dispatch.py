@@ -1,4 +1,7 @@
-"""`checklist-dispatch dispatch`: dispatches a run, prints its link, and with --wait waits for its end."""
+"""`checklist-dispatch dispatch`: dispatches a run, prints its link, and with --wait waits for its end.
+
+With --csv it dispatches a run for each row of a table (`dispatch_many`).
+"""
 
 from argparse import ArgumentParser, Namespace
 from typing import Any, Final
@@ -9,6 +12,7 @@ from ..client.waiting import add_output_option, add_wait_options, print_json, wa
 from ..console.command import Command, CommandFailed, ExitStatus
 from ..console.values import duration, template_id
 from ..receiver.secret_source import add_secret_options, read_secret
+from .dispatch_many import EXIT_STATUSES, add_table_options, dispatch_table, refuse_table_options
 
 _HOUR_S: Final = 3_600
 
@@ -35,9 +39,13 @@ def _configure(parser: ArgumentParser) -> None:
     waiting = parser.add_argument_group("waiting")
     waiting.add_argument("--wait", action="store_true", help="wait for the end of the run")
     add_wait_options(parser)
+    add_table_options(parser)
 
 
 def _run(options: Namespace) -> ExitStatus:
+    if options.csv is not None:
+        return dispatch_table(options, webhook=_webhook(options))
+    refuse_table_options(options)
     if not options.wait and (options.timeout is not None or options.cancel_on_interrupt):
         raise CommandFailed("--timeout and --cancel-on-interrupt need --wait")
     body = _body(options)
@@ -57,12 +65,21 @@ def _body(options: Namespace) -> dict[str, Any]:
         body["executor_ref"] = options.ref
     if options.expires is not None:
         body["expires_in_hours"] = options.expires / _HOUR_S
-    if options.webhook is not None:
-        events = ["*"] if options.events is None else [name.strip() for name in options.events.split(",")]
-        body["webhook"] = {"url": options.webhook, "secret": read_secret(options).decode(), "events": events}
-    elif options.events is not None or options.secret_file or options.secret_env or options.secret:
-        raise CommandFailed("--events and a secret need --webhook")
+    webhook = _webhook(options)
+    if webhook is not None:
+        body["webhook"] = webhook
     return body
+
+
+def _webhook(options: Namespace) -> dict[str, Any] | None:
+    """The webhook of the options. Of a table it may have no URL, if rows have them. Raises CommandFailed."""
+    has_secret = options.secret_file or options.secret_env or options.secret
+    if options.webhook is None and (options.csv is None or not has_secret):
+        if options.events is not None or has_secret:
+            raise CommandFailed("--events and a secret need --webhook")
+        return None
+    events = ["*"] if options.events is None else [name.strip() for name in options.events.split(",")]
+    return {"url": options.webhook, "secret": read_secret(options).decode(), "events": events}
 
 
 COMMAND = Command(
@@ -74,13 +91,16 @@ Dispatch a run of a template with an API key, and print its id and its link. Any
   checklist-dispatch dispatch t-... --ref "order 4711" --expires 4h
   checklist-dispatch dispatch t-... --wait --timeout 1h -o json
   checklist-dispatch dispatch t-... --webhook https://hooks.example.com/hook --secret-file secret.txt
+  checklist-dispatch dispatch t-... --csv rooms.csv --expires 7d
 
 Retries use the same Idempotency-Key, so they create one run. With --wait, Ctrl-C leaves the run open; with
 --cancel-on-interrupt it cancels the run.
 
 Exit status: 0 dispatched, or with --wait completed; 2 an error, 3 cancelled, 4 expired, 5 still open after --timeout,
 130 interrupted.
-""",
+
+"""
+    + EXIT_STATUSES,
     configure=_configure,
     run=_run,
 )

@@ -53,6 +53,7 @@ def main() -> int:
             scenario.kubernetes()
             scenario.agent()
             scenario.kubectl_alone()
+            scenario.many()
             scenario.quota()
     print(f"\nall {transcript.checks} checks passed", flush=True)
     return 0

@@ -12,6 +12,7 @@ import httpx
 from checklist_dev.browser.stage import Link, Stage
 from checklist_dev.demo.agent import ask_a_person
 from checklist_dev.demo.browser import finish_offline
+from checklist_dev.demo.bulk import dispatch_a_table
 from checklist_dev.demo.kubectl_alone import human_step
 from checklist_dev.demo.person import Json, drawn_signature, photos_needed, plausible_value, steps_of, taken_photo
 from checklist_dev.demo.transcript import Transcript
@@ -244,6 +245,10 @@ class Scenario:
         answers, _ = self._answer_all(link)
         self._submit(link)
         return answers
+
+    def many(self) -> None:
+        self._say.chapter("9. A run for each row of a table, killed in the middle")
+        dispatch_a_table(self._stage, self._say, self._small)
 
     def quota(self) -> None:
         self._say.chapter("10. The quota")

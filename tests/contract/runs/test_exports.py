@@ -14,7 +14,6 @@ from tests.contract.dashboard_client import at_desk
 from tests.contract.executor_client import answered, checklist, error_of, paths, step
 
 from checklist_api.archive.incomplete import Incomplete
-from checklist_api.exports.csv_cells import csv_row, escape_formulas
 from checklist_api.runs.access import RunAccess
 from checklist_crds.errors import RunNotFound
 from checklist_crds.kube.errors import KubeUnavailable
@@ -22,6 +21,7 @@ from checklist_crds.resources.kinds import RUN, TEMPLATE_REVISION
 from checklist_crds.resources.run import Run
 from checklist_crds.runs.lifecycle import AnswerStep, Cancel
 from checklist_crds.times import format_timestamp, utc_now
+from checklist_crds.values.csv_cells import csv_row, escape_formulas
 
 api = shared_api
 

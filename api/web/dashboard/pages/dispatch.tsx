@@ -116,7 +116,9 @@ export function DispatchPage() {
   return (
     <>
       <PageHead title="Dispatch a run" trail={trail}>
-        <p>Send one checklist to one person. You get a link for them; they need no account.</p>
+        <p>
+          Send one checklist to one person. You get a link for them; they need no account. <Link to={`${id}/runs/new/many${draft.templateId === "" ? "" : `?template=${draft.templateId}`}`}>Dispatch many runs from a table</Link>
+        </p>
       </PageHead>
       {limit !== null && error === null && <LimitReached message={limit.message} limit={limit.details} organizationId={id} />}
       {templates.data === null ? (

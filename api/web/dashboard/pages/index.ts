@@ -37,6 +37,13 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import("./dispatch").then((page) => page.DispatchPage),
   },
   {
+    path: "runs/new/many",
+    title: "Dispatch many runs",
+    role: "editor",
+    section: null,
+    load: () => import("./many/page").then((page) => page.DispatchManyPage),
+  },
+  {
     path: "runs/:run_id",
     title: "Run",
     role: "viewer",

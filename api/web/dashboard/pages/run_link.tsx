@@ -35,7 +35,7 @@ export function LinkToGive({ link, qr, about }: LinkProps) {
 }
 
 /** Always dark on white with a quiet zone, for QR readers. */
-function QrCode({ qr, label }: { qr: RunLink["qr"]; label: string }) {
+export function QrCode({ qr, label }: { qr: RunLink["qr"]; label: string }) {
   const whole = qr.size + 2 * QUIET_ZONE;
   return (
     <svg class="qr" role="img" aria-label={label} viewBox={`0 0 ${whole} ${whole}`} shape-rendering="crispEdges">
