@@ -9,7 +9,7 @@ from .kinds import ResourceDescription, Rule
 from .schema import Schema, structural_schema
 
 CRD_VERSION_ANNOTATION = f"{GROUP}/crd-version"
-CRD_VERSION = 17
+CRD_VERSION = 18
 """Increased with every change of the CRDs, so that an older release does not replace newer ones."""
 
 _HEADER = "# Generated from the models in checklist_crds by `make crds`; do not edit.\n"
