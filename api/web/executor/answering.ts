@@ -49,11 +49,14 @@ function isTooFew(problem: Problem | undefined): boolean {
   return problem?.path === "value" && problem.code === "too_few";
 }
 
+/** Called when an answer was stored. `isFirst`: the step had none before. */
+export type Given = (isFirst: boolean) => void;
+
 /**
  * Connects a control to the store for one step: invalid input stays on screen with its problem, the location is
  * requested when needed, and everything else is stored at once.
  */
-export function useAnswering(step: Step, answer: ReadonlySignal<LocalAnswer | undefined>): Answering {
+export function useAnswering(step: Step, answer: ReadonlySignal<LocalAnswer | undefined>, onGiven?: Given): Answering {
   const { store, page } = useApp();
   const held = useComputed(() => page.held.value.get(step.id) ?? null);
   const placeState = useSignal<PlaceState>("idle");
@@ -82,9 +85,12 @@ export function useAnswering(step: Step, answer: ReadonlySignal<LocalAnswer | un
 
   const put = async (value: JsonValue): Promise<void> => {
     const mine = turn.current;
+    const before = answer.peek();
     const kept = await isKept(store.answer(step.id, value, step.geo ? place() : null));
     // The displayed value may be newer by now.
-    if (turn.current === mine) hold(kept ? null : { value, problem: { path: "value", code: "storage_full" } });
+    if (turn.current !== mine) return;
+    hold(kept ? null : { value, problem: { path: "value", code: "storage_full" } });
+    if (kept) onGiven?.(before === undefined || before.skipped || before.value === null);
   };
 
   const askPlace = async (): Promise<void> => {

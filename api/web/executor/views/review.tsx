@@ -30,6 +30,7 @@ export function Review({ run }: { run: ServerRun }) {
   const gaps = page.gaps.value;
   const refusals = store.refusals.value;
   const signs = template.settings.signature_on_complete;
+  useEffect(() => page.setReviewed(), []);
   useEffect(() => {
     if (tries > 0 || refusals.length > 0) summary.current?.focus();
   }, [tries, refusals]);

@@ -34,6 +34,8 @@ const PATHS = {
   send: "M4 12L20 4l-5 16l-3.5-6.5z",
   filter: "M4 6h16M7 12h10M10 18h4",
   download: "M12 4v11M7 10.5l5 5l5-5M5 20h14",
+  list: "M4 6h3v3H4zM11 7.5h9M4 15h3v3H4zM11 16.5h9",
+  single: "M6 3.5h12v17H6zM9.5 8.5h5M9.5 12h5",
   up: "M6 14.5l6-6l6 6",
 } as const;
 
