@@ -86,7 +86,7 @@ export function useAnswering(step: Step, answer: ReadonlySignal<LocalAnswer | un
   const put = async (value: JsonValue): Promise<void> => {
     const mine = turn.current;
     const before = answer.peek();
-    const kept = await isKept(store.answer(step.id, value, step.geo ? place() : null));
+    const kept = await page.track(step.id, isKept(store.answer(step.id, value, step.geo ? place() : null)));
     // The displayed value may be newer by now.
     if (turn.current !== mine) return;
     hold(kept ? null : { value, problem: { path: "value", code: "storage_full" } });

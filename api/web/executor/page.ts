@@ -40,6 +40,10 @@ export interface Page {
   /** The next announcement for screen readers (polite). */
   readonly announcement: ReadonlySignal<string>;
   hold(stepId: string, held: Held | null): void;
+  /** Remembers that an answer of the step is being stored; returns the same promise. */
+  track(stepId: string, write: Promise<boolean>): Promise<boolean>;
+  /** Resolves when the newest answer of the step is stored, or could not be. */
+  settled(stepId: string): Promise<unknown>;
   setTried(tried: boolean): void;
   setReviewed(): void;
   announce(text: string): void;
@@ -56,6 +60,7 @@ export function createPage(store: RunStore, kept: KeptInput = NOT_KEPT, place?: 
   const reviewed = signal(false);
   const walk = createWalk(store, place);
   const announcement = signal("");
+  const writes = new Map<string, Promise<boolean>>();
   const order = computed(() => (store.run.value?.template.sections ?? []).flatMap((section) => section.steps.map((step) => step.id)));
   const gaps = computed(() => {
     const missing = store.missing.value;
@@ -81,6 +86,11 @@ export function createPage(store: RunStore, kept: KeptInput = NOT_KEPT, place?: 
       held.value = all;
       kept.write(all);
     },
+    track(stepId, write) {
+      writes.set(stepId, write);
+      return write;
+    },
+    settled: async (stepId) => writes.get(stepId),
     setTried(value) {
       tried.value = value;
     },

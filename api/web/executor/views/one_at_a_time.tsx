@@ -128,17 +128,20 @@ function useMoves(step: Step | null, primary: { readonly current: HTMLButtonElem
     const target = following(walk.order.peek(), current, page.gaps.peek(), page.reviewed.peek());
     if (target !== null) walk.go(target);
   };
-  const forward = () => {
+  const forward = async () => {
     cancel();
     // Ends the typing, where a tap on a button does not: the text is checked and stored before the step is left.
     primary.current?.focus({ preventScroll: true });
-    const held = step === null ? undefined : page.held.peek().get(step.id);
+    const heldInput = () => (step === null ? undefined : page.held.peek().get(step.id));
+    // A corrected answer replaces the rejected one once it is stored.
+    if (step !== null && heldInput() !== undefined) await page.settled(step.id);
+    const held = heldInput();
     if (held !== undefined) page.announce(textOf(held.problem));
-    else walk.next();
+    else if (step === null || walk.current.peek() === step.id) walk.next();
   };
   return {
     isConfirming: confirming.value,
-    forward,
+    forward: () => void forward(),
     back() {
       cancel();
       walk.previous();
@@ -154,7 +157,7 @@ function useMoves(step: Step | null, primary: { readonly current: HTMLButtonElem
       byArrow.current = ARROWS.has(event.key);
       const { target } = event;
       if (event.key !== "Enter" || event.isComposing || !(target instanceof HTMLInputElement) || !TYPED.has(target.type)) return;
-      if (target.closest("dialog") === null) forward();
+      if (target.closest("dialog") === null) void forward();
     },
     onPointerDown() {
       byArrow.current = false;

@@ -107,9 +107,13 @@ export function Review({ run }: { run: ServerRun }) {
           <Message tone="info">
             <p>{t("review.text")}</p>
           </Message>
-          <button type="submit" class="button button-primary button-wide">
-            {t("review.submit")}
-          </button>
+          <div class="next-bar">
+            <div class="next-row">
+              <button type="submit" class="button button-primary button-wide">
+                {t("review.submit")}
+              </button>
+            </div>
+          </div>
         </form>
       </main>
       <Footer />
