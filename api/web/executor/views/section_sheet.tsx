@@ -43,7 +43,7 @@ export function SectionSheet({ run, onClose }: { run: ServerRun; onClose(): void
   return (
     <Dialog title={t("steps.title")} class="choice-dialog" onClose={onClose}>
       <SearchField label={t("steps.search")} value={query} onInput={setQuery} />
-      <label class="only-open">
+      <label class="choice only-open">
         <input type="checkbox" checked={onlyOpen} onChange={(event) => setOnlyOpen(event.currentTarget.checked)} />
         <span>{t("steps.only_open")}</span>
       </label>
@@ -121,7 +121,7 @@ function SectionRows({ group: { section, rows, done, total }, here, isAlone, isF
         <button type="button" class="sheet-head" aria-expanded={open} aria-controls={open ? id : undefined} disabled={isFiltered} onClick={() => setChosen(!open)}>
           <span class="sheet-title" dir="auto">
             {section.title}
-          </span>
+          </span>{" "}
           <span class={done === total ? "sheet-count is-good" : "sheet-count"}>
             {done === total && total > 0 && <Icon name="check" />}
             {t("checklist.progress", { answered: done, total })}
