@@ -114,61 +114,6 @@ async def photos_and_codes(stage: Stage, device: Device) -> AsyncIterator[str]:
     yield "photo refused"
 
 
-async def one_at_a_time(stage: Stage, device: Device) -> AsyncIterator[str]:
-    page = device.page
-    await page.add_init_script(PRETENDED_CAMERA)
-    template = {**EVERY_CONTROL, "settings": {**EVERY_CONTROL["settings"], "layout": "one_at_a_time"}}
-    _, screen = await opened(stage, device, template, expires_in_hours=3)
-    next_step, steps = page.locator(".move-row .button-wide"), page.get_by_role("dialog", name="All steps")
-
-    async def jump(label: str) -> None:
-        await page.locator(".meter-open").click()
-        await page.get_by_role("searchbox").fill(label)
-        await page.locator(".sheet-row").first.click()
-        await expect(page.get_by_role("heading", name=label, level=3)).to_be_focused()
-
-    await expect(screen.card("Put on your gloves before you begin.")).to_be_visible()
-    yield "first step, an instruction"
-    await next_step.click()
-    await screen.choose("Is the floor clean?", "Dirty")
-    await expect(screen.card("What is dirty?")).to_be_visible()
-    await page.get_by_role("button", name="Previous step").click()
-    await screen.saved("Is the floor clean?")
-    yield "answered"
-    await jump("Temperature of the cold store")
-    await screen.write("Temperature of the cold store", "99")
-    await next_step.click()
-    await expect(screen.card("Temperature of the cold store").locator(".error")).to_be_visible()
-    yield "rejected"
-    await page.locator(".meter-open").click()
-    await expect(steps.get_by_role("button", name="First look")).to_have_attribute("aria-expanded", "true")
-    yield "all steps"
-    await steps.get_by_role("searchbox").fill("delivery")
-    await steps.get_by_role("checkbox", name="Only open steps").check()
-    yield "steps found"
-    await page.keyboard.press("Escape")  # the search, and the dialog
-    await page.keyboard.press("Escape")
-    for label in ("How tidy is it?", "Which door?", "What did you use?", "Are you at the store?"):
-        await jump(label)
-        yield label
-    await jump("Photos of the shelves")
-    await screen.card("Photos of the shelves").get_by_role("button", name="Take a photo").click()
-    camera = page.get_by_role("dialog", name="Take a photo")
-    await camera.get_by_role("button", name="Take a photo").click()
-    await camera.locator(".shot").click()
-    yield "camera, one to take again"
-    await camera.get_by_role("button", name="Done").click()
-    await expect(screen.card("Photos of the shelves").locator(".thumb.is-sent")).to_be_visible()
-    yield "photos"
-    await page.get_by_role("button", name="Menu").click()
-    await page.get_by_role("dialog").get_by_label("Language").select_option("ar")
-    await expect(page.locator("html")).to_have_attribute("dir", "rtl")
-    await page.keyboard.press("Escape")
-    yield "right to left"
-    await page.locator(".meter-open").click()
-    yield "all steps, right to left"
-
-
 async def the_end(stage: Stage, device: Device) -> AsyncIterator[str]:
     late = stage.dispatch(CLEAN, expires_in_hours=0.0002)
     await device.page.route("**/v1/**", lambda route: route.fulfill(status=503, json={"error": "service_unavailable"}))
@@ -206,7 +151,7 @@ MOVING: Final = "document.getAnimations().filter(a => a.effect.getComputedTiming
 
 @pytest.mark.parametrize(
     "story",
-    [before_the_checklist, the_checklist, one_at_a_time, photos_and_codes, the_end],
+    [before_the_checklist, the_checklist, photos_and_codes, the_end],
     ids=lambda story: story.__name__,
 )
 async def test_every_state_is_accessible_and_fits_a_small_phone(
@@ -215,15 +160,23 @@ async def test_every_state_is_accessible_and_fits_a_small_phone(
     device = await new_device(reduced_motion="reduce")
     async for _ in story(stage, device):
         await looks_right(device)
-        if story in (the_checklist, one_at_a_time, the_end):
-            assert await device.page.evaluate(SMALL_TARGETS) == []
-            assert await device.page.evaluate(MOVING) == 0, "with reduced motion"
-        if story in (the_checklist, one_at_a_time):
-            await device.page.set_viewport_size(DESKTOP["viewport"])
-            assert await device.accessibility_findings() == []
-            await device.page.emulate_media(forced_colors="active")
-            assert await device.accessibility_findings() == []
-            await device.page.emulate_media(forced_colors="none")
+        if story in (the_checklist, the_end):
+            await is_large_and_still(device)
+        if story is the_checklist:
+            await is_accessible_on_a_computer(device)
+
+
+async def is_large_and_still(device: Device) -> None:
+    assert await device.page.evaluate(SMALL_TARGETS) == []
+    assert await device.page.evaluate(MOVING) == 0, "with reduced motion"
+
+
+async def is_accessible_on_a_computer(device: Device) -> None:
+    await device.page.set_viewport_size(DESKTOP["viewport"])
+    assert await device.accessibility_findings() == []
+    await device.page.emulate_media(forced_colors="active")
+    assert await device.accessibility_findings() == []
+    await device.page.emulate_media(forced_colors="none")
 
 
 async def test_long_words_wrap_and_text_twice_as_large_fits(stage: Stage, new_device: NewDevice) -> None:
@@ -241,39 +194,6 @@ async def test_long_words_wrap_and_text_twice_as_large_fits(stage: Stage, new_de
     assert not await device.overflows()
     await screen.menu("Check your answers")
     assert not await device.overflows()
-
-
-LOW: Final[dict[str, Any]] = {"viewport": {"width": 740, "height": 360}}
-
-
-async def test_one_step_at_a_time_fits_a_small_a_low_and_an_enlarged_screen(
-    stage: Stage, new_device: NewDevice
-) -> None:
-    words = {"low_label": LONG_WORD, "high_label": LONG_WORD}
-    template = checklist(
-        step("a", label=LONG_WORD, hint=LONG_WORD, config={"true_label": LONG_WORD, "false_label": "No"}),
-        step("b", "rating", label=LONG_WORD, config=words),
-        name=LONG_WORD,
-        layout="one_at_a_time",
-    )
-    for window in (NARROW, LOW):
-        device = await new_device(**window)
-        _, screen = await opened(stage, device, template)
-        for _ in range(2):
-            assert not await device.overflows()
-            await device.page.evaluate("document.documentElement.style.fontSize = '200%'")
-            assert not await device.overflows()
-            await device.page.evaluate("document.documentElement.style.fontSize = ''")
-            await (
-                screen.page.get_by_role("button", name="Next", exact=True)
-                .or_(screen.page.get_by_role("button", name="Check and submit"))
-                .click()
-            )
-    device = await new_device(**LOW)
-    _, screen = await opened(stage, device, checklist(step("clean"), step("end"), layout="one_at_a_time"))
-    for name in ("Yes", "No"):
-        await expect(screen.card("Clean").get_by_role("radio", name=name)).to_be_in_viewport(ratio=1)
-    await expect(screen.page.get_by_role("button", name="Next", exact=True)).to_be_in_viewport(ratio=1)
 
 
 @pytest.mark.parametrize("language", ["de", "es", "fr", "ar-EG"])
