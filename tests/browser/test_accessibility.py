@@ -11,7 +11,6 @@ from checklist_dev.browser.device import DESKTOP, Device
 from checklist_dev.browser.stage import Stage
 
 from .checklist_screen import (
-    PRETENDED_CAMERA,
     ChecklistScreen,
     answers,
     choosing,
