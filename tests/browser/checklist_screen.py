@@ -16,6 +16,19 @@ from checklist_dev.browser.stage import Link, Stage
 Json = dict[str, Any]
 
 
+PRETENDED_CAMERA = """navigator.mediaDevices.getUserMedia = async () => {
+    const canvas = Object.assign(document.createElement("canvas"), { width: 640, height: 480 });
+    const context = canvas.getContext("2d");
+    let turn = 0;
+    setInterval(() => {
+        context.fillStyle = `hsl(${turn += 13} 60% 50%)`;
+        context.fillRect(0, 0, 640, 480);
+    }, 50);
+    return canvas.captureStream(20);
+};"""
+"""A moving picture, for browsers without a camera."""
+
+
 class ChecklistScreen:
     """Waits for what it looks for, as Playwright does, and gives up after the device's time."""
 

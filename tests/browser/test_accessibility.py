@@ -10,7 +10,16 @@ from checklist_dev.browser.checklists import EVERY_CONTROL, checklist, options, 
 from checklist_dev.browser.device import DESKTOP, Device
 from checklist_dev.browser.stage import Stage
 
-from .checklist_screen import ChecklistScreen, answers, choosing, looks_right, opened, picture, tab_to, unseen_focus
+from .checklist_screen import (
+    ChecklistScreen,
+    answers,
+    choosing,
+    looks_right,
+    opened,
+    picture,
+    tab_to,
+    unseen_focus,
+)
 from .conftest import NewDevice
 
 Story = Callable[[Stage, Device], AsyncIterator[str]]
@@ -151,14 +160,22 @@ async def test_every_state_is_accessible_and_fits_a_small_phone(
     async for _ in story(stage, device):
         await looks_right(device)
         if story in (the_checklist, the_end):
-            assert await device.page.evaluate(SMALL_TARGETS) == []
-            assert await device.page.evaluate(MOVING) == 0, "with reduced motion"
+            await is_large_and_still(device)
         if story is the_checklist:
-            await device.page.set_viewport_size(DESKTOP["viewport"])
-            assert await device.accessibility_findings() == []
-            await device.page.emulate_media(forced_colors="active")
-            assert await device.accessibility_findings() == []
-            await device.page.emulate_media(forced_colors="none")
+            await is_accessible_on_a_computer(device)
+
+
+async def is_large_and_still(device: Device) -> None:
+    assert await device.page.evaluate(SMALL_TARGETS) == []
+    assert await device.page.evaluate(MOVING) == 0, "with reduced motion"
+
+
+async def is_accessible_on_a_computer(device: Device) -> None:
+    await device.page.set_viewport_size(DESKTOP["viewport"])
+    assert await device.accessibility_findings() == []
+    await device.page.emulate_media(forced_colors="active")
+    assert await device.accessibility_findings() == []
+    await device.page.emulate_media(forced_colors="none")
 
 
 async def test_long_words_wrap_and_text_twice_as_large_fits(stage: Stage, new_device: NewDevice) -> None:

@@ -11,7 +11,7 @@ from checklist_dev.browser.checklists import checklist, options, step
 from checklist_dev.browser.device import DESKTOP, Device
 from checklist_dev.browser.stage import Link, Stage
 
-from .checklist_screen import ChecklistScreen, answered, answers, choosing, opened, picture
+from .checklist_screen import PRETENDED_CAMERA, ChecklistScreen, answered, answers, choosing, opened, picture
 from .conftest import NewDevice
 
 
@@ -176,6 +176,7 @@ async def test_the_camera_reads_a_code_and_takes_a_photo(stage: Stage, new_devic
     await expect(screen.page.get_by_role("dialog")).to_have_count(0)
     await screen.card("Shelf").get_by_role("button", name="Take a photo").click()
     await screen.page.get_by_role("dialog").get_by_role("button", name="Take a photo").click()
+    await screen.page.get_by_role("dialog").get_by_role("button", name="Done").click()
     await screen.saved("Shelf")
     assert answers(stage, link)["code"] == "4006381333931"
     [photo] = stage.run(link)["answers"]["s-shelf"]["photos"]
@@ -208,8 +209,10 @@ async def test_photos_are_chosen_counted_looked_at_and_taken_away(stage: Stage, 
     red, *others = kept()
     assert len(others) == 2
     await card.get_by_role("button", name="View photo 1").click()
+    await dialog.get_by_role("button", name="Retake photo 1").click()
+    # The page may not use the camera here, and offers the camera app of the phone.
     async with choosing(screen.page, {"name": "new.png", "mimeType": "image/png", "buffer": picture("white")}):
-        await dialog.get_by_role("button", name="Retake photo 1").click()
+        await screen.page.get_by_role("button", name="Use the camera app").click()
     await expect(dialog).to_have_count(0)
     await expect(thumbs).to_have_count(3)
     await eventually(lambda: red not in kept() and len(kept()) == 3)  # the pill may still say what was saved before
@@ -218,6 +221,38 @@ async def test_photos_are_chosen_counted_looked_at_and_taken_away(stage: Stage, 
     await dialog.get_by_role("button", name="Remove photo 1").click()
     await expect(thumbs).to_have_count(2)
     await eventually(lambda: len(kept()) == 2)
+
+
+async def test_the_camera_takes_several_photos_in_a_row_and_one_of_them_again(
+    stage: Stage, new_device: NewDevice
+) -> None:
+    device = await new_device()
+    await device.page.add_init_script(PRETENDED_CAMERA)
+    link, screen = await one_step(stage, device, "photo", required=True, config={"min": 2, "max": 3})
+    camera = screen.page.get_by_role("dialog", name="Take a photo")
+    shots, shutter = camera.locator(".shot"), camera.get_by_role("button", name="Take a photo")
+
+    def kept() -> list[str]:
+        photos = stage.run(link)["answers"].get("s-answer", {"photos": []})["photos"]
+        return [photo["sha256"] for photo in photos]
+
+    await screen.card("Answer").get_by_role("button", name="Take a photo").click()
+    for count in (1, 2, 3):
+        await shutter.click()
+        await expect(shots).to_have_count(count)
+    await expect(shutter).to_be_disabled()
+    await expect(camera.get_by_role("status")).to_have_text("Maximum number of photos reached.")
+    # They are sent while the camera is open.
+    await eventually(lambda: len(kept()) == 3)
+    first, *others = kept()
+    await shots.first.click()
+    await camera.get_by_role("button", name="Retake photo 1").last.click()
+    await eventually(lambda: len(kept()) == 3 and first not in kept())
+    assert set(others) < set(kept())
+    await camera.get_by_role("button", name="Done").click()
+    await expect(screen.card("Answer").locator(".thumb.is-sent")).to_have_count(3)
+    photos = stage.run(link)["answers"]["s-answer"]["photos"]
+    assert all(photo["captured_at"] is not None for photo in photos)
 
 
 async def test_what_is_no_photo_is_refused_or_marked(stage: Stage, new_device: NewDevice) -> None:

@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from checklist_dev.browser.checklists import checklist, step
+from checklist_dev.browser.checklists import EVERY_CONTROL, checklist, step
 from checklist_dev.browser.device import DESKTOP
 from checklist_dev.browser.stage import Stage
 
@@ -77,3 +77,18 @@ async def test_without_scripts_or_a_token_the_page_says_what_the_checklist_is_an
     await page.wait_for_load_state("networkidle")
     assert "The secret question" not in await page.content()
     assert stage.run(link) == before
+
+
+@pytest.mark.parametrize("locale", ["en-GB", "ar-EG"])
+async def test_a_first_load_is_at_most_80_kilobytes_compressed(
+    stage: Stage, new_device: NewDevice, locale: str
+) -> None:
+    device, sizes = await new_device(locale=locale), list[float]()
+    session = await device.context.new_cdp_session(device.page)
+    session.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
+    await session.send("Network.enable")
+    await device.page.goto(stage.dispatch(EVERY_CONTROL).url)
+    await device.page.get_by_role("article").first.wait_for()
+    await device.page.wait_for_load_state("networkidle")
+    assert len(sizes) >= 4
+    assert sum(sizes) <= 80_000, sizes

@@ -38,7 +38,7 @@ def problems_of(text: str) -> str:
 def test_an_estimate_that_cannot_be_is_none_and_settings_may_be_left_out() -> None:
     for settings, expected in (({"est_minutes": 1e15}, None), ({"est_minutes": 12.5}, 12.5), (None, None)):
         made = read_answer(changed(lambda it, settings=settings: it.update(settings=settings))).to_tdl()["settings"]
-        assert made == {"allow_skip": False, "signature_on_complete": False, "est_minutes": expected}
+        assert made == {"allow_skip": False, "signature_on_complete": False, "est_minutes": expected, "layout": "list"}
 
 
 def test_photos_may_be_written_in_other_ways() -> None:

@@ -253,7 +253,7 @@ export interface components {
             description?: string;
             /** @description Labels to find the template by. Default: `[]`. */
             tags?: string[];
-            /** @description Default: `{"allow_skip":false,"signature_on_complete":false,"est_minutes":null}`. */
+            /** @description Default: `{"allow_skip":false,"signature_on_complete":false,"est_minutes":null,"layout":"list"}`. */
             settings?: components["schemas"]["SettingsInput"];
             /** @description Sections, in order; at most 500 steps in all of them together. */
             sections: components["schemas"]["SectionInput"][];
@@ -268,7 +268,7 @@ export interface components {
             description?: string;
             /** @description Labels to find the template by. Default: `[]`. */
             tags?: string[];
-            /** @description Default: `{"allow_skip":false,"signature_on_complete":false,"est_minutes":null}`. */
+            /** @description Default: `{"allow_skip":false,"signature_on_complete":false,"est_minutes":null,"layout":"list"}`. */
             settings?: components["schemas"]["SettingsInput"];
             /** @description Sections, in order; at most 500 steps in all of them together. */
             sections?: components["schemas"]["SectionInput"][];
@@ -608,6 +608,11 @@ export interface components {
             /** @description null without a response. */
             http_status: number | null;
         };
+        /**
+         * @description How the executor app shows a checklist, unless the person chooses otherwise on their device.
+         * @enum {string}
+         */
+        Layout: "list" | "one_at_a_time";
         /** @description A limit of the organization and its use. */
         LimitDetails: {
             /** @description The limit. */
@@ -1133,6 +1138,8 @@ export interface components {
             signature_on_complete: boolean;
             /** @description Estimated duration in minutes. */
             est_minutes: number | null;
+            /** @description How the executor app shows the steps: all in one list, or one at a time on a full screen. The person can change it on their device. */
+            layout: components["schemas"]["Layout"];
         };
         /** @description How the checklist is run. */
         SettingsInput: {
@@ -1142,6 +1149,8 @@ export interface components {
             signature_on_complete?: boolean;
             /** @description Estimated duration in minutes. */
             est_minutes?: number | null;
+            /** @description How the executor app shows the steps: all in one list, or one at a time on a full screen. The person can change it on their device. Default: `"list"`. */
+            layout?: components["schemas"]["Layout"];
         };
         /** @description Describes a run for members to a person who is not signed in. */
         SignInDetails: {
@@ -1531,6 +1540,7 @@ export type IdentityRequest = components['schemas']['IdentityRequest'];
 export type IdentityRequired = components['schemas']['IdentityRequired'];
 export type JsonValue = components['schemas']['JsonValue'];
 export type LastReplay = components['schemas']['LastReplay'];
+export type Layout = components['schemas']['Layout'];
 export type LimitDetails = components['schemas']['LimitDetails'];
 export type MemberIdentity = components['schemas']['MemberIdentity'];
 export type OnFlag = components['schemas']['OnFlag'];

@@ -12,7 +12,7 @@ export type JsonValue = null | boolean | number | string | readonly JsonValue[] 
 
 type Schemas = components["schemas"];
 /** Newer fields: a run that an earlier version of the app stored on the device lacks them. */
-type Added = "changes" | "received_at" | "signed_in_as" | "flagged" | "note" | "thumbnail_url" | "distance_m" | "signature_drawing" | "receipt";
+type Added = "changes" | "received_at" | "signed_in_as" | "flagged" | "note" | "thumbnail_url" | "distance_m" | "signature_drawing" | "receipt" | "layout";
 type ReadOnly<Shape> = unknown extends Shape
   ? JsonValue
   : Shape extends readonly (infer Item)[]

@@ -51,11 +51,14 @@ function isTooFew(problem: Problem | undefined): boolean {
   return problem?.path === "value" && problem.code === "too_few";
 }
 
+/** Called when an answer was stored. `isFirst`: the step had none before. */
+export type Given = (isFirst: boolean) => void;
+
 /**
  * Connects a control to the store for one step: invalid input stays on screen with its problem, the location is
  * requested when needed, and everything else is stored at once.
  */
-export function useAnswering(step: Step, answer: ReadonlySignal<LocalAnswer | undefined>): Answering {
+export function useAnswering(step: Step, answer: ReadonlySignal<LocalAnswer | undefined>, onGiven?: Given): Answering {
   const { store, page } = useApp();
   const held = useComputed(() => page.held.value.get(step.id) ?? null);
   const placeState = useSignal<PlaceState>("idle");
@@ -84,16 +87,23 @@ export function useAnswering(step: Step, answer: ReadonlySignal<LocalAnswer | un
     else await askPlace();
   };
 
+  const flags = (value: JsonValue): boolean => isFlagged(step, value, dateOf(localTimestamp(store.now())));
+
   const noteFor = (value: JsonValue): string | null => {
     noted.current = answer.peek()?.note ?? noted.current;
-    return isFlagged(step, value, dateOf(localTimestamp(store.now()))) ? noted.current : null;
+    return flags(value) ? noted.current : null;
   };
 
   const put = async (value: JsonValue): Promise<void> => {
     const mine = turn.current;
-    const kept = await isKept(store.answer(step.id, value, step.geo ? place() : null, noteFor(value)));
+    const before = answer.peek();
+    const note = noteFor(value);
+    const kept = await page.track(step.id, isKept(store.answer(step.id, value, step.geo ? place() : null, note)));
     // The displayed value may be newer by now.
-    if (turn.current === mine) hold(kept ? null : { value, problem: { path: "value", code: "storage_full" } });
+    if (turn.current !== mine) return;
+    hold(kept ? null : { value, problem: { path: "value", code: "storage_full" } });
+    // A flagged answer stays in view: the person reads why, and may have to add a note or photos.
+    if (kept && !flags(value)) onGiven?.(before === undefined || before.skipped || before.value === null);
   };
 
   const askPlace = async (): Promise<void> => {

@@ -3,7 +3,7 @@ import { useEffect, useMemo } from "preact/hooks";
 
 import { BackContext, BackStack, useLayer } from "../kit/back";
 import { t } from "../kit/language";
-import { AppContext, type App as AppValue } from "./context";
+import { AppContext, type App as AppValue, useApp } from "./context";
 import type { ServerRun } from "./store/types";
 import { Checklist } from "./views/checklist";
 import { Cancelled, Expired, NotFound, OfflineFirst, Unreachable } from "./views/closed";
@@ -11,6 +11,7 @@ import { Done } from "./views/done";
 import { Identity } from "./views/identity";
 import { Loading } from "./views/loading";
 import { Assigned, NotMember, SignIn } from "./views/members";
+import { OneAtATime } from "./views/one_at_a_time";
 import { PreviewOnly } from "./views/preview";
 import { Queued } from "./views/queued";
 import { Review } from "./views/review";
@@ -21,7 +22,7 @@ export function App({ store, page }: AppValue) {
     const name = store.run.value?.template.name ?? store.preview.value?.template_name;
     document.title = name === undefined ? t("app.name") : t("app.title", { name });
   });
-  const back = useMemo(() => new BackStack(window, (name) => name === REVIEW && reopenReview(store)), [store]);
+  const back = useMemo(() => new BackStack(window, (name) => (name === REVIEW ? reopenReview(store) : name === STEP && page.walk.next())), [store, page]);
   useEffect(() => () => back.end(), [back]);
   return (
     <AppContext.Provider value={{ store, page }}>
@@ -69,10 +70,40 @@ function View({ store }: Pick<AppValue, "store">) {
 
 function Open({ run, reviewing, store }: { run: ServerRun; reviewing: boolean; store: AppValue["store"] }) {
   if (store.submitQueued.value || store.cancelQueued.value) return <Queued run={run} />;
-  return reviewing ? <ReviewLayer run={run} store={store} /> : <Checklist run={run} />;
+  return (
+    <>
+      <StepLayers />
+      {reviewing ? <ReviewLayer run={run} store={store} /> : <Steps run={run} />}
+    </>
+  );
 }
 
 const REVIEW = "review";
+const STEP = "step";
+
+function Steps({ run }: { run: ServerRun }) {
+  const { page } = useApp();
+  return page.walk.layout.value === "list" ? <Checklist run={run} /> : <OneAtATime run={run} />;
+}
+
+/** One step at a time: the browser's Back shows the previous step, and Forward the next one. */
+function StepLayers() {
+  const { page } = useApp();
+  const count = page.walk.depth.value;
+  return (
+    <>
+      {Array.from({ length: count }, (_, index) => (
+        <StepLayer key={index} below={index} />
+      ))}
+    </>
+  );
+}
+
+function StepLayer({ below }: { below: number }) {
+  const { page } = useApp();
+  useLayer(STEP, () => page.walk.backTo(below));
+  return null;
+}
 
 /** The review lies on top of the checklist: the browser's Back returns to it, and Forward opens the review again. */
 function ReviewLayer({ run, store }: { run: ServerRun; store: AppValue["store"] }) {

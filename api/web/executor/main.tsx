@@ -3,6 +3,7 @@ import "../kit/base.css";
 import "../kit/controls/controls.css";
 import "./styles/executor.css";
 import "./styles/steps.css";
+import "./styles/stage.css";
 
 import { effect } from "@preact/signals";
 import { render } from "preact";
@@ -10,6 +11,7 @@ import { render } from "preact";
 import { startLanguage } from "../kit/language";
 import { App } from "./app";
 import { keptInput } from "./kept_input";
+import { keptPlace } from "./layout";
 import { createPage } from "./page";
 import { openLink } from "./start";
 
@@ -24,5 +26,5 @@ if (root !== null) {
   effect(() => {
     if (store.phase.value !== "loading") document.getElementById("preview")?.remove();
   });
-  render(<App store={store} page={createPage(store, keptInput(location.pathname))} />, root);
+  render(<App store={store} page={createPage(store, keptInput(location.pathname), keptPlace(location.pathname))} />, root);
 }

@@ -7,9 +7,10 @@ import type { RunStore } from "./store/types";
 const ORDER = ["s-a", "s-b", "s-c", "s-d"];
 
 function pageOf(missing: string[], applicable = ORDER) {
-  const steps = ORDER.map((id) => ({ id }));
+  const steps = ORDER.map((id) => ({ id, type: "text", photo: false }));
   const store = {
     run: signal({ template: { sections: [{ steps }] } }),
+    answers: signal(new Map()),
     missing: signal(missing),
     applicable: signal(new Set(applicable)),
   };

@@ -6,7 +6,9 @@ import { computed, signal, type ReadonlySignal, type Signal } from "@preact/sign
 
 import type { JsonValue, Problem } from "../core";
 import { type KeptInput, NOT_KEPT } from "./kept_input";
+import type { KeptPlace } from "./layout";
 import type { RunStore } from "./store/types";
+import { createWalk, type Walk } from "./walk";
 
 /** Steps rendered at once; the rest follow in idle time, so that a long checklist starts fast. */
 const FIRST = 6;
@@ -31,22 +33,34 @@ export interface Page {
   readonly gaps: ReadonlySignal<readonly string[]>;
   /** Whether the person has tried to submit: from then on, missing steps are shown as errors. */
   readonly tried: ReadonlySignal<boolean>;
+  /** Whether the review was open: from then on, the checklist leads back to it. */
+  readonly reviewed: ReadonlySignal<boolean>;
+  /** The layout, and the way through the checklist one step at a time. */
+  readonly walk: Walk;
   /** The next announcement for screen readers (polite). */
   readonly announcement: ReadonlySignal<string>;
   hold(stepId: string, held: Held | null): void;
+  /** Remembers that an answer of the step is being stored; returns the same promise. */
+  track(stepId: string, write: Promise<boolean>): Promise<boolean>;
+  /** Resolves when the newest answer of the step is stored, or could not be. */
+  settled(stepId: string): Promise<unknown>;
   setTried(tried: boolean): void;
+  setReviewed(): void;
   announce(text: string): void;
   /** Renders all steps in idle time; returns a function that stops it. */
   drawAll(total: number): () => void;
-  /** Scrolls to the step and focuses its label as soon as it is rendered. */
+  /** Shows the step: scrolls to it and focuses its label as soon as it is rendered. */
   goTo(stepId: string): void;
 }
 
-export function createPage(store: RunStore, kept: KeptInput = NOT_KEPT): Page {
+export function createPage(store: RunStore, kept: KeptInput = NOT_KEPT, place?: KeptPlace): Page {
   const drawn = signal(FIRST);
   const held = signal<ReadonlyMap<string, Held>>(kept.read());
   const tried = signal(false);
+  const reviewed = signal(false);
+  const walk = createWalk(store, place);
   const announcement = signal("");
+  const writes = new Map<string, Promise<boolean>>();
   const order = computed(() => (store.run.value?.template.sections ?? []).flatMap((section) => section.steps.map((step) => step.id)));
   const gaps = computed(() => {
     const missing = store.missing.value;
@@ -61,6 +75,8 @@ export function createPage(store: RunStore, kept: KeptInput = NOT_KEPT): Page {
     signer: signal(store.run.peek()?.signature?.name ?? ""),
     gaps,
     tried,
+    reviewed,
+    walk,
     announcement,
     hold(stepId, next) {
       if (next === null && !held.peek().has(stepId)) return;
@@ -70,8 +86,16 @@ export function createPage(store: RunStore, kept: KeptInput = NOT_KEPT): Page {
       held.value = all;
       kept.write(all);
     },
+    track(stepId, write) {
+      writes.set(stepId, write);
+      return write;
+    },
+    settled: async (stepId) => writes.get(stepId),
     setTried(value) {
       tried.value = value;
+    },
+    setReviewed() {
+      reviewed.value = true;
     },
     announce(text) {
       // A repeated text would not be announced again: an invisible character makes it different.
@@ -92,6 +116,7 @@ export function createPage(store: RunStore, kept: KeptInput = NOT_KEPT): Page {
     },
     goTo(stepId) {
       drawn.value = Number.POSITIVE_INFINITY;
+      walk.go(stepId);
       const attempt = (frames: number) => {
         if (scrollTo(stepId) === null) {
           if (frames > 0) requestAnimationFrame(() => attempt(frames - 1));

@@ -44,6 +44,7 @@ __all__ = [
     "Execution",
     "IdentityMode",
     "IdentityRequired",
+    "Layout",
     "Operator",
     "Option",
     "PhotoBounds",
@@ -76,6 +77,13 @@ class IdentityRequired(StrEnum):
     NONE = "none"
     EXTERNAL = "external"
     MEMBER = "member"
+
+
+class Layout(StrEnum):
+    """How the executor app shows a checklist, unless the person chooses otherwise on their device."""
+
+    LIST = "list"
+    ONE_AT_A_TIME = "one_at_a_time"
 
 
 IdentityMode = Literal["anonymous", "external", "member"]
@@ -171,6 +179,11 @@ class Settings(JsonModel):
     allow_skip: Bool = Field(default=False, description="Whether steps that are not required may be skipped.")
     signature_on_complete: Bool = Field(default=False, description="Whether a signature is required on completion.")
     est_minutes: Minutes | None = Field(default=None, description="Estimated duration in minutes.")
+    layout: Layout = Field(
+        default=Layout.LIST,
+        description="How the executor app shows the steps: all in one list, or one at a time on a full screen. "
+        "The person can change it on their device.",
+    )
 
 
 class Execution(JsonModel):

@@ -96,6 +96,69 @@ EVERY_CONTROL: Final[Json] = {
 }
 
 
+_CLEAN_OR_NOT: Final = {"options": options("Clean and dry", "Wet", "Damaged")}
+
+OPENING_ROUND: Final[Json] = {
+    "name": "Opening round",
+    "description": "Walk the kitchen once, from the back door to the counter.",
+    "settings": {"allow_skip": True, "layout": "one_at_a_time"},
+    "sections": [
+        section(
+            "Arrival",
+            step(
+                "gloves", "instruction", label="Wash your hands and put on gloves.", hint="They are next to the sink."
+            ),
+            *(
+                step(f"arrival-{name}", label=label, required=True)
+                for name, label in (
+                    ("door", "Was the back door locked?"),
+                    ("alarm", "Was the alarm on?"),
+                    ("lights", "Do all lights work?"),
+                    ("smell", "Does it smell fresh?"),
+                )
+            ),
+        ),
+        section(
+            "Cold store",
+            step(
+                "heat", "number", label="Temperature of the cold store", required=True, config={"unit": "°C", "min": -5}
+            ),
+            step("cold-floor", "choice", label="Floor of the cold store", required=True, config=_CLEAN_OR_NOT),
+            step("cold-shelves", "choice", label="Shelves of the cold store", required=True, config=_CLEAN_OR_NOT),
+            step("seal", label="Is the seal of the door in order?", required=True),
+            step("dates", label="Is everything within its date?", required=True),
+            step("order", "rating", label="How tidy is the cold store?", required=True),
+            step("shelf", "photo", label="Photos of the shelves", required=True, config={"min": 2, "max": 4}),
+        ),
+        section(
+            "Kitchen",
+            step("kitchen-floor", "choice", label="Floor of the kitchen", required=True, config=_CLEAN_OR_NOT),
+            step("hood", label="Is the hood clean?", required=True),
+            step("fryer", label="Is the fryer drained and clean?", required=True),
+            step("knives", label="Are all knives in their block?", required=True),
+            step("bins", label="Are all bins empty?", required=True),
+            step("drains", label="Do all drains run freely?", required=True),
+            step(
+                "supplies",
+                "multi_choice",
+                label="What is running low?",
+                config={"options": options("Gloves", "Towels", "Soap", "Foil")},
+            ),
+            step("note", "text", label="Anything to remark?"),
+        ),
+        section(
+            "Counter",
+            step("till", label="Is the till ready?", required=True),
+            step("counter-floor", "choice", label="Floor at the counter", required=True, config=_CLEAN_OR_NOT),
+            step("delivery", "date", label="Day of the last delivery", required=True),
+            step("ready", "rating", label="How ready is the team?", required=True),
+            step("open", label="Can the doors open?", required=True),
+        ),
+    ],
+}
+"""Twenty-five steps, of which one tap answers most."""
+
+
 def longest(count: int = 500) -> Json:
     """A template with the maximum number of steps, every second one conditional on the previous one."""
     steps: list[Json] = []

@@ -62,7 +62,12 @@ def definitions(draw: st.DrawFn, *, min_steps: int = 0, max_steps: int = 8) -> d
             break
     open_to_all = st.tuples(st.sampled_from(["any", "external"]), st.sampled_from(["none", "external", "member"]))
     scope, identity = draw(open_to_all | st.just(("member", "member")))
-    settings = _some(allow_skip=st.booleans(), signature_on_complete=st.booleans(), est_minutes=numbers(0, 525_600))
+    settings = _some(
+        allow_skip=st.booleans(),
+        signature_on_complete=st.booleans(),
+        est_minutes=numbers(0, 525_600),
+        layout=st.sampled_from(["list", "one_at_a_time"]),
+    )
     optional = draw(_some(description=texts(), tags=st.lists(visible_texts(), max_size=3), settings=settings))
     execution = {"scope": scope, "identity_required": identity}
     return {"name": draw(visible_texts()), "sections": sections, "execution": execution} | optional

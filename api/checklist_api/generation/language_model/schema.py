@@ -106,7 +106,7 @@ def _config(names: Iterable[str]) -> dict[str, Schema]:
 
 
 def _settings() -> dict[str, Schema]:
-    parts = _fields_of(Settings)
+    parts = {name: part for name, part in _fields_of(Settings).items() if name != "layout"}  # a person decides that
     # Integers, because servers enforce their limits better.
     return parts | {"est_minutes": _or_null({"type": "integer"})}
 

@@ -42,6 +42,7 @@ const TEMPLATE_FIELDS: Readonly<Record<string, string>> = {
   "settings.allow_skip": "steps may be skipped",
   "settings.signature_on_complete": "signature at the end",
   "settings.est_minutes": "estimated minutes",
+  "settings.layout": "layout",
   "execution.scope": "who may execute it",
   "execution.identity_required": "identity that is asked for",
 };

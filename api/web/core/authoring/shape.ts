@@ -30,6 +30,7 @@ function* faults(value: unknown): Generator<ShapeFault, void> {
   yield* flag(settings, "allow_skip", "settings.");
   yield* flag(settings, "signature_on_complete", "settings.");
   if (settings["est_minutes"] != null && typeof settings["est_minutes"] !== "number") yield { path: "settings.est_minutes", message: "Must be a number, or null." };
+  yield* text(settings, "layout", "settings.");
   const execution = isObject(value["execution"]) ? value["execution"] : {};
   yield* text(execution, "scope", "execution.");
   yield* text(execution, "identity_required", "execution.");

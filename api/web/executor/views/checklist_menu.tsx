@@ -10,7 +10,8 @@ import { LanguageChoice } from "./language_choice";
 
 /** Secondary actions: about the checklist, language, early review, cancellation. */
 export function ChecklistMenu({ run, onClose }: { run: ServerRun; onClose(): void }) {
-  const { store } = useApp();
+  const { store, page } = useApp();
+  const other = page.walk.layout.value === "list" ? "one_at_a_time" : "list";
   const [cancelling, setCancelling] = useState(false);
   if (cancelling) return <CancelDialog run={run} onClose={onClose} />;
   const minutes = run.template.settings.est_minutes;
@@ -29,12 +30,28 @@ export function ChecklistMenu({ run, onClose }: { run: ServerRun; onClose(): voi
           </>
         )}
       </dl>
+      {run.template.description && (
+        <p class="prose quiet" dir="auto">
+          {run.template.description}
+        </p>
+      )}
       {name && (
         <p class="quiet" dir="auto">
           {t("identity.signed_in_as", { name })}
         </p>
       )}
       <LanguageChoice id="menu-language" />
+      <button
+        type="button"
+        class="button"
+        onClick={() => {
+          onClose();
+          page.walk.setLayout(other);
+        }}
+      >
+        <Icon name={other === "list" ? "list" : "single"} />
+        {t(`checklist.${other}`)}
+      </button>
       <button
         type="button"
         class="button"

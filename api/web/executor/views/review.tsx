@@ -30,6 +30,7 @@ export function Review({ run }: { run: ServerRun }) {
   const gaps = page.gaps.value;
   const refusals = store.refusals.value;
   const signs = template.settings.signature_on_complete;
+  useEffect(() => page.setReviewed(), []);
   useEffect(() => {
     if (tries > 0 || refusals.length > 0) summary.current?.focus();
   }, [tries, refusals]);
@@ -106,9 +107,13 @@ export function Review({ run }: { run: ServerRun }) {
           <Message tone="info">
             <p>{t("review.text")}</p>
           </Message>
-          <button type="submit" class="button button-primary button-wide">
-            {t("review.submit")}
-          </button>
+          <div class="next-bar">
+            <div class="next-row">
+              <button type="submit" class="button button-primary button-wide">
+                {t("review.submit")}
+              </button>
+            </div>
+          </div>
         </form>
       </main>
       <Footer />

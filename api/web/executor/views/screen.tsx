@@ -3,21 +3,27 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 
 import { Icon, type IconName } from "../../kit/controls/icon";
 import type { Tone } from "../../kit/controls/messages";
+import { t } from "../../kit/language";
 import { LanguageChoice } from "./language_choice";
 
 /** The first view does not take the focus: the page was just opened. */
 let isFirst = true;
+
+/** Whether a view replaces another one, and should take the focus. Asked once by each view. */
+export function replacesView(): boolean {
+  const replaces = !isFirst;
+  isFirst = false;
+  return replaces;
+}
 
 /** The heading of a view. It gets the focus when the view replaces another one, so that it is announced. */
 export function Heading({ children, class: kind }: { children: ComponentChildren; class?: string }) {
   const heading = useRef<HTMLHeadingElement>(null);
   // Synchronous, so that a later scroll to a step takes precedence.
   useLayoutEffect(() => {
-    if (!isFirst) {
-      window.scrollTo(0, 0);
-      heading.current?.focus({ preventScroll: true });
-    }
-    isFirst = false;
+    if (!replacesView()) return;
+    window.scrollTo(0, 0);
+    heading.current?.focus({ preventScroll: true });
   }, []);
   return (
     <h1 ref={heading} class={kind} tabIndex={-1}>
@@ -58,6 +64,20 @@ export function Screen({ title, icon, tone = "plain", about, children }: ScreenP
       <Footer />
     </>
   );
+}
+
+export function SkipLink() {
+  return (
+    <a class="skip-link" href="#content" onClick={(event) => toContent(event)}>
+      {t("app.skip_to_content")}
+    </a>
+  );
+}
+
+function toContent(event: Event): void {
+  // Keeps the fragment in the address: it contains the token.
+  event.preventDefault();
+  document.getElementById("content")?.focus();
 }
 
 export function Footer() {

@@ -3,31 +3,38 @@ import { useRef, useState } from "preact/hooks";
 
 import { gapOf, kindOf, canSkip, photosFor, type Problem, type Step } from "../../core";
 import { ids } from "../../kit/controls/control";
-import { Dialog } from "../../kit/controls/dialog";
 import { LocationControl } from "../../kit/controls/location";
 import { FieldError } from "../../kit/controls/messages";
 import { PhotoControl } from "../../kit/controls/photo";
 import { problemText } from "../../kit/i18n";
 import { t, translator } from "../../kit/language";
-import { useAnswering, useStillChoosing } from "../answering";
+import { type Given, useAnswering, useStillChoosing } from "../answering";
 import { isKept, useApp } from "../context";
 import { isRefused, withoutRefused } from "../store/refused_photos";
 import type { LocalAnswer } from "../store/types";
 import { AnswerControl } from "./answer_control";
 import { FlaggedAnswer } from "./flagged_answer";
+import { StepActions } from "./step_actions";
 import { stepHints } from "./step_hints";
-import { StepState } from "./step_state";
+import { StepState, statusOf } from "./step_state";
 
 const NO_PHOTOS: LocalAnswer["photos"] = [];
 
-export function StepBody({ step }: { step: Step }) {
+interface StepBodyProps {
+  step: Step;
+  onGiven?: Given;
+  onSkipped?: () => void;
+}
+
+/** The card of a step: question, controls, and the status in a corner. */
+export function StepBody({ step, onGiven, onSkipped }: StepBodyProps) {
   const { store, page } = useApp();
   const { id } = step;
   const kept = useComputed(() => store.answers.value.get(step.id));
   const stuck = useComputed(() => store.sync.value.state === "offline" || store.sync.value.state === "attention");
   const isGap = useComputed(() => page.tried.value && store.missing.value.includes(step.id));
   const skippable = useComputed(() => store.run.value !== null && canSkip(store.run.value.template, step)).value;
-  const answering = useAnswering(step, kept);
+  const answering = useAnswering(step, kept, onGiven);
   const card = useRef<HTMLElement>(null);
   const isChoosing = useStillChoosing(id, card);
   const [typing, setTyping] = useState(false);
@@ -45,8 +52,10 @@ export function StepBody({ step }: { step: Step }) {
   const errorId = problem !== null && `${id}-error`;
   const wiring = { labelledBy: `${id}-text`, describedBy: ids(hintId, errorId) };
 
+  const status = statusOf({ step, answer, held: answering.problem, isChoosing, typing, stuck: stuck.value, keeps: store.keeps.value });
+
   const focusControl = () =>
-    requestAnimationFrame(() => card.current?.querySelector<HTMLElement>("input:not([hidden]), textarea, select, button")?.focus());
+    requestAnimationFrame(() => card.current?.querySelector<HTMLElement>(".step-answer :is(input:not([hidden]), textarea, select, button)")?.focus());
   const addPhoto = async (photo: Blob, instead: readonly string[]) => {
     if (!(await isKept(store.addPhoto(id, photo, instead)))) return answering.refuse({ path: "photo", code: "storage_full" });
     if (answering.problem?.code === "storage_full") answering.drop();
@@ -75,6 +84,10 @@ export function StepBody({ step }: { step: Step }) {
           )}
           {step.required && <span class="tag">{t("checklist.required")}</span>}
         </h3>
+        <div class="step-corner">
+          {status?.isQuiet && <StepState status={status} />}
+          <StepActions {...{ step, answer, skippable, onSkipped }} onCleared={focusControl} onDrop={answering.drop} />
+        </div>
         {hints.length > 0 && (
           <div id={`${id}-hint`} class="hints">
             {hints.map((hint) => (
@@ -123,20 +136,12 @@ export function StepBody({ step }: { step: Step }) {
           )}
         </div>
       )}
-      <footer class="step-foot">
-        <StepState step={step} answer={answer} held={answering.problem} isChoosing={isChoosing} typing={typing} stuck={stuck.value} keeps={store.keeps.value} />
-        <StepActions
-          {...{ step, answer, skippable }}
-          onCleared={focusControl}
-          hasHeld={answering.problem !== null}
-          onDrop={answering.drop}
-        />
-      </footer>
+      {status && !status.isQuiet && <StepState status={status} />}
     </article>
   );
 }
 
-function textOf(problem: Problem): string {
+export function textOf(problem: Problem): string {
   if (problem.code === "text" && problem.message) return problem.message;
   if (problem.code === "storage_full") return t("notice.storage_full");
   return problemText(translator.value, problem);
@@ -157,61 +162,5 @@ function Instruction({ step }: { step: Step }) {
         </p>
       )}
     </article>
-  );
-}
-
-interface StepActionsProps {
-  step: Step;
-  answer: LocalAnswer | undefined;
-  skippable: boolean;
-  hasHeld: boolean;
-  onDrop(): void;
-  onCleared(): void;
-}
-
-/** One button for skip, undo skip and clear, which stays the same element. */
-function StepActions({ step, answer, skippable, hasHeld, onDrop, onCleared }: StepActionsProps) {
-  const { store } = useApp();
-  const [asking, setAsking] = useState(false);
-  const given = answer !== undefined && !answer.skipped && (answer.value !== null || answer.photos.length > 0);
-  const clear = async () => {
-    setAsking(false);
-    onDrop();
-    if (await isKept(store.clear(step.id))) onCleared();
-  };
-  const act = async () => {
-    if (answer?.skipped) return clear();
-    if (given) return answer.photos.length > 0 ? setAsking(true) : clear();
-    onDrop();
-    await isKept(store.skip(step.id));
-  };
-  if (!given && !answer?.skipped && !skippable) return hasHeld ? null : <span class="no-action" />;
-  const { label } = step;
-  const text = answer?.skipped ? t("checklist.answer_after_all") : t(given ? "checklist.clear" : "checklist.skip");
-  const name = answer?.skipped ? `${text}: ${label}` : given ? t("checklist.clear_label", { label }) : t("checklist.skip_label", { label });
-  return (
-    <>
-      <button type="button" class="button button-quiet" aria-label={name} onClick={() => void act()}>
-        {text}
-      </button>
-      {asking && (
-        <Dialog
-          title={t("checklist.clear")}
-          onClose={() => setAsking(false)}
-          foot={
-            <>
-              <button type="button" class="button button-danger" onClick={() => void clear()}>
-                {t("checklist.clear")}
-              </button>
-              <button type="button" class="button" onClick={() => setAsking(false)}>
-                {t("app.back")}
-              </button>
-            </>
-          }
-        >
-          <p>{t("checklist.clear_photos", { count: answer?.photos.length ?? 0 })}</p>
-        </Dialog>
-      )}
-    </>
   );
 }

@@ -5,7 +5,7 @@ import { t, translator } from "../../kit/language";
 import { isRefused } from "../store/refused_photos";
 import type { LocalAnswer } from "../store/types";
 
-interface StepStateProps {
+interface Situation {
   step: Step;
   answer: LocalAnswer | undefined;
   held: Problem | null;
@@ -18,29 +18,38 @@ interface StepStateProps {
   keeps: boolean;
 }
 
-/** The status of the step as an icon and text. Always rendered, so that the layout does not move. */
-export function StepState({ typing, ...props }: StepStateProps) {
-  const [icon, tone, text] = typing ? TYPING() : statusOf(props);
+export interface Status {
+  readonly icon: IconName;
+  readonly tone: "" | "is-good" | "is-warn";
+  readonly text: string;
+  /** All is well: an icon is enough, and its text is for screen readers. */
+  readonly isQuiet: boolean;
+}
+
+/** The status of the step as an icon and text. */
+export function StepState({ status: { icon, tone, text, isQuiet } }: { status: Status }) {
   return (
-    <p class={`step-state ${tone}`}>
+    <p class={`step-state ${tone}${isQuiet ? " is-quiet" : ""}`} title={isQuiet ? text : undefined}>
       <Icon name={icon} />
-      <span>{text}</span>
+      <span class={isQuiet ? "vh" : undefined}>{text}</span>
     </p>
   );
 }
 
-/** The displayed input is newer than the stored one and is about to be stored. */
-const TYPING = (): [IconName, string, string] => ["cloud", "", t("sync.saving")];
-
-function statusOf({ step, answer, held, isChoosing, stuck, keeps }: Omit<StepStateProps, "typing">): [IconName, string, string] {
-  if (held !== null && isChoosing) return ["circle", "", problemText(translator.value, held)];
-  if (held !== null) return ["alert", "is-warn", t("checklist.not_kept")];
-  if (answer?.skipped) return ["skip", "", t("checklist.skipped")];
-  if (answer?.photos.some(isRefused)) return ["alert", "is-warn", t("photo.refused")];
+/** null: the step has no answer, and nothing is to be said about it. */
+export function statusOf({ step, answer, held, isChoosing, typing, stuck, keeps }: Situation): Status | null {
+  // The displayed input is newer than the stored one and is about to be stored.
+  if (typing) return quiet("cloud", "", t("sync.saving"));
+  if (held !== null && isChoosing) return loud("circle", "", problemText(translator.value, held));
+  if (held !== null) return loud("alert", "is-warn", t("checklist.not_kept"));
+  if (answer?.skipped) return loud("skip", "", t("checklist.skipped"));
+  if (answer?.photos.some(isRefused)) return loud("alert", "is-warn", t("photo.refused"));
   const gap = gapOf(step, answer);
-  if (gap !== null && answer !== undefined && gap.code !== "required") return ["circle", "", problemText(translator.value, gap)];
-  if (gap !== null) return ["circle", "", t("review.not_answered")];
-  if (answer?.pending && !keeps) return stuck ? ["cloud", "is-warn", t("checklist.waiting")] : TYPING();
-  if (answer?.pending) return stuck ? ["cloud", "is-good", t("checklist.kept_on_device")] : ["check", "is-good", t("checklist.kept")];
-  return ["check-circle", "is-good", t("sync.saved")];
+  if (gap !== null) return answer === undefined || gap.code === "required" ? null : loud("circle", "", problemText(translator.value, gap));
+  if (answer?.pending && !keeps) return stuck ? loud("cloud", "is-warn", t("checklist.waiting")) : quiet("cloud", "", t("sync.saving"));
+  if (answer?.pending) return stuck ? quiet("cloud", "is-good", t("checklist.kept_on_device")) : quiet("check", "is-good", t("checklist.kept"));
+  return quiet("check-circle", "is-good", t("sync.saved"));
 }
+
+const quiet = (icon: IconName, tone: Status["tone"], text: string): Status => ({ icon, tone, text, isQuiet: true });
+const loud = (icon: IconName, tone: Status["tone"], text: string): Status => ({ icon, tone, text, isQuiet: false });

@@ -1,8 +1,12 @@
 import { useEffect, useState } from "preact/hooks";
 
-/** Whether the page can show the camera's picture itself. */
+/** Errors that another attempt does not change: no permission, no camera. */
+const FINAL: ReadonlySet<string> = new Set(["NotAllowedError", "NotFoundError"]);
+let isUsable = true;
+
+/** Whether the page can show the camera's picture itself, as far as it is known. */
 export function hasCamera(): boolean {
-  return window.isSecureContext && typeof navigator.mediaDevices?.getUserMedia === "function";
+  return isUsable && window.isSecureContext && typeof navigator.mediaDevices?.getUserMedia === "function";
 }
 
 /** The rear camera while the component is mounted. `failed` if there is none or access is denied. */
@@ -19,7 +23,8 @@ export function useCamera(video: { readonly current: HTMLVideoElement | null }):
       await video.current.play();
       setState("on");
     };
-    start().catch(() => {
+    start().catch((error: unknown) => {
+      if (error instanceof DOMException && FINAL.has(error.name)) isUsable = false;
       if (!gone) setState("failed");
     });
     return () => {

@@ -7,6 +7,7 @@ import type { AnswerProps, ControlProps } from "./control";
 import { ids } from "./control";
 import { Dialog } from "./dialog";
 import { Icon } from "./icon";
+import { matches, SearchField } from "./search";
 
 /** Maximum number of options shown as cards; longer lists are searched. */
 const MAX_CARDS = 7;
@@ -96,19 +97,7 @@ function ChoiceDialog({ id, label, options, chosen, multiple, onChange, onClose 
         )
       }
     >
-      <div class="search">
-        <Icon name="search" />
-        <input
-          class="input"
-          type="search"
-          enterkeyhint="search"
-          autocomplete="off"
-          aria-label={t("choice.search")}
-          placeholder={t("choice.search")}
-          value={query}
-          onInput={(event) => setQuery(event.currentTarget.value)}
-        />
-      </div>
+      <SearchField label={t("choice.search")} value={query} onInput={setQuery} />
       <p class="vh" role="status">
         {count}
       </p>
@@ -173,16 +162,4 @@ function ChoiceRows({ id, label, options, multiple, marked, onChange }: ChoiceRo
       ))}
     </ul>
   );
-}
-
-/** Each word of the query must occur in the label; accents and case are ignored. */
-function matches(label: string, query: string): boolean {
-  const text = plain(label);
-  return plain(query)
-    .split(/\s+/)
-    .every((word) => text.includes(word));
-}
-
-function plain(text: string): string {
-  return text.normalize("NFD").replace(/\p{Mn}/gu, "").toLocaleLowerCase();
 }

@@ -36,6 +36,8 @@ const PATHS = {
   filter: "M4 6h16M7 12h10M10 18h4",
   share: "M18 16a3 3 0 1 0 0 6a3 3 0 1 0 0-6M6 9a3 3 0 1 0 0 6a3 3 0 1 0 0-6M8.7 10.6l6.6-4M8.7 13.4l6.6 4M18 2a3 3 0 1 0 0 6a3 3 0 1 0 0-6",
   download: "M12 4v11M7 10.5l5 5l5-5M5 20h14",
+  list: "M4 6h3v3H4zM11 7.5h9M4 15h3v3H4zM11 16.5h9",
+  single: "M6 3.5h12v17H6zM9.5 8.5h5M9.5 12h5",
   up: "M6 14.5l6-6l6 6",
 } as const;
 

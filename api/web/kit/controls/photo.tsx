@@ -40,9 +40,10 @@ interface PhotoProps {
 export function PhotoControl(props: PhotoProps) {
   const { id, labelledBy, describedBy, photos, min, max, disabled, onAdd, onRemove } = props;
   const camera = useRef<HTMLInputElement>(null);
-  /** The photo to be replaced by the next one. */
+  /** The photo to be replaced by the next one of the camera app. */
   const retaken = useRef<string | null>(null);
-  const [shooting, setShooting] = useState(false);
+  /** The open camera, with the photo to take again. */
+  const [shooting, setShooting] = useState<{ retaken: string | null } | null>(null);
   const [shown, setShown] = useState<string | null>(null);
   const intake = useComputed(() => intakeOf(id)).value;
   const refused = photos.filter((photo) => photo.state === "refused");
@@ -50,9 +51,7 @@ export function PhotoControl(props: PhotoProps) {
   const have = photos.length - refused.length;
   const room = max - have - intake.waiting;
 
-  const add = async (files: readonly Blob[]) => {
-    const replaced = retaken.current;
-    retaken.current = null;
+  const add = async (files: readonly Blob[], replaced: string | null) => {
     const taken = files.slice(0, replaced === null ? room : 1);
     await addPhotos(id, {
       photos: taken,
@@ -64,12 +63,18 @@ export function PhotoControl(props: PhotoProps) {
     const files = [...(event.currentTarget.files ?? [])];
     // Allows choosing the same file again.
     event.currentTarget.value = "";
-    void add(files);
+    const replaced = retaken.current;
+    retaken.current = null;
+    void add(files, replaced);
+  };
+  const openApp = (instead: string | null) => {
+    setShooting(null);
+    retaken.current = instead;
+    camera.current?.click();
   };
   const take = (instead: string | null = null) => {
-    retaken.current = instead;
-    if (usesOwnCamera()) camera.current?.click();
-    else setShooting(true);
+    if (hasCamera()) setShooting({ retaken: instead });
+    else openApp(instead);
   };
 
   const remove = async (key: string) => {
@@ -115,13 +120,14 @@ export function PhotoControl(props: PhotoProps) {
         </FieldError>
       ))}
       <PhotoNews id={id} intake={intake} max={max} />
-      {shooting && (
+      {shooting !== null && (
         <PhotoCamera
-          onClose={() => setShooting(false)}
-          onPhoto={(taken) => {
-            setShooting(false);
-            void add([taken]);
-          }}
+          photos={photos.filter((one) => one.state !== "refused")}
+          room={room}
+          retaken={shooting.retaken}
+          onPhoto={(taken, instead) => void add([taken], instead)}
+          onApp={isPhone() ? () => openApp(shooting.retaken) : null}
+          onClose={() => setShooting(null)}
         />
       )}
       {photo && (
@@ -176,7 +182,7 @@ function countText(have: number, min: number, max: number): string {
   return `${t("photo.have", { count: have })} · ${t("photo.up_to", { count: max })}`;
 }
 
-/** A phone's file chooser offers the camera; on a desktop the page shows its own, if possible. */
-function usesOwnCamera(): boolean {
-  return matchMedia("(pointer: coarse)").matches || !hasCamera();
+/** A phone's file chooser can open the camera app. */
+function isPhone(): boolean {
+  return matchMedia("(pointer: coarse)").matches;
 }

@@ -121,6 +121,20 @@ export const arabic: Messages = {
     other: "ستُزال {count} صورة من هذه الإجابة أيضًا.",
   },
   "checklist.waiting": "في انتظار الإرسال. يُرجى إبقاء هذه الصفحة مفتوحة.",
+  "checklist.next": "التالي",
+  "checklist.previous": "الخطوة السابقة",
+  "checklist.one_at_a_time": "عرض خطوة واحدة كل مرة",
+  "checklist.list": "عرض كل الخطوات في قائمة",
+
+  // --- all steps
+  "steps.title": "كل الخطوات",
+  "steps.open_sheet": "أُنجز {answered} من {total}: عرض كل الخطوات",
+  "steps.search": "البحث في الخطوات",
+  "steps.only_open": "الخطوات المتبقية فقط",
+  "steps.none_open": "لم تبقَ أي خطوة.",
+  "steps.not_found": "لا خطوة تطابق «{query}».",
+  "steps.answered": "تمت الإجابة",
+  "steps.open": "متبقية",
 
   // --- sync
   "sync.saved": "محفوظ",
@@ -280,6 +294,7 @@ export const arabic: Messages = {
   "photo.no_camera": "لا يمكن استخدام الكاميرا هنا. يمكنك اختيار صورة بدلًا من ذلك.",
   "photo.no_preview": "لا معاينة",
   "photo.preview_later": "لا يستطيع هذا المتصفح عرض هذه الصورة. وهي محفوظة مع ذلك، وستظهر هنا بعد إرسالها.",
+  "photo.camera_app": "استخدام تطبيق الكاميرا",
 
   // --- controls: signature
   "signature.title": "التوقيع",

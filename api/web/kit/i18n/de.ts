@@ -86,6 +86,20 @@ export const german: Messages = {
     other: "Die {count} Fotos dieser Antwort werden auch entfernt.",
   },
   "checklist.waiting": "Wartet auf das Senden. Bitte diese Seite offen lassen.",
+  "checklist.next": "Weiter",
+  "checklist.previous": "Vorheriger Schritt",
+  "checklist.one_at_a_time": "Einen Schritt nach dem anderen zeigen",
+  "checklist.list": "Alle Schritte als Liste zeigen",
+
+  // --- all steps
+  "steps.title": "Alle Schritte",
+  "steps.open_sheet": "{answered} von {total} erledigt: alle Schritte zeigen",
+  "steps.search": "Schritte durchsuchen",
+  "steps.only_open": "Nur offene Schritte",
+  "steps.none_open": "Kein Schritt ist mehr offen.",
+  "steps.not_found": "Kein Schritt passt zu „{query}“.",
+  "steps.answered": "Beantwortet",
+  "steps.open": "Offen",
 
   // --- sync
   "sync.saved": "Gespeichert",
@@ -158,6 +172,7 @@ export const german: Messages = {
   "photo.no_camera": "Die Kamera lässt sich hier nicht nutzen. Sie können stattdessen ein Foto auswählen.",
   "photo.no_preview": "Keine Vorschau",
   "photo.preview_later": "Dieser Browser kann dieses Foto nicht anzeigen. Es ist trotzdem gesichert und hier zu sehen, sobald es gesendet ist.",
+  "photo.camera_app": "Kamera-App verwenden",
 
   // --- controls: signature
   "signature.title": "Unterschrift",

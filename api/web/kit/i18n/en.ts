@@ -81,6 +81,20 @@ export const english = {
     other: "The {count} photos of this answer are removed too.",
   },
   "checklist.waiting": "Waiting to be sent. Keep this page open.",
+  "checklist.next": "Next",
+  "checklist.previous": "Previous step",
+  "checklist.one_at_a_time": "Show one step at a time",
+  "checklist.list": "Show all steps in a list",
+
+  // --- all steps
+  "steps.title": "All steps",
+  "steps.open_sheet": "{answered} of {total} done: show all steps",
+  "steps.search": "Search the steps",
+  "steps.only_open": "Only open steps",
+  "steps.none_open": "No step is open.",
+  "steps.not_found": "No step matches “{query}”.",
+  "steps.answered": "Answered",
+  "steps.open": "Open",
 
   // --- sync
   "sync.saved": "Saved",
@@ -152,6 +166,7 @@ export const english = {
   "photo.no_camera": "The camera cannot be used here. You can choose a photo instead.",
   "photo.no_preview": "No preview",
   "photo.preview_later": "This browser cannot show this photo. It is kept, and appears here once it is sent.",
+  "photo.camera_app": "Use the camera app",
 
   // --- controls: signature
   "signature.title": "Signature",

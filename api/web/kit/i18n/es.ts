@@ -82,6 +82,20 @@ export const spanish: Messages = {
     other: "También se quitarán las {count} fotos de esta respuesta.",
   },
   "checklist.waiting": "En espera de envío. No cierre esta página.",
+  "checklist.next": "Siguiente",
+  "checklist.previous": "Paso anterior",
+  "checklist.one_at_a_time": "Mostrar un paso a la vez",
+  "checklist.list": "Mostrar todos los pasos en una lista",
+
+  // --- all steps
+  "steps.title": "Todos los pasos",
+  "steps.open_sheet": "{answered} de {total} hechos: ver todos los pasos",
+  "steps.search": "Buscar entre los pasos",
+  "steps.only_open": "Solo pasos pendientes",
+  "steps.none_open": "No queda ningún paso pendiente.",
+  "steps.not_found": "Ningún paso coincide con «{query}».",
+  "steps.answered": "Respondido",
+  "steps.open": "Pendiente",
 
   // --- sync
   "sync.saved": "Guardado",
@@ -154,6 +168,7 @@ export const spanish: Messages = {
   "photo.no_camera": "Aquí no se puede usar la cámara. En su lugar puede elegir una foto.",
   "photo.no_preview": "Sin vista previa",
   "photo.preview_later": "Este navegador no puede mostrar esta foto. Aun así está guardada, y se verá aquí cuando se haya enviado.",
+  "photo.camera_app": "Usar la aplicación de cámara",
 
   // --- controls: signature
   "signature.title": "Firma",

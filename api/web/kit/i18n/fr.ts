@@ -88,6 +88,20 @@ export const french: Messages = {
     other: "Les {count} photos de cette réponse seront aussi retirées.",
   },
   "checklist.waiting": "En attente d’envoi. Gardez cette page ouverte.",
+  "checklist.next": "Suivant",
+  "checklist.previous": "Étape précédente",
+  "checklist.one_at_a_time": "Afficher une étape à la fois",
+  "checklist.list": "Afficher toutes les étapes en liste",
+
+  // --- all steps
+  "steps.title": "Toutes les étapes",
+  "steps.open_sheet": "{answered} sur {total} faites\u00a0: afficher toutes les étapes",
+  "steps.search": "Chercher dans les étapes",
+  "steps.only_open": "Étapes à faire seulement",
+  "steps.none_open": "Il ne reste aucune étape à faire.",
+  "steps.not_found": "Aucune étape ne correspond à «\u00a0{query}\u00a0».",
+  "steps.answered": "Répondue",
+  "steps.open": "À faire",
 
   // --- sync
   "sync.saved": "Enregistré",
@@ -160,6 +174,7 @@ export const french: Messages = {
   "photo.no_camera": "L’appareil photo n’est pas utilisable ici. Vous pouvez choisir une photo à la place.",
   "photo.no_preview": "Pas d’aperçu",
   "photo.preview_later": "Ce navigateur ne peut pas afficher cette photo. Elle est tout de même conservée, et sera visible ici une fois envoyée.",
+  "photo.camera_app": "Utiliser l’application Appareil photo",
 
   // --- controls: signature
   "signature.title": "Signature",

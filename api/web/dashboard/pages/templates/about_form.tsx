@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 
 import { DEFAULT_EXECUTION, DEFAULT_SETTINGS, LIMITS, type Draft } from "../../../core/authoring";
-import type { Execution } from "../../../core";
+import type { Execution, Settings } from "../../../core";
 import { Icon } from "../../../kit/controls/icon";
 import { Amount, Line, Pick, Tick } from "./editor_fields";
 import { problemAt } from "./step_form";
@@ -17,6 +17,10 @@ const IDENTITIES = [
   { value: "none", title: "Nothing" },
   { value: "external", title: "Their name and e-mail address" },
   { value: "member", title: "Sign-in as a member" },
+];
+const LAYOUTS = [
+  { value: "list", title: "All steps in one list" },
+  { value: "one_at_a_time", title: "One step at a time" },
 ];
 
 export function AboutForm({ editor }: { editor: EditorState }) {
@@ -53,6 +57,7 @@ export function AboutForm({ editor }: { editor: EditorState }) {
             </div>
             <Tick label="Steps may be skipped" hint="Those that are not required." checked={settings.allow_skip} error={problemAt(problems, "settings.allow_skip")} onChange={(allow_skip) => set({ allow_skip }, "")} />
             <Tick label="A signature at the end" checked={settings.signature_on_complete} error={problemAt(problems, "settings.signature_on_complete")} onChange={(signature_on_complete) => set({ signature_on_complete }, "")} />
+            <Pick label="Layout on the executor's device" value={settings.layout ?? "list"} options={LAYOUTS} hint="Executors can change it on their device." error={problemAt(problems, "settings.layout")} onChange={(layout) => set({ layout: layout as NonNullable<Settings["layout"]> }, "")} />
             <Amount label="Minutes it takes (optional)" value={settings.est_minutes} min={0} max={525_600} error={problemAt(problems, "settings.est_minutes")} onChange={(minutes) => set({ est_minutes: minutes ?? null }, "minutes")} />
           </div>
         </details>

@@ -51,6 +51,29 @@ _TAP: Final = """number => new Promise((resolve, reject) => {
 })"""
 
 
+# Milliseconds from a tap on "next" until the next question is drawn, one step at a time.
+_NEXT: Final = """() => new Promise(resolve => {
+    const question = () => document.querySelector("article.step h3")?.id;
+    const before = question();
+    const started = performance.now();
+    const observer = new MutationObserver(() => {
+        if (question() === before) return;
+        observer.disconnect();
+        requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - started)));
+    });
+    observer.observe(document.body, { childList: true, subtree: true });
+    document.querySelector(".move-row .button-wide").click();
+})"""
+# Milliseconds from a key in the search of all steps until the found ones are drawn.
+_SEARCH: Final = """query => new Promise(resolve => {
+    const field = document.querySelector("dialog input[type=search]");
+    const started = performance.now();
+    field.value = query;
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+    requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - started)));
+})"""
+
+
 async def measure_web(stage: Stage, sizes: Sizes) -> list[Figure]:
     """Raises Failure if there is no browser, or the app does not start."""
     client, rounds = stage.client, sizes.loads
@@ -59,10 +82,11 @@ async def measure_web(stage: Stage, sizes: Sizes) -> list[Figure]:
         loads = [await _first_load(browser, await _link(client, template_id)) for _ in range(rounds)]
         long_id = await client.create_template(longest(500))
         waits = await _taps(browser, await _link(client, long_id), sizes.taps)
+        single = longest(500)
+        single["settings"]["layout"] = "one_at_a_time"
+        moves, keys = await _moves(browser, await _link(client, await client.create_template(single)), sizes.taps)
     return [
-        of_rounds(
-            "first load of the executor app, compressed", [size for size, _ in loads], "KB", goal=Goal("<=", 100)
-        ),
+        of_rounds("first load of the executor app, compressed", [size for size, _ in loads], "KB", goal=Goal("<=", 80)),
         of_rounds(
             f"first load to the first usable control, processor slowed down {SLOWDOWN} x",
             [ms for _, ms in loads],
@@ -75,6 +99,20 @@ async def measure_web(stage: Stage, sizes: Sizes) -> list[Figure]:
             "ms",
             Goal("<=", 50),
             f"p50 {percentile(waits, 50):.0f} ms over {len(waits)} taps; two frames are 33 ms",
+        ),
+        Figure(
+            "500 steps, one at a time: tap to the next question, p95",
+            percentile(moves, 95),
+            "ms",
+            Goal("<=", 50),
+            f"p50 {percentile(moves, 50):.0f} ms over {len(moves)} taps",
+        ),
+        Figure(
+            "500 steps: key in the search to the steps found, p95",
+            percentile(keys, 95),
+            "ms",
+            Goal("<=", 100),
+            f"p50 {percentile(keys, 50):.0f} ms over {len(keys)} keys",
         ),
     ]
 
@@ -120,5 +158,23 @@ async def _taps(browser: Browser, link: str, taps: int) -> list[float]:
         await cards.nth(numbers[-1]).wait_for(state="attached", timeout=30_000)
         waits = [float(await device.page.evaluate(_TAP, number)) for number in numbers]
         return waits[1:]
+    finally:
+        await device.close()
+
+
+async def _moves(browser: Browser, link: str, taps: int) -> tuple[list[float], list[float]]:
+    """Milliseconds of taps on "next", and of keys in the search, each after one to warm up."""
+    device = await Device.of(browser, reduced_motion="reduce")
+    try:
+        page = device.page
+        await page.goto(link)
+        await page.locator(_CONTROL).first.wait_for(timeout=30_000)
+        await page.wait_for_load_state("networkidle")
+        moves = [float(await page.evaluate(_NEXT)) for _ in range(taps + 1)]
+        await page.locator(".meter-open").click()
+        await page.locator("dialog input[type=search]").wait_for()
+        queries = ["item 49"[: number % 7 + 1] for number in range(taps + 1)]
+        keys = [float(await page.evaluate(_SEARCH, query)) for query in queries]
+        return moves[1:], keys[1:]
     finally:
         await device.close()
