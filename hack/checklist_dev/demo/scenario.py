@@ -247,11 +247,11 @@ class Scenario:
         return answers
 
     def many(self) -> None:
-        self._say.chapter("9. A run for each row of a table, killed in the middle")
+        self._say.chapter("10. A run for each row of a table, killed in the middle")
         dispatch_a_table(self._stage, self._say, self._small)
 
     def quota(self) -> None:
-        self._say.chapter("10. The quota")
+        self._say.chapter("11. The quota")
         used = self._rest.call("GET", "/v1/usage")["used"]
         self._plan(used + 2)
         codes = [self._try_dispatch().status_code for _ in range(2)]
