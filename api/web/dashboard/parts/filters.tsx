@@ -30,15 +30,17 @@ export function FilterBar({ label, names, result, children }: FilterBarProps) {
       </button>
       <div id={id} class={open.value ? "filter-fields is-open" : "filter-fields"}>
         {children}
+      </div>
+      <div class="filter-foot">
+        <p class="filter-result quiet small tabular" role="status">
+          {result}
+        </p>
         {set > 0 && (
           <button type="button" class="button button-quiet" onClick={() => change(Object.fromEntries(names.map((name) => [name, null])))}>
             Clear filters
           </button>
         )}
       </div>
-      <p class="filter-result quiet small tabular" role="status">
-        {result}
-      </p>
     </form>
   );
 }
