@@ -15,7 +15,7 @@ import { SignInAgain } from "./sign_in_again";
 
 export { Link } from "./parts/link";
 
-const SECTIONS = ["runs", "deliveries", "templates", "settings"] as const;
+const SECTIONS = ["overview", "runs", "deliveries", "templates", "settings"] as const;
 
 export function Shell({ children }: { children: ComponentChildren }) {
   const own = organization.value;

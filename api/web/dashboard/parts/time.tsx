@@ -66,6 +66,11 @@ export function localTime(at: string): string {
   return LOCAL.format(new Date(at));
 }
 
+/** `21 Nov 2026`, in the person's time zone. */
+export function localDay(at: string): string {
+  return DAY.format(new Date(at));
+}
+
 /** `2026-11-21 13:03:22 UTC` */
 export function utc(moment: Date): string {
   return `${moment.toISOString().slice(0, 19).replace("T", " ")} UTC`;
