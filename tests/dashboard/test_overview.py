@@ -66,7 +66,7 @@ async def test_anything_is_found_and_opened_by_keyboard_alone(office: Office, si
     await expect(field).to_be_focused()
     await screen.looks_right()
     await keys.type("4711")
-    option = screen.page.get_by_role("option", name=re.compile("Order 4711/B"))
+    option = screen.page.get_by_role("option", name=re.compile("Order 4711"))
     await expect(option).to_have_attribute("aria-selected", "true")
     await keys.press("Enter")
     await expect(screen.heading("Fridge check")).to_be_focused()
@@ -112,7 +112,7 @@ async def test_filters_are_in_one_line_of_a_small_computer(office: Office, signe
     office.dispatch(checklist(step("clean")))
     screen = await signed_in("admin")
     await screen.page.set_viewport_size({"width": 1280, "height": 800})
-    for path in ("runs?status=open&reference=order", "deliveries?status=failed", "templates?q=x", "settings/audit"):
+    for path in ("runs?status=open&reference=order", "templates?q=x", "settings/audit"):
         await screen.open(path)
         fields = screen.main.locator(".filter")
         await fields.first.wait_for()

@@ -55,7 +55,7 @@ export function OverviewPage() {
 
 function Figures({ overview, today, organizationId }: { overview: Overview; today: string; organizationId: string }) {
   return (
-    <ul class="figures" aria-label="Figures">
+    <ul class="overview-figures" aria-label="Figures">
       {figuresOf(overview, today).map(({ key, title, text, to, tone }) => (
         <li key={key}>
           <Link to={`${organizationId}/${to}`} class={`figure is-${tone}`}>
