@@ -76,8 +76,8 @@ function Endpoints({ failing, organizationId }: { failing: Overview["failing_end
   const columns: readonly Column<FailingEndpoint>[] = [
     { key: "host", title: "Endpoint", cell: (endpoint) => endpoint.host },
     { key: "error", title: "Last error", cell: (endpoint) => <LastError endpoint={endpoint} /> },
-    { key: "waiting", title: "Waiting", end: true, cell: (endpoint) => count(endpoint.pending) },
-    { key: "failed", title: "Failed", end: true, cell: (endpoint) => (endpoint.failed === 0 ? "0" : <Link to={`${organizationId}/deliveries?host=${encodeURIComponent(endpoint.host)}&status=failed`}>{count(endpoint.failed)}<span class="vh"> failed deliveries to {endpoint.host}</span></Link>) },
+    { key: "waiting", title: "Waiting", end: true, cell: ({ host, pending }) => <Deliveries number={pending} host={host} status="pending" words="waiting" organizationId={organizationId} /> },
+    { key: "failed", title: "Failed", end: true, cell: ({ host, failed }) => <Deliveries number={failed} host={host} status="failed" words="failed" organizationId={organizationId} /> },
   ];
   return (
     <Section title="Failing endpoints" lead={failing.total > 0 ? "Their newest attempt failed." : undefined}>
@@ -92,6 +92,25 @@ function Endpoints({ failing, organizationId }: { failing: Overview["failing_end
         </p>
       )}
     </Section>
+  );
+}
+
+interface DeliveriesProps {
+  number: number;
+  host: string;
+  status: string;
+  words: string;
+  organizationId: string;
+}
+
+/** A number of deliveries with its list. */
+function Deliveries({ number, host, status, words, organizationId }: DeliveriesProps) {
+  if (number === 0) return <>0</>;
+  return (
+    <Link to={`${organizationId}/deliveries?host=${encodeURIComponent(host)}&status=${status}`} class="number-link">
+      {count(number)}
+      <span class="vh">{` ${words} at ${host}`}</span>
+    </Link>
   );
 }
 
