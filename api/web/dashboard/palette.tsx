@@ -32,14 +32,10 @@ export function PaletteButton() {
   }, []);
   return (
     <>
-      <button type="button" class="button palette-button" aria-label="Search" aria-haspopup="dialog" aria-keyshortcuts="Control+K Meta+K" onClick={() => setOpen(true)}>
+      <button type="button" class="button palette-button" aria-haspopup="dialog" aria-keyshortcuts="Control+K Meta+K" onClick={() => setOpen(true)}>
         <Icon name="search" />
-        <span class="palette-button-text" aria-hidden="true">
-          Search
-        </span>
-        <kbd class="palette-keys" aria-hidden="true">
-          {IS_MAC ? "⌘ K" : "Ctrl K"}
-        </kbd>
+        <span class="palette-button-text">Search</span>
+        <span class="palette-keys" data-keys={IS_MAC ? "⌘ K" : "Ctrl K"} />
       </button>
       {open && <Palette onClose={() => setOpen(false)} />}
     </>
