@@ -29,9 +29,11 @@ class TemplateScreen:
 
     @classmethod
     async def begun(cls, screen: DashboardScreen) -> Self:
-        """A new, empty template."""
+        """A new, empty template. The editor asks for the first question; that is put off here."""
         await screen.open("templates/new")
         await screen.button("Start with an empty template").click()
+        await screen.dialog("Add the first question").wait_for()
+        await screen.page.keyboard.press("Escape")
         await screen.page.get_by_role("tablist", name="Views of the template").wait_for()
         return cls(screen)
 

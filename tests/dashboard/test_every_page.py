@@ -16,6 +16,7 @@ from .conftest import SignedIn
 from .dashboard_screen import DashboardScreen
 
 PAGES = {
+    "overview": (r"/overview\?", "Loading the overview …"),
     "runs": (r"/runs\?", "Loading runs …"),
     "runs/new?template={template}": (r"/templates\?", "Loading templates …"),
     "runs/new/many?template={template}": (r"/templates\?", "Loading templates …"),
@@ -126,8 +127,8 @@ async def test_long_lists_by_keyboard_keep_their_position(office: Office, signed
     table = screen.main.get_by_role("table", name="Runs")
     await expect(table).to_have_attribute("aria-rowcount", str(TOTAL + 1))
     await table.locator("[aria-rowindex='2'] .row-link").focus()
-    for _ in range(45):
-        await screen.page.keyboard.press("ArrowDown")
+    for key in ["ArrowDown", "j"] * 23 + ["k"]:
+        await screen.page.keyboard.press(key)
     focused = table.locator("[aria-rowindex='47'] .row-link")
     await expect(focused).to_be_focused()
     await expect(focused).to_be_in_viewport()

@@ -41,7 +41,7 @@ async def test_switching_organizations(office: Office, signed_in: SignedIn, stag
     link = screen.main.get_by_role("link", name="Bright Kitchens")
     await screen.open_base("account")
     await link.click()
-    await expect(screen.heading("Runs")).to_be_focused()
+    await expect(screen.heading("Overview")).to_be_focused()
     await screen.page.go_back()
     await expect(link).to_be_focused()
     await link.click()

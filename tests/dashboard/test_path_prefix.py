@@ -46,8 +46,8 @@ async def test_from_the_link_to_signing_out_all_is_below_the_path(office: Office
     await device.page.goto(link)
     screen = DashboardScreen(device, office, Person(office.organization, "", "", "", "", ""))
     await screen.button("Sign in with this link").click()
-    await expect(screen.heading("Runs")).to_be_visible()
-    assert screen.page.url == office.address("runs")
+    await expect(screen.heading("Overview")).to_be_visible()
+    assert screen.page.url == office.address("overview")
     [cookie] = [each for each in await device.context.cookies() if each["name"] == COOKIE]
     assert (cookie["path"], cookie["secure"], cookie["httpOnly"], cookie["sameSite"]) == ("/", True, True, "Lax")
 

@@ -1,5 +1,6 @@
 """Saving a template: what the service refuses, what another member did meanwhile, and what is never lost."""
 
+import json
 import re
 
 from playwright.async_api import Dialog, expect
@@ -7,6 +8,7 @@ from playwright.async_api import Dialog, expect
 from checklist_crds.resources.kinds import TEMPLATE
 from checklist_dev.browser.checklists import EVERY_CONTROL, checklist, step
 from checklist_dev.browser.office import Office
+from checklist_dev.repository import ROOT
 
 from .conftest import SignedIn
 from .dashboard_screen import manage
@@ -246,3 +248,30 @@ async def test_deleting_a_template_says_what_stays(office: Office, signed_in: Si
     await dialog.get_by_role("button", name="Delete the template").click()
     await screen.says("The template “Fridge check” is deleted.")
     assert office.call("GET", f"/v1/runs/{link.run_id}")["status"] == "pending"
+
+
+async def test_an_example_of_the_gallery_is_the_beginning_of_a_template(office: Office, signed_in: SignedIn) -> None:
+    screen = await signed_in("editor", at="templates/new")
+    gallery = screen.main.get_by_role("region", name="Start from an example")
+    examples = sorted((ROOT / "examples" / "templates").glob("*.json"))
+    await expect(gallery.get_by_role("listitem")).to_have_count(len(examples))
+    await screen.looks_right()
+    await gallery.get_by_role("button", name="Use the example Forklift").click()
+    await expect(screen.page.get_by_label("Name", exact=True)).to_have_value("Forklift, before each shift")
+    await TemplateScreen(screen).save("The template is saved.")
+    (summary,) = office.call("GET", "/v1/templates")["data"]
+    shipped = json.loads((ROOT / "examples" / "templates" / "forklift-pre-use.json").read_text())
+    assert stored(office, summary["id"])["sections"][0]["title"] == shipped["sections"][0]["title"]
+    assert summary["name"] == shipped["name"]
+
+
+async def test_a_new_template_without_a_name_gets_the_suggested_one(office: Office, signed_in: SignedIn) -> None:
+    screen = await signed_in("editor")
+    await screen.open("templates/new")
+    await screen.button("Start with an empty template").click()
+    await screen.dialog("Add the first question").locator(".type-name").get_by_text("Yes or no", exact=True).click()
+    await expect(screen.page.get_by_label("Question")).to_be_focused()
+    await screen.page.keyboard.type("Is the emergency exit free?")
+    await screen.looks_right()
+    await TemplateScreen(screen).save("The template is saved.")
+    await expect(screen.heading("Is the emergency exit free")).to_be_visible()

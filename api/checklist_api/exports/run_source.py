@@ -16,7 +16,8 @@ from checklist_crds.resources.run import Run
 from checklist_crds.resources.template_definition import Definition, Section, Step, StepType
 from checklist_crds.times import parse_timestamp
 
-from ..index.runs import RunFilter, RunIndex
+from ..index.run_filter import RunFilter
+from ..index.runs import RunIndex
 from ..organizations.directory import Organization
 from ..runs.access import RunAccess
 
@@ -90,8 +91,7 @@ class RunSource:
             found = await self.one(run_id)
         except RunNotFound:
             return None
-        status = self.wanted.status
-        return found if status is None or found.run.phase_at(self.moment).rest == status else None
+        return found if self.wanted.matches_status(found.run.phase_at(self.moment).rest) else None
 
 
 async def definition_of(access: RunAccess, run: Run) -> Definition:

@@ -11,15 +11,15 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from enum import IntEnum
 from pathlib import Path
 from typing import Any, Final
 
-from checklist_crds.runs.row import RUN_COLUMNS, milliseconds
+from checklist_crds.runs.row import RUN_COLUMNS
 
 from .delivery_rows import packed_id
 from .interned_names import InternedNames
+from .run_filter import RunFilter
 from .run_rows import column
 
 _PREPARED: Final = """
@@ -44,6 +44,8 @@ CREATE INDEX archive.newest_of_template ON runs (organization, template_id, crea
 CREATE INDEX archive.newest_flagged ON runs (organization, created_at, run_id, namespace, phase) WHERE flagged > 0;
 CREATE INDEX archive.newest_of_reference ON runs (organization, executor_ref, created_at, run_id, namespace);
 CREATE INDEX archive.runs_of_part ON runs (part);
+CREATE INDEX archive.completed ON runs (organization, completed_at) WHERE completed_at IS NOT NULL;
+CREATE INDEX archive.expired ON runs (organization, expires_at) WHERE phase = 'expired';
 CREATE TABLE archive.events (event_id BLOB, run_id TEXT, part INT, PRIMARY KEY (event_id, part)) WITHOUT ROWID;
 CREATE INDEX archive.events_of_part ON events (part);
 """
@@ -279,16 +281,7 @@ class ArchiveTable:
         return self._totals.total()
 
     def where(
-        self,
-        organization: str,
-        namespaces: Sequence[str],
-        *,
-        status: str | None = None,
-        template_id: str | None = None,
-        executor_ref: str | None = None,
-        flagged: bool | None = None,
-        created_after: datetime | None = None,
-        created_before: datetime | None = None,
+        self, organization: str, namespaces: Sequence[str], wanted: RunFilter
     ) -> tuple[str, dict[str, Any]] | None:
         """Return a condition on `archive.runs` and its values (prefix `a_`); None if no row can match."""
         owner, places = self._names.number(organization), self._names.known(namespaces)
@@ -296,25 +289,22 @@ class ArchiveTable:
             return None
         conditions = [f"organization = {owner}", f"namespace IN ({', '.join(map(str, places))})"]
         values: dict[str, Any] = {}
-        if status is not None:
+        if wanted.status is not None:
             conditions.append("phase = :a_status")
-            values["a_status"] = status
-        if template_id is not None:
-            template = self._names.number(template_id)
+            values["a_status"] = wanted.status
+        if wanted.template_id is not None:
+            template = self._names.number(wanted.template_id)
             if template is None:
                 return None
             conditions.append(f"template_id = {template}")
-        if executor_ref is not None:
+        if wanted.executor_ref is not None:
             conditions.append("executor_ref = :a_ref")
-            values["a_ref"] = executor_ref
-        if flagged is not None:
-            conditions.append("flagged > 0" if flagged else "flagged = 0")
-        if created_after is not None:
-            conditions.append("created_at > :a_after")
-            values["a_after"] = milliseconds(created_after)
-        if created_before is not None:
-            conditions.append("created_at < :a_before")
-            values["a_before"] = milliseconds(created_before)
+            values["a_ref"] = wanted.executor_ref
+        if wanted.flagged is not None:
+            conditions.append("flagged > 0" if wanted.flagged else "flagged = 0")
+        for number, (bounded, comparison, moment) in enumerate(wanted.bounds()):
+            conditions.append(f"{bounded} {comparison} :a_bound{number}")
+            values[f"a_bound{number}"] = moment
         return " AND ".join(conditions), values
 
     def total(self, organization: str, namespaces: Sequence[str], status: str | None) -> int:
@@ -325,6 +315,31 @@ class ArchiveTable:
             for (whose, place, phase), count in self._totals.items()
             if whose == owner and place in places and status in (None, phase)
         )
+
+    def count(self, organization: str, namespaces: Sequence[str], wanted: RunFilter, *, at_most: int) -> int:
+        """Count archived runs that are not live; stops at `at_most`."""
+        found = self.where(organization, namespaces, wanted)
+        if found is None:
+            return 0
+        where, values = found
+        limited = f"SELECT 1 FROM archive.runs AS runs WHERE {where} AND {self.no_duplicates} LIMIT {at_most:d}"  # noqa: S608
+        return int(self._db.execute(f"SELECT COUNT(*) FROM ({limited})", values).fetchone()[0])  # noqa: S608
+
+    def newest_completed(
+        self, organization: str, namespaces: Sequence[str], limit: int
+    ) -> list[tuple[str, str, int, int]]:
+        """Return the newest completed runs that are not live: template, its name, milliseconds from dispatch to
+        completion, and the time of completion."""
+        found = self.where(organization, namespaces, RunFilter())
+        if found is None:
+            return []
+        query = (
+            "SELECT template_id, template_name, completed_at - created_at, completed_at FROM archive.runs AS runs "  # noqa: S608 - conditions are ours
+            f"WHERE {found[0]} AND completed_at IS NOT NULL AND {self.no_duplicates} "
+            "ORDER BY completed_at DESC LIMIT :limit"
+        )
+        rows = self._db.execute(query, {**found[1], "limit": limit})
+        return [(self._names.text(template), name, took, at) for template, name, took, at in rows]
 
     def rows(self, keys: Iterable[tuple[str, int]]) -> dict[tuple[str, int], tuple[Any, ...]]:
         """Return rows with interned names resolved, by (run id, namespace number)."""

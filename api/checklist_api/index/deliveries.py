@@ -21,7 +21,7 @@ from checklist_crds.resources.kinds import WEBHOOK_DELIVERY
 from checklist_crds.resources.run_id import run_id_of
 from checklist_crds.times import Clock
 
-from .delivery_history import DELIVERED, OUTCOMES, STATUSES, Delivery, Event, FromDelivery, FromRun, merged
+from .delivery_history import DELIVERED, FAILED, OUTCOMES, STATUSES, Delivery, Event, FromDelivery, FromRun, merged
 from .delivery_rows import packed_delivery, packed_id, packed_run, unpacked_delivery, unpacked_run
 from .delivery_sources import UNREADABLE, RunEntry, events_of_run, milliseconds, parse_delivery
 from .endpoint_figures import EndpointFigures
@@ -144,6 +144,10 @@ class DeliveryIndex:
         newer = f"SELECT COUNT(*) FROM deliveries WHERE {where} AND listed_at > ?"  # noqa: S608
         [(passed,)] = self._db.execute(newer, (*values, first))
         return f"{where} AND listed_at <= ?", (*values, first), offset - passed
+
+    def failed(self, organization: str, namespaces: Sequence[str]) -> int:
+        """Count failed deliveries, without reading them."""
+        return self._total(organization, namespaces, FAILED)
 
     def _total(self, organization: str, namespaces: Sequence[str], status: str | None) -> int:
         """Count deliveries from cached totals, because most lists need them."""

@@ -4,6 +4,7 @@ An endpoint is a host that receives events of an organization. Latencies are cou
 an error of at most 5 %.
 """
 
+import heapq
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +14,7 @@ from typing import Final
 
 from checklist_crds.times import Clock
 
-from .delivery_history import DELIVERED, FAILED, Attempt, Delivery
+from .delivery_history import DELIVERED, FAILED, Attempt, Delivery, Event
 from .delivery_sources import milliseconds
 
 MAX_WINDOW_HOURS: Final = 24 * 31
@@ -48,6 +49,11 @@ class Endpoint:
     @property
     def success_rate(self) -> float | None:
         return round(self.successes / self.attempts, 4) if self.attempts else None
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether the newest attempt failed."""
+        return self.last_error is not None and self.last_error.started_at > (self.last_success_at or 0)
 
     def latency_ms(self, percent: int) -> int | None:
         """Return the latency percentile."""
@@ -96,6 +102,7 @@ class EndpointFigures:
         self._standing: dict[tuple[str, str], dict[str, Endpoint]] = {}
         self._hours: dict[tuple[str, str, str], dict[int, Counter[_What]]] = {}
         self._first_hour = 0
+        self._failing: dict[tuple[str, str], dict[str, Endpoint]] = {}
 
     def change(self, before: Delivery | None, after: Delivery | None) -> None:
         """Count `after` instead of `before`."""
@@ -105,6 +112,9 @@ class EndpointFigures:
             self._count(after, +1).note(attempt for attempt in after.attempts if attempt not in known)
         if before is not None:
             self._count(before, -1)
+        for delivery in (before, after):
+            if delivery is not None:
+                self._note_failing(delivery.event)
 
     def page(
         self, organization: str, namespaces: Sequence[str], *, hours: int, offset: int, limit: int
@@ -114,6 +124,29 @@ class EndpointFigures:
         hosts = sorted({host for namespace in namespaces for host in self._standing.get((organization, namespace), ())})
         shown = [self._endpoint(organization, namespaces, host, since) for host in hosts[offset : offset + limit]]
         return since, len(hosts), shown
+
+    def failing(self, organization: str, namespaces: Sequence[str], limit: int) -> tuple[int, list[Endpoint]]:
+        """Return the number of hosts whose newest attempt failed, and those that failed last, with current
+        counts. The cost grows with the number of failing hosts, not with that of all."""
+        merged: dict[str, Endpoint] = {}
+        for namespace in namespaces:
+            for host, endpoint in self._failing.get((organization, namespace), {}).items():
+                merged.setdefault(host, Endpoint(host)).merge(endpoint)
+        newest = heapq.nlargest(
+            limit, merged.values(), key=lambda each: each.last_error.started_at if each.last_error else 0
+        )
+        return len(merged), newest
+
+    def _note_failing(self, event: Event) -> None:
+        owner = (event.organization, event.namespace)
+        endpoint = self._standing.get(owner, {}).get(event.host)
+        hosts = self._failing.setdefault(owner, {})
+        if endpoint is not None and endpoint.is_failing:
+            hosts[event.host] = endpoint
+        else:
+            hosts.pop(event.host, None)
+        if not hosts:
+            del self._failing[owner]
 
     def _endpoint(self, organization: str, namespaces: Sequence[str], host: str, since: datetime) -> Endpoint:
         found, first_hour = Endpoint(host), milliseconds(since) // _HOUR_MS

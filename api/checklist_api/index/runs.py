@@ -20,8 +20,11 @@ from checklist_crds.resources.kinds import RUN
 from checklist_crds.runs.row import RUN_COLUMNS, milliseconds, row_of_run
 
 from .archive_table import ArchiveTable
+from .run_figures import RUN_FIGURE_INDEXES, RunFigures
+from .run_filter import OPEN, RunFilter
 from .run_names import RunNames
 from .run_rows import FINAL, UNREADABLE, column, summary_of
+from .run_search import RunSearch
 
 logger = logging.getLogger(__name__)
 
@@ -31,22 +34,11 @@ CREATE INDEX newest ON runs (organization, created_at, run_id, namespace, phase,
 CREATE INDEX newest_of_template ON runs (organization, template_id, created_at, run_id, namespace, phase, expires_at);
 CREATE INDEX newest_flagged ON runs (organization, created_at, run_id, namespace, phase, expires_at) WHERE flagged > 0;
 CREATE INDEX newest_of_reference ON runs (organization, executor_ref, created_at, run_id);
+{RUN_FIGURE_INDEXES}
 """
 _ORGANIZATION, _PHASE, _EXPIRES_AT = (column(name) for name in ("organization", "phase", "expires_at"))
 _PUT: Final = f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * len(RUN_COLUMNS))})"  # noqa: S608 - no input in it
 _STATUS: Final = "CASE WHEN expires_at <= :now AND phase IN ('pending', 'in_progress') THEN 'expired' ELSE phase END"
-
-
-@dataclass(frozen=True, slots=True)
-class RunFilter:
-    """Selects runs of an organization; all set fields must match. Times are exclusive."""
-
-    status: str | None = None
-    template_id: str | None = None
-    executor_ref: str | None = None
-    flagged: bool | None = None
-    created_after: datetime | None = None
-    created_before: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +76,8 @@ class RunIndex:
         self._db.executescript(_SCHEMA)
         self.names = RunNames(self._db)
         self.archive = ArchiveTable(self._db)
+        self.figures = RunFigures(self._db, self.archive)
+        self.search = RunSearch(self._db, _STATUS)
         self._leaving: set[Key] = set()
         self._on_leaving: Callable[[str, Key], None] | None = None
         self._also: list[Handler] = []
@@ -166,7 +160,9 @@ class RunIndex:
         conditions = ["organization = :organization", f"namespace IN ({_names('n', namespaces)})"]
         values: dict[str, Any] = {"organization": organization, "now": milliseconds(now)}
         values |= {f"n{number}": namespace for number, namespace in enumerate(namespaces)}
-        if wanted.status is not None:
+        if wanted.status == OPEN:
+            conditions.append(f"{_STATUS} IN ('pending', 'in_progress')")
+        elif wanted.status is not None:
             conditions.append(f"{_STATUS} = :status")
             values["status"] = wanted.status
         if wanted.template_id is not None:
@@ -177,24 +173,12 @@ class RunIndex:
             values["executor_ref"] = wanted.executor_ref
         if wanted.flagged is not None:
             conditions.append("flagged > 0" if wanted.flagged else "flagged = 0")
-        if wanted.created_after is not None:
-            conditions.append("created_at > :created_after")
-            values["created_after"] = milliseconds(wanted.created_after)
-        if wanted.created_before is not None:
-            conditions.append("created_at < :created_before")
-            values["created_before"] = milliseconds(wanted.created_before)
+        for number, (bounded, comparison, moment) in enumerate(wanted.bounds()):
+            conditions.append(f"{bounded} {comparison} :bound{number}")
+            values[f"bound{number}"] = moment
         live = " AND ".join(conditions)
         total = int(self._db.execute(f"SELECT COUNT(*) FROM runs WHERE {live}", values).fetchone()[0])  # noqa: S608
-        archived = self.archive.where(
-            organization,
-            namespaces,
-            status=wanted.status,
-            template_id=wanted.template_id,
-            executor_ref=wanted.executor_ref,
-            flagged=wanted.flagged,
-            created_after=wanted.created_after,
-            created_before=wanted.created_before,
-        )
+        archived = self.archive.where(organization, namespaces, wanted)
         if archived is None:
             return total, self._page(live, values, offset, limit) if offset < total else []
         where, more = archived

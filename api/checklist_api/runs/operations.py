@@ -12,7 +12,7 @@ from checklist_crds.errors import (
     TemplateNotRunnable,
     ValidationFailed,
 )
-from checklist_crds.resources.run import MAX_EXPIRY_HOURS, REST_STATUSES
+from checklist_crds.resources.run import MAX_EXPIRY_HOURS
 from checklist_crds.templates.answer_schema import MEDIA_TYPE
 
 from ..http.examples import examples
@@ -32,12 +32,17 @@ from ..http.operations import (
 )
 from ..http.pagination import out_of_range
 from ..http.request_body import missing_fields
+from ..index.run_filter import FILTER_STATUSES
 from . import models
 from .waiting import LONGEST_WAIT_S
 
 _RUNS: Final = "Runs"
 RUN_FILTERS: Final = (
-    query("status", {"type": "string", "enum": list(REST_STATUSES)}, "Only runs with this status."),
+    query(
+        "status",
+        {"type": "string", "enum": list(FILTER_STATUSES)},
+        "Only runs with this status. `open`: pending or in progress.",
+    ),
     query("template_id", {"type": "string"}, "Only runs of this template.", examples.TEMPLATE_ID),
     query("executor_ref", {"type": "string"}, "Only runs with this reference."),
     query(
@@ -47,6 +52,10 @@ RUN_FILTERS: Final = (
     ),
     query("created_after", DATE_TIME, "Only runs created after this time.", examples.CREATED_AT),
     query("created_before", DATE_TIME, "Only runs created before this time.", examples.EXPIRES_AT),
+    query("completed_after", DATE_TIME, "Only runs completed after this time.", examples.CREATED_AT),
+    query("completed_before", DATE_TIME, "Only runs completed before this time.", examples.EXPIRES_AT),
+    query("expires_after", DATE_TIME, "Only runs that expire or expired after this time.", examples.CREATED_AT),
+    query("expires_before", DATE_TIME, "Only runs that expire or expired before this time.", examples.EXPIRES_AT),
 )
 RUN_OPERATIONS: Final = tagged(
     _RUNS,

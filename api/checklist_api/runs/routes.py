@@ -9,7 +9,7 @@ from attrs import define
 from checklist_crds.errors import RunClosed, RunExpired, RunNotFound
 from checklist_crds.photos.urls import PhotoUrl
 from checklist_crds.resources.audit_entry import AuditTarget
-from checklist_crds.resources.run import REST_STATUSES, Run, RunPhase
+from checklist_crds.resources.run import Run, RunPhase
 from checklist_crds.resources.webhook_url import Openness
 from checklist_crds.runs.lifecycle import CANCELLED_BY_OWNER, Cancel, decide
 from checklist_crds.templates import answer_schema
@@ -22,7 +22,8 @@ from ..http.pagination import boolean, integer_up_to, one_of, parameter, request
 from ..http.request_body import read_json_object, read_optional_json_object
 from ..http.responses import json_response
 from ..idempotency import REPLAYED, Idempotency, requested_key
-from ..index.runs import RunFilter, RunIndex
+from ..index.run_filter import FILTER_STATUSES, RunFilter
+from ..index.runs import RunIndex
 from ..organizations.directory import OrganizationDirectory
 from . import models
 from .access import RunAccess
@@ -160,10 +161,14 @@ class RunRoutes:
 def requested_filter(request: web.Request) -> RunFilter:
     """Parse the query. Raises InvalidParameter."""
     return RunFilter(
-        status=one_of(request, "status", REST_STATUSES),
+        status=one_of(request, "status", FILTER_STATUSES),
         template_id=parameter(request, "template_id"),
         executor_ref=parameter(request, "executor_ref"),
         flagged=boolean(request, "flagged"),
         created_after=requested_moment(request, "created_after"),
         created_before=requested_moment(request, "created_before"),
+        completed_after=requested_moment(request, "completed_after"),
+        completed_before=requested_moment(request, "completed_before"),
+        expires_after=requested_moment(request, "expires_after"),
+        expires_before=requested_moment(request, "expires_before"),
     )

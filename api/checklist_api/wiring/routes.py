@@ -11,6 +11,7 @@ from ..dashboard.keys.routes import KeyRoutes
 from ..dashboard.live.routes import EventRoutes
 from ..dashboard.members.routes import MemberRoutes
 from ..dashboard.oidc.routes import OidcRoutes
+from ..dashboard.overview import OverviewRoutes
 from ..dashboard.page import DashboardPage
 from ..dashboard.rest_routes import (
     DashboardDeliveryRoutes,
@@ -20,6 +21,7 @@ from ..dashboard.rest_routes import (
     DashboardUsageRoutes,
 )
 from ..dashboard.run_story import RunStoryRoutes
+from ..dashboard.search import SearchRoutes
 from ..dashboard.sessions.routes import SessionRoutes
 from ..dashboard.sign_in.account_routes import AccountRoutes
 from ..dashboard.sign_in.routes import SignInRoutes
@@ -141,6 +143,14 @@ def dashboard_table(services: Services) -> list[Route]:
         TemplateDeletionRoutes(services.templates, services.index, clock),
         _runs(DashboardRunRoutes, services),
         RunStoryRoutes(runs, services.members, services.photo_urls.for_(IN_ANSWERS), clock, run_link=settings.run_link),
+        OverviewRoutes(index=services.index, deliveries=services.deliveries, archived=services.archived, clock=clock),
+        SearchRoutes(
+            index=services.index,
+            access=runs,
+            templates=services.templates,
+            members=services.members,
+            clock=clock,
+        ),
         _exports(DashboardExportRoutes, services),
         DashboardPhotoRoutes(runs, services.photo_urls),
         _deliveries(DashboardDeliveryRoutes, services),

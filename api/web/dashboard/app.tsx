@@ -51,7 +51,7 @@ function Content() {
   const [first = "", ...rest] = path.value.split("/");
   const all = session.value?.organizations ?? [];
   const own = organization.value;
-  const home = PAGES.find((entry) => entry.path === "runs") ?? PAGES.find((entry) => entry.section !== null);
+  const home = PAGES[0];
   const to = first === "" ? (all.find((one) => one.id === lastOrganization()) ?? all[0]) : rest.length === 0 ? own : undefined;
   useEffect(() => {
     if (to && home) navigate(`${to.id}/${home.path}`, { replace: true });

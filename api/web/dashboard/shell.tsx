@@ -6,6 +6,7 @@ import { Icon } from "../kit/controls/icon";
 import { ApiError, signedOut } from "./client";
 import { PAGES, type PageEntry } from "./pages";
 import { Link } from "./parts/link";
+import { PaletteButton } from "./palette";
 import { LiveBadge } from "./parts/live_badge";
 import { Menu } from "./parts/menu";
 import { toast, Toasts } from "./parts/toast";
@@ -15,7 +16,7 @@ import { SignInAgain } from "./sign_in_again";
 
 export { Link } from "./parts/link";
 
-const SECTIONS = ["runs", "deliveries", "templates", "settings"] as const;
+const SECTIONS = ["overview", "runs", "deliveries", "templates", "settings"] as const;
 
 export function Shell({ children }: { children: ComponentChildren }) {
   const own = organization.value;
@@ -44,6 +45,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
           Checklist Dispatch
         </Link>
         {own !== null && <Organizations />}
+        {own !== null && <PaletteButton />}
         <LiveBadge />
         <Person />
       </header>

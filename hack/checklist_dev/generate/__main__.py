@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Final
 
 from checklist_dev.failures import Failure, run_tool, say
-from checklist_dev.generate import chart_files, executor_vectors, settings_docs
+from checklist_dev.generate import chart_files, executor_vectors, gallery, settings_docs
 from checklist_dev.repository import ROOT
 
 Files = Mapping[Path, str]
 SOURCES: Final[Mapping[str, Callable[[], Files]]] = {
     "settings": settings_docs.outputs,
     "chart": chart_files.generated,
+    "gallery": gallery.outputs,
     "vectors": lambda: {executor_vectors.FILE: executor_vectors.written()},
 }
 

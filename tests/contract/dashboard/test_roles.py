@@ -33,7 +33,7 @@ editor POST   /runs /runs/{run_id}/cancel
 viewer GET    /deliveries /deliveries/{event_id} /deliveries/replays /deliveries/replays/{replay_id}
 editor POST   /deliveries/{event_id}/replay /deliveries/replay
 editor DELETE /deliveries/replays/{replay_id}
-viewer GET    /endpoints /usage /members /events
+viewer GET    /endpoints /usage /members /events /overview /search
 admin  GET    /keys /audit /audit/export
 admin  POST   /keys /keys/{key_id}/revoke /members /members/{member_id}/invitation /members/{member_id}/reset
 admin  PATCH  /members/{member_id}

@@ -13,7 +13,8 @@ from tests.unit.kube.memory_cluster import NO_CLUSTER
 
 from checklist_api.archive.single_flight import REFRESH_EVERY_S, SingleFlight
 from checklist_api.index.archive_table import ArchivedRow, KnownPart, PartState
-from checklist_api.index.runs import RunFilter, RunIndex
+from checklist_api.index.run_filter import RunFilter
+from checklist_api.index.runs import RunIndex
 from checklist_crds.platform.object_store import StoreUnavailable
 from checklist_crds.runs.row import row_of_run
 from checklist_crds.times import format_timestamp

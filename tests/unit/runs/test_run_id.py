@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.kube.memory_cluster import NO_CLUSTER
 
+from checklist_api.index.run_filter import RunFilter
 from checklist_api.index.run_names import RunNames
-from checklist_api.index.runs import RunFilter, RunIndex
+from checklist_api.index.runs import RunIndex
 from checklist_crds.ids import is_id, keyed_id, new_id
 from checklist_crds.kube.run_writes import status_patch
 from checklist_crds.limits.retention import is_admitted

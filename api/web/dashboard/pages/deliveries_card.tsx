@@ -15,7 +15,7 @@ const POLL_MS = 1_500;
 
 const ATTEMPTS: readonly Column<Attempt>[] = [
   { key: "number", title: "Attempt", cell: (attempt) => (attempt.manual ? "Replay" : `${attempt.number} of 5`) },
-  { key: "started", title: "Sent", cell: (attempt) => <Time at={attempt.started_at} as="local" /> },
+  { key: "started", title: "Sent", cell: (attempt) => <Time at={attempt.started_at} as="second" /> },
   { key: "duration", title: "Took", end: true, cell: (attempt) => duration(attempt.duration_ms) },
   {
     key: "outcome",

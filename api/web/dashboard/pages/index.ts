@@ -17,11 +17,18 @@ export interface PageEntry {
   /** The minimum role to see the page. */
   readonly role: Role;
   /** Its group in the navigation, in this order; null if it is reached from another page. */
-  readonly section: "runs" | "deliveries" | "templates" | "settings" | null;
+  readonly section: "overview" | "runs" | "deliveries" | "templates" | "settings" | null;
   load(): Promise<ComponentType<PageProps>>;
 }
 
 export const PAGES: readonly PageEntry[] = [
+  {
+    path: "overview",
+    title: "Overview",
+    role: "viewer",
+    section: "overview",
+    load: () => import("./overview").then((page) => page.OverviewPage),
+  },
   {
     path: "runs",
     title: "Runs",

@@ -1,66 +1,122 @@
-/** The answers in the order of the checklist. Steps that do not apply are collapsed. */
-import { useState } from "preact/hooks";
-
-import { Icon } from "../../kit/controls/icon";
-import type { Geo } from "../../core/types";
+/** An answer in the timeline of a run, and the steps without one. */
 import { Badge } from "../parts/badge";
-import { CopyButton } from "../parts/copy";
 import { Section } from "../parts/page_head";
 import { Time } from "../parts/time";
-import { nameOf } from "./run";
-import { PhotoThumb, PhotoViewer, type ShownPhoto } from "./run_photos";
-import { isOpen, type RunStory, type StorySection, type StoryStep } from "./runs_types";
+import { Place, type NumberedPlace } from "./run_map";
+import { PhotoThumb, type ShownPhoto } from "./run_photos";
+import { unanswered } from "./run_timeline";
+import { isOpen, nameOf, type RunStory, type StoryAnswer, type StoryStep } from "./runs_types";
 
-export function RunAnswers({ story }: { story: RunStory }) {
-  const photos = photosOf(story);
-  const [shown, setShown] = useState<number | null>(null);
-  const show = (url: string) => setShown(photos.findIndex((photo) => photo.url === url));
+interface AnswerProps {
+  step: StoryStep;
+  answer: StoryAnswer;
+  section: string;
+  story: RunStory;
+  place: NumberedPlace | undefined;
+  onPhoto(url: string): void;
+}
+
+export function AnswerItem({ step, answer, section, story, place, onPhoto }: AnswerProps) {
   return (
-    <Section title="Answers">
-      {story.sections.map((section) => (
-        <Group key={section.id} section={section} story={story} onPhoto={show} />
+    <div class="answer">
+      <div class="answer-words">
+        <p class="answer-label" dir="auto">
+          {step.label}
+        </p>
+        {step.display !== null && step.display !== "" && (
+          <p class="answer-value" dir="auto">
+            {step.display}
+          </p>
+        )}
+        {answer.flagged && (
+          <p class="answer-flag">
+            <Badge tone="warn" icon="flag">
+              Not as expected
+            </Badge>
+            {step.expected !== "" && (
+              <span class="small quiet">
+                Expected: <span dir="auto">{step.expected}</span>
+              </span>
+            )}
+          </p>
+        )}
+        {answer.note !== null && (
+          <p class="answer-note" dir="auto">
+            <span class="quiet">Note: </span>
+            {answer.note}
+          </p>
+        )}
+        <Drawing value={answer.value} label={step.label} />
+        {answer.photos.length > 0 && (
+          <ul class="photos" aria-label={`Photos: ${step.label}`}>
+            {answer.photos.map((photo) => (
+              <li key={photo.sha256 + photo.photo_index}>
+                <PhotoThumb photo={photo} label={`Photo ${photo.photo_index + 1} of “${step.label}”`} onOpen={() => onPhoto(photo.url)} />
+              </li>
+            ))}
+          </ul>
+        )}
+        {answer.geo !== null ? <Place geo={answer.geo} number={place?.number} /> : step.geo && <p class="quiet small">No location.</p>}
+      </div>
+      <p class="answer-when small quiet">
+        <Time at={answer.at} as="second" />
+        {story.sections.length > 1 && <span dir="auto">{section}</span>}
+        {answer.received_at && answer.received_at !== answer.at && (
+          <span>
+            received <Time at={answer.received_at} as="second" />
+          </span>
+        )}
+        {answer.by !== null && (
+          <span>
+            by <span dir="auto">{nameOf(story, answer.by)}</span>
+          </span>
+        )}
+        {step.type !== "photo" && (step.revision ?? 1) > 1 && <span>{`answered ${step.revision} times`}</span>}
+      </p>
+    </div>
+  );
+}
+
+function Drawing({ value, label }: { value: unknown; label: string }) {
+  const url = typeof value === "object" && value !== null && "url" in value ? value.url : null;
+  return typeof url === "string" ? <img class="signature-drawing" src={url} alt={`Drawn signature: ${label}`} loading="lazy" /> : null;
+}
+
+/** Steps without an answer, in the order of the checklist. Steps that do not apply are folded. */
+export function Unanswered({ story }: { story: RunStory }) {
+  const groups = unanswered(story);
+  const signature = story.signature === null && story.signature_required && story.status !== "completed";
+  if (groups.length === 0 && !signature) return null;
+  return (
+    <Section title="Without an answer">
+      {groups.map(({ title, steps }) => (
+        <Group key={title} title={title} steps={steps} story={story} />
       ))}
-      {story.signature !== null ? (
+      {signature && (
         <div class="answer-group">
           <h3>Signature</h3>
-          <div class="signature">
-            {story.signature.url && <img class="signature-drawing" src={story.signature.url} alt={`Signature of ${story.signature.name}`} loading="lazy" />}
-            <p>
-              <span dir="auto">{story.signature.name}</span>, <Time at={story.signature.signed_at} as="local" />
-            </p>
-          </div>
+          <p class="quiet">{isOpen(story.status) ? "Asked for when the checklist is submitted." : "Never given."}</p>
         </div>
-      ) : (
-        story.signature_required &&
-        story.status !== "completed" && (
-          <div class="answer-group">
-            <h3>Signature</h3>
-            <p class="quiet">{isOpen(story.status) ? "Asked for when the checklist is submitted." : "Never given."}</p>
-          </div>
-        )
       )}
-      {shown !== null && shown >= 0 && <PhotoViewer photos={photos} start={shown} onClose={() => setShown(null)} />}
     </Section>
   );
 }
 
-interface GroupProps {
-  section: StorySection;
-  story: RunStory;
-  onPhoto(url: string): void;
-}
-
-function Group({ section, story, onPhoto }: GroupProps) {
-  const applying = section.steps.filter((step) => step.state !== "not_applicable" && step.state !== "instruction");
-  const others = section.steps.filter((step) => step.state === "not_applicable");
-  if (applying.length + others.length === 0) return null;
+function Group({ title, steps, story }: { title: string; steps: readonly StoryStep[]; story: RunStory }) {
+  const applying = steps.filter((step) => step.state !== "not_applicable");
+  const others = steps.filter((step) => step.state === "not_applicable");
   return (
     <div class="answer-group">
-      <h3 dir="auto">{section.title}</h3>
+      <h3 dir="auto">{title}</h3>
       {applying.length > 0 && (
         <ul class="answers">
           {applying.map((step) => (
-            <Step key={step.id} step={step} story={story} onPhoto={onPhoto} />
+            <li key={step.id} class="answer is-missing">
+              <span class="answer-label" dir="auto">
+                {step.label}
+              </span>
+              {step.state === "skipped" ? <Badge icon="skip">Skipped</Badge> : <span class="quiet">{missingText(step, story)}</span>}
+            </li>
           ))}
         </ul>
       )}
@@ -81,107 +137,14 @@ function Group({ section, story, onPhoto }: GroupProps) {
   );
 }
 
-function Step({ step, story, onPhoto }: { step: StoryStep; story: RunStory; onPhoto(url: string): void }) {
-  const answer = story.answers[step.id];
-  return (
-    <li class="answer">
-      <div class="answer-words">
-        <p class="answer-label" dir="auto">
-          {step.label}
-        </p>
-        {step.state === "skipped" ? (
-          <p>
-            <Badge icon="skip">Skipped</Badge>
-          </p>
-        ) : answer === undefined ? (
-          <p class="quiet">{unanswered(step, story)}</p>
-        ) : (
-          <>
-            {step.display !== null && step.display !== "" && (
-              <p class="answer-value" dir="auto">
-                {step.display}
-              </p>
-            )}
-            {answer.flagged && (
-              <p class="answer-flag">
-                <Badge tone="warn" icon="flag">
-                  Not as expected
-                </Badge>
-                {step.expected !== "" && (
-                  <span class="small quiet">
-                    Expected: <span dir="auto">{step.expected}</span>
-                  </span>
-                )}
-              </p>
-            )}
-            {answer.note !== null && (
-              <p class="answer-note" dir="auto">
-                <span class="quiet">Note: </span>
-                {answer.note}
-              </p>
-            )}
-            <Drawing value={answer.value} label={step.label} />
-            {answer.photos.length > 0 && (
-              <ul class="photos" aria-label={`Photos: ${step.label}`}>
-                {answer.photos.map((photo) => (
-                  <li key={photo.sha256 + photo.photo_index}>
-                    <PhotoThumb photo={photo} label={`Photo ${photo.photo_index + 1} of “${step.label}”`} onOpen={() => onPhoto(photo.url)} />
-                  </li>
-                ))}
-              </ul>
-            )}
-            {answer.geo !== null ? <Place geo={answer.geo} /> : step.geo && <p class="quiet small">No location.</p>}
-          </>
-        )}
-      </div>
-      {step.state === "answered" && answer !== undefined && (
-        <p class="answer-when small quiet">
-          <Time at={answer.at} as="local" />
-          {answer.received_at && answer.received_at !== answer.at && (
-            <span>
-              received <Time at={answer.received_at} as="local" />
-            </span>
-          )}
-          {answer.by !== null && (
-            <span>
-              by <span dir="auto">{nameOf(story, answer.by)}</span>
-            </span>
-          )}
-          {step.type !== "photo" && (step.revision ?? 1) > 1 && <span>{`answered ${step.revision} times`}</span>}
-        </p>
-      )}
-    </li>
-  );
-}
-
-function unanswered(step: StoryStep, story: RunStory): string {
+function missingText(step: StoryStep, story: RunStory): string {
   const kind = step.required ? "required" : "optional";
   return isOpen(story.status) ? `Not answered yet (${kind})` : `Not answered (${kind})`;
 }
 
-function Drawing({ value, label }: { value: unknown; label: string }) {
-  const url = typeof value === "object" && value !== null && "url" in value ? value.url : null;
-  return typeof url === "string" ? <img class="signature-drawing" src={url} alt={`Drawn signature: ${label}`} loading="lazy" /> : null;
-}
-
-/** Shows coordinates only: a map from another server would disclose where people are. */
-function Place({ geo }: { geo: Geo }) {
-  const coordinates = `${geo.lat.toFixed(5)}, ${geo.lng.toFixed(5)}`;
-  return (
-    <p class="place small">
-      <Icon name="pin" />
-      <span class="tabular">{coordinates}</span>
-      <span class="quiet">{geo.accuracy_m === null ? "accuracy unknown" : `accurate to ${Math.round(geo.accuracy_m)} m`}</span>
-      <CopyButton text={coordinates} label="Copy the coordinates" />
-    </p>
-  );
-}
-
-/** All photos, in page order. */
-function photosOf(story: RunStory): readonly ShownPhoto[] {
-  return story.sections.flatMap((section) =>
-    section.steps.flatMap((step) =>
-      step.state === "not_applicable" ? [] : (story.answers[step.id]?.photos ?? []).map((photo) => ({ ...photo, title: step.label })),
-    ),
+/** All photos in the order of the checklist. */
+export function photosOf(story: RunStory): readonly ShownPhoto[] {
+  return story.sections.flatMap(({ steps }) =>
+    steps.flatMap((step) => (step.state === "answered" ? (story.answers[step.id]?.photos ?? []).map((photo) => ({ ...photo, title: step.label })) : [])),
   );
 }

@@ -24,13 +24,24 @@ interface ViewerProps {
   onClose(): void;
 }
 
-/** Arrow keys, Home and End move through all photos of the run; Escape closes. */
+const MAX_ZOOM = 8;
+
+/** Plus and minus zoom. Arrow keys, Home and End move through all photos of the run; Escape closes. */
 export function PhotoViewer({ photos, start, onClose }: ViewerProps) {
   const [at, setAt] = useState(start);
+  const [zoom, setZoom] = useState(1);
   const photo = photos[at];
   if (photo === undefined) return null;
-  const go = (to: number) => setAt(Math.max(0, Math.min(photos.length - 1, to)));
+  const go = (to: number) => {
+    setZoom(1);
+    setAt(Math.max(0, Math.min(photos.length - 1, to)));
+  };
+  const resize = (factor: number) => setZoom((before) => Math.max(1, Math.min(MAX_ZOOM, before * factor)));
   const onKeyDown = (event: KeyboardEvent) => {
+    const factor = { "+": 2, "-": 0.5 }[event.key];
+    if (factor !== undefined) return resize(factor);
+    // A zoomed photo is scrolled with the arrow keys.
+    if (zoom > 1 && event.target instanceof Element && event.target.classList.contains("photo-frame")) return;
     const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: photos.length - 1 }[event.key];
     if (to === undefined) return;
     event.preventDefault();
@@ -43,7 +54,16 @@ export function PhotoViewer({ photos, start, onClose }: ViewerProps) {
         class="photo-dialog"
         onClose={onClose}
         foot={
-          photos.length > 1 && (
+          <>
+            <button type="button" class="button" aria-disabled={zoom === 1} onClick={() => resize(0.5)}>
+              <Icon name="minus" />
+              Zoom out
+            </button>
+            <button type="button" class="button" aria-disabled={zoom === MAX_ZOOM} onClick={() => resize(2)}>
+              <Icon name="plus" />
+              Zoom in
+            </button>
+            {photos.length > 1 && (
             <>
               <button type="button" class="button" aria-disabled={at === 0} onClick={() => go(at - 1)}>
                 <Icon name="back" />
@@ -54,11 +74,15 @@ export function PhotoViewer({ photos, start, onClose }: ViewerProps) {
                 <Icon name="forward" />
               </button>
             </>
-          )
+            )}
+          </>
         }
       >
-        <img key={photo.url} class="photo-large" src={photo.url} alt={`Photo ${at + 1}: ${photo.title}`} />
+        <div class="photo-frame" {...(zoom > 1 ? { tabIndex: 0, role: "group", "aria-label": "Enlarged photo, scrollable" } : {})}>
+          <img key={photo.url} class="photo-large" style={{ inlineSize: `${zoom * 100}%`, blockSize: `${zoom * 100}%` }} src={photo.url} alt={`Photo ${at + 1}: ${photo.title}`} />
+        </div>
         <p class="small quiet" role="status">
+          {zoom > 1 && `${zoom * 100} % · `}
           {`Photo ${at + 1} of ${photos.length} · ${photo.width} × ${photo.height}`}
           {photo.captured_at !== null && ` · taken ${localTime(photo.captured_at)}${photo.captured_at_zone === "assumed" ? " (time zone assumed)" : ""}`}
           {typeof photo.distance_m === "number" && ` · ${Math.round(photo.distance_m)} m from where it was answered`}

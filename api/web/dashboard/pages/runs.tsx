@@ -7,10 +7,11 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import "../styles/runs.css";
 import { Icon } from "../../kit/controls/icon";
 import { call } from "../client";
+import { serverNow } from "../clock";
 import { FlaggedBadge, RunStatusBadge } from "../parts/badge";
 import { CommandToCopy } from "../parts/copy";
 import { DownloadNow, useDownload } from "../parts/downloads";
-import { DayFilter, dayEnd, dayStart, FilterBar, SelectFilter, TextFilter } from "../parts/filters";
+import { DayFilter, FilterBar, SelectFilter, TextFilter } from "../parts/filters";
 import { Link } from "../parts/link";
 import { Menu } from "../parts/menu";
 import { PageHead } from "../parts/page_head";
@@ -23,10 +24,10 @@ import { WindowedRows } from "../parts/windowed";
 import { type LiveChange, useLive, useLiveReload } from "../live";
 import { BASE, query, setQuery } from "../router";
 import { may, organization } from "../session";
+import { FILTERS, filtersOf, OPEN, otherFilters, upTo } from "./runs_filters";
 import { useTemplates } from "./runs_templates";
 import { isOpen, progressText, RUN_STATUSES, type RunSummary } from "./runs_types";
 
-const FILTERS = ["status", "template", "reference", "flagged", "from", "until"] as const;
 const FLAGGED = [
   { value: "true", title: "With flagged answers" },
   { value: "false", title: "Without" },
@@ -63,7 +64,8 @@ function End({ run }: { run: RunSummary }) {
 export function RunsPage() {
   const id = organization.value?.id ?? "";
   const templates = useTemplates(id);
-  const filters = filtersOf(query.value);
+  // "Within 24 hours" counts from when the list was opened.
+  const filters = useMemo(() => filtersOf(query.value, serverNow()), [query.value]);
   const [turn, setTurn] = useState(0);
   const key = `${id}?${filters}#${turn}`;
   const isFiltered = FILTERS.some((name) => query.value.has(name));
@@ -123,8 +125,8 @@ export function RunsPage() {
       />
       <DownloadNow download={exporting} />
       {!(isEmpty && !isFiltered) && (
-        <FilterBar label="Filter runs" names={FILTERS} result={rows.total === null ? null : counted(rows.total, "run")}>
-          <SelectFilter name="status" label="Status" options={RUN_STATUSES} />
+        <FilterBar label="Filter runs" names={FILTERS} others={otherFilters(query.value)} result={rows.total === null ? null : counted(rows.total, "run")}>
+          <SelectFilter name="status" label="Status" options={[OPEN, ...RUN_STATUSES]} />
           <SelectFilter name="template" label="Checklist" options={options} />
           <TextFilter name="reference" label="Reference" placeholder="The whole reference" />
           <SelectFilter name="flagged" label="Not as expected" options={FLAGGED} />
@@ -218,34 +220,6 @@ function changed(run: RunSummary, changes: readonly LiveChange[]): RunSummary {
   if (match === undefined || match.change === "gone") return run;
   const status = RUN_STATUSES.find((one) => one.value === match.status)?.value;
   return { ...run, status: status ?? run.status, progress: match.progress ?? run.progress, flagged: match.flagged ?? run.flagged };
-}
-
-/** The filters in the address as query parameters of the API. */
-function filtersOf(given: URLSearchParams): string {
-  const parts = new URLSearchParams();
-  const put = (name: string, value: string | null) => value && parts.set(name, value);
-  put("status", given.get("status"));
-  put("template_id", given.get("template"));
-  put("executor_ref", given.get("reference"));
-  put("flagged", given.get("flagged"));
-  const start = dayStart(given.get("from"));
-  put("created_after", start && justBefore(start));
-  put("created_before", dayEnd(given.get("until")));
-  return parts.toString();
-}
-
-/** An upper bound that includes the run created at `newest`. */
-function upTo(filters: string, newest: string | null): string {
-  const parts = new URLSearchParams(filters);
-  const bound = newest === null ? null : new Date(Date.parse(newest) + 1).toISOString();
-  const given = parts.get("created_before");
-  if (bound !== null && (given === null || bound < given)) parts.set("created_before", bound);
-  return parts.toString();
-}
-
-/** The service's bound is exclusive. */
-function justBefore(moment: string): string {
-  return new Date(Date.parse(moment) - 1).toISOString();
 }
 
 async function countAfter(id: string, filters: string, newest: string, signal: AbortSignal): Promise<number> {

@@ -102,3 +102,8 @@ export function progressText({ status, progress }: Pick<RunSummary, "status" | "
 export function isOpen(status: RunStatus): boolean {
   return status === "pending" || status === "in_progress";
 }
+
+/** The name of a member; the id of a removed one. */
+export function nameOf(story: RunStory, person: string): string {
+  return story.people[person] ?? person;
+}

@@ -39,6 +39,11 @@ const RUN_STATUSES: Readonly<Record<string, readonly [word: string, tone: BadgeT
   expired: ["Expired", "warn", "clock"],
 };
 
+/** The status of a run as a word; an unknown one as it is. */
+export function runStatusText(status: string): string {
+  return RUN_STATUSES[status]?.[0] ?? status;
+}
+
 /** The status of a run as text; an unknown one is shown as it is. */
 export function RunStatusBadge({ status }: { status: string }) {
   const [word, tone, icon] = RUN_STATUSES[status] ?? [status, "neutral", "circle"];

@@ -13,12 +13,14 @@ interface FilterBarProps {
   label: string;
   /** The query parameters that are filters; "Clear" removes them. */
   names: readonly string[];
+  /** Filters of links that have no field: a button that removes it. */
+  others?: readonly { readonly name: string; readonly title: string }[];
   /** The number of results as text, announced when it changes. */
   result?: string | null;
   children: ComponentChildren;
 }
 
-export function FilterBar({ label, names, result, children }: FilterBarProps) {
+export function FilterBar({ label, names, others = [], result, children }: FilterBarProps) {
   const open = useSignal(false);
   const id = useId();
   const set = names.filter((name) => query.value.has(name)).length;
@@ -30,15 +32,23 @@ export function FilterBar({ label, names, result, children }: FilterBarProps) {
       </button>
       <div id={id} class={open.value ? "filter-fields is-open" : "filter-fields"}>
         {children}
+      </div>
+      <div class="filter-foot">
+        <p class="filter-result quiet small tabular" role="status">
+          {result}
+        </p>
+        {others.map(({ name, title }) => (
+          <button key={name} type="button" class="filter-other" aria-label={`Remove the filter: ${title}`} onClick={() => change({ [name]: null })}>
+            {title}
+            <Icon name="close" />
+          </button>
+        ))}
         {set > 0 && (
           <button type="button" class="button button-quiet" onClick={() => change(Object.fromEntries(names.map((name) => [name, null])))}>
             Clear filters
           </button>
         )}
       </div>
-      <p class="filter-result quiet small tabular" role="status">
-        {result}
-      </p>
     </form>
   );
 }

@@ -1,5 +1,5 @@
 /**
- * A table of one page of rows. The first cell of a row is its link; arrow keys move between rows. On a phone each row
+ * A table of one page of rows. The first cell of a row is its link; arrow keys, j and k move between rows. On a phone each row
  * becomes a card. (Changing the CSS display removes table semantics in browsers; the ARIA roles restore them.)
  */
 import type { ComponentChildren } from "preact";
@@ -121,10 +121,16 @@ function sortOf<Row>(column: Column<Row>, sort: Sort | undefined) {
   return sort.descending ? "descending" : "ascending";
 }
 
+/** j and k as well as the arrow keys, while a row has the focus; 0 for other keys. */
+export function rowStep(event: KeyboardEvent): number {
+  if (event.ctrlKey || event.metaKey || event.altKey) return 0;
+  return { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key] ?? 0;
+}
+
 function moveAmongRows(event: KeyboardEvent): void {
-  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  const step = rowStep(event);
   const { target, currentTarget } = event;
-  if (step === undefined || !(target instanceof HTMLElement) || !target.classList.contains("row-link")) return;
+  if (step === 0 || !(target instanceof HTMLElement) || !target.classList.contains("row-link")) return;
   const links = [...(currentTarget as HTMLElement).querySelectorAll<HTMLElement>(".row-link")];
   const next = links[links.indexOf(target) + step];
   if (next === undefined) return;

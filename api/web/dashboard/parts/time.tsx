@@ -8,6 +8,7 @@ import { now } from "../clock";
 export const InTable = createContext(false);
 
 const LOCAL = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
+const SECOND = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 const EXACT = new Intl.DateTimeFormat("en-GB", { dateStyle: "full", timeStyle: "long" });
 const DAY = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium" });
 const RELATIVE = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
@@ -21,8 +22,8 @@ const AS_A_DATE_AFTER_S = 7 * 86_400;
 interface TimeProps {
   /** ISO 8601; null shows `none`. */
   at: string | null | undefined;
-  /** `relative` ("3 minutes ago"; after a week the date), `local` (date and time) or `day`. */
-  as?: "relative" | "local" | "day";
+  /** `relative` ("3 minutes ago"; after a week the date), `local` (date and time), `second` or `day`. */
+  as?: "relative" | "local" | "second" | "day";
   none?: string;
 }
 
@@ -32,7 +33,7 @@ export function Time({ at, as = "relative", none = "–" }: TimeProps) {
   const moment = at ? new Date(at) : null;
   if (moment === null || Number.isNaN(moment.getTime())) return <span class="quiet">{none}</span>;
   const exact = `${EXACT.format(moment)} · ${utc(moment)}`;
-  const text = as === "local" ? LOCAL.format(moment) : as === "day" ? DAY.format(moment) : relative(moment);
+  const text = as === "local" ? LOCAL.format(moment) : as === "second" ? SECOND.format(moment) : as === "day" ? DAY.format(moment) : relative(moment);
   if (inTable) {
     return (
       <time class="time" dateTime={moment.toISOString()} title={exact}>
@@ -64,6 +65,11 @@ const STORED_EVERY_MS = 3_600_000;
 /** `21 Nov 2026, 14:03`, in the person's time zone. */
 export function localTime(at: string): string {
   return LOCAL.format(new Date(at));
+}
+
+/** `21 Nov 2026`, in the person's time zone. */
+export function localDay(at: string): string {
+  return DAY.format(new Date(at));
 }
 
 /** `2026-11-21 13:03:22 UTC` */

@@ -14,7 +14,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Link } from "./link";
 import type { PagedRows } from "./paged_rows";
 import { Failure } from "./states";
-import type { Column } from "./table";
+import { type Column, rowStep } from "./table";
 import { InTable } from "./time";
 
 const ROW_REM = 3;
@@ -79,8 +79,8 @@ export function WindowedRows<Row>({ caption, columns, rows, to, name }: Windowed
   });
 
   const onKeyDown = (event: KeyboardEvent) => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step === undefined || focused === null || !(event.target instanceof HTMLElement) || !event.target.classList.contains("row-link")) return;
+    const step = rowStep(event);
+    if (step === 0 || focused === null || !(event.target instanceof HTMLElement) || !event.target.classList.contains("row-link")) return;
     event.preventDefault();
     const next = focused + step;
     if (next < 0 || next >= total) return;

@@ -1,4 +1,4 @@
-/** Name, description and settings of the template. */
+/** Name, description and settings of the template. The name is above the questions, the rest below them. */
 import { useState } from "preact/hooks";
 
 import { DEFAULT_EXECUTION, DEFAULT_SETTINGS, LIMITS, type Draft } from "../../../core/authoring";
@@ -6,6 +6,7 @@ import type { Execution, Settings } from "../../../core";
 import { Icon } from "../../../kit/controls/icon";
 import { Amount, Line, Pick, Tick } from "./editor_fields";
 import { problemAt } from "./step_form";
+import { suggestedName } from "./suggested_name";
 import type { EditorState } from "./editor_state";
 
 const SCOPES = [
@@ -39,7 +40,6 @@ export function AboutForm({ editor }: { editor: EditorState }) {
     <section class="section about-form" aria-label="About the template">
       <fieldset class="form" disabled={editor.readOnly.value}>
         <legend class="vh">About the template</legend>
-        <Line id="template-name" label="Name" value={draft.name} limit={LIMITS.name} placeholder="Fridge check, morning" error={problemAt(problems, "name")} onInput={(name) => put({ name }, "name")} />
         <Line long label="Description (optional)" value={draft.description ?? ""} limit={LIMITS.description} error={problemAt(problems, "description")} onInput={(description) => put({ description }, "description")} />
         <Tags tags={draft.tags ?? []} error={problemAt(problems, "tags")} onChange={(tags) => put({ tags }, "")} />
         <details class="more" open={problems.some((problem) => /^(settings|execution)/.test(problem.field))}>
@@ -63,6 +63,28 @@ export function AboutForm({ editor }: { editor: EditorState }) {
         </details>
       </fieldset>
     </section>
+  );
+}
+
+/** One line above the questions. A new template can be saved without typing a name: it gets the suggested one. */
+export function NameField({ editor }: { editor: EditorState }) {
+  const draft = editor.draft.value;
+  const problems = editor.problems.value.filter((problem) => problem.owner === null);
+  const suggested = editor.stored.value === null ? suggestedName(draft) : "";
+  return (
+    <fieldset class="name-field" disabled={editor.readOnly.value}>
+      <legend class="vh">Name of the template</legend>
+      <Line
+        id="template-name"
+        label="Name"
+        value={draft.name}
+        limit={LIMITS.name}
+        placeholder={suggested || "Fridge check, morning"}
+        hint={suggested !== "" && draft.name.trim() === "" ? `Without a name, it is saved as “${suggested}”.` : undefined}
+        error={problemAt(problems, "name")}
+        onInput={(name) => editor.change({ ...editor.draft.peek(), name }, "name")}
+      />
+    </fieldset>
   );
 }
 

@@ -15,7 +15,7 @@ import { Time } from "../../parts/time";
 import { toast } from "../../parts/toast";
 import { useUnsaved } from "../../parts/unsaved";
 import { may } from "../../session";
-import { AboutForm } from "./about_form";
+import { AboutForm, NameField } from "./about_form";
 import { ConflictDialog } from "./conflict_dialog";
 import { DeleteTemplate } from "./delete_template";
 import { focusSoon, labelId, rowId, titleId, whenId } from "./focus";
@@ -30,13 +30,15 @@ interface EditorProps {
   editor: EditorState;
   /** A note above the editor: where the draft came from. */
   notice?: preact.ComponentChildren;
+  /** Begins with the first question. */
+  asksFirst?: boolean;
 }
 
 const wide = matchMedia("(min-width: 1100px)");
 const isWide = signal(wide.matches);
 wide.addEventListener("change", () => (isWide.value = wide.matches));
 
-export function Editor({ editor, notice }: EditorProps) {
+export function Editor({ editor, notice, asksFirst = false }: EditorProps) {
   const stored = editor.stored.value;
   const dirty = editor.dirty.value && !editor.readOnly.value;
   const conflict = editor.conflict.value;
@@ -49,6 +51,7 @@ export function Editor({ editor, notice }: EditorProps) {
   useEffect(() => editor.persist(), [editor]);
 
   const save = async () => {
+    editor.takeSuggestedName();
     const outcome = await editor.save();
     if (outcome.kind === "saved") {
       toast(outcome.isNew ? "The template is saved." : `Saved as version ${outcome.stored.v}.`);
@@ -142,7 +145,7 @@ export function Editor({ editor, notice }: EditorProps) {
           <Tabs
             label="Views of the template"
             tabs={[
-              { id: "steps", title: "Steps", body: () => <Visual editor={editor} /> },
+              { id: "steps", title: "Steps", body: () => <Visual editor={editor} asksFirst={asksFirst} /> },
               { id: "json", title: "JSON", body: () => <JsonView editor={editor} /> },
               ...(stored === null ? [] : [{ id: "versions", title: "Versions", body: () => <Versions editor={editor} id={stored.id} current={stored.v} /> }]),
             ]}
@@ -299,14 +302,15 @@ function show(editor: EditorState, index: number): void {
   focusSoon(problem.field === "label" ? labelId(problem.owner) : problem.field === "condition" ? whenId(problem.owner) : rowId(problem.owner));
 }
 
-function Visual({ editor }: { editor: EditorState }) {
+function Visual({ editor, asksFirst }: { editor: EditorState; asksFirst: boolean }) {
   const text = editor.text.value;
   if (text !== null) return <Unreadable editor={editor} text={text} />;
   return (
     <>
       <BrokenConditions editor={editor} />
+      <NameField editor={editor} />
+      <Outline editor={editor} asksFirst={asksFirst} />
       <AboutForm editor={editor} />
-      <Outline editor={editor} />
     </>
   );
 }

@@ -23,6 +23,7 @@ import {
 import { ApiError } from "../../client";
 import { keep, type KeptDraft } from "./kept_draft";
 import { createTemplate, readTemplate, restoreVersion, saveTemplate, storedOf, type ManagedBy, type Stored } from "./templates_api";
+import { suggestedName } from "./suggested_name";
 
 /** Changes of the same field within this time are one undo step. */
 const ONE_CHANGE_MS = 1_500;
@@ -190,6 +191,14 @@ export class EditorState {
       removeEventListener("pagehide", write);
       keep(this.start.key, null);
     };
+  }
+
+  /** Names a template that is not stored yet and has no name. */
+  takeSuggestedName(): void {
+    const draft = this.draft.peek();
+    if (this.stored.peek() !== null || this.text.peek() !== null || draft.name.trim() !== "") return;
+    const name = suggestedName(draft);
+    if (name !== "") this.change({ ...draft, name });
   }
 
   async save(): Promise<SaveOutcome> {

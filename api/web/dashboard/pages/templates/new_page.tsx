@@ -1,4 +1,4 @@
-/** A new template: empty, or generated from a description and reviewed. It opens in the editor, not saved yet. */
+/** A new template: empty, from an example, or generated from a description and reviewed. It opens in the editor, not saved yet. */
 import "../../../kit/controls/controls.css";
 import "../../../executor/styles/steps.css";
 import "../../styles/templates.css";
@@ -12,6 +12,7 @@ import { counted } from "../../parts/progress";
 import { PageHead, Section } from "../../parts/page_head";
 import { organization } from "../../session";
 import { Editor } from "./editor";
+import { Gallery } from "./gallery";
 import { GenerateForm } from "./generate_form";
 import { GeneratedReview } from "./generated_review";
 import { draftKey, readKept } from "./kept_draft";
@@ -22,6 +23,8 @@ import { EditorState } from "./editor_state";
 interface Begun {
   readonly draft: Draft;
   readonly by: string | null;
+  /** The editor then begins with the first question. */
+  readonly isEmpty?: boolean;
 }
 
 export function NewTemplatePage() {
@@ -45,22 +48,25 @@ export function NewTemplatePage() {
         <Section title="Describe it" lead="Describe what to check. You get a template that you can change before you save it.">
           <GenerateForm org={own.id} last={made} onGenerated={review} />
         </Section>
-        <Section title="Start empty" lead="Add sections and steps one by one, or paste JSON.">
+        <Section title="Start empty" lead="Begin with the first question, or paste JSON.">
           <div class="actions">
-            <button type="button" class="button" onClick={() => setBegun({ draft: EMPTY_DRAFT, by: null })}>
+            <button type="button" class="button" onClick={() => setBegun({ draft: EMPTY_DRAFT, by: null, isEmpty: true })}>
               <Icon name="plus" />
               Start with an empty template
             </button>
           </div>
         </Section>
       </div>
+      <Section title="Start from an example" lead="Checklists from the real world. The example is copied; change what differs for you, then save it.">
+        <Gallery onChoose={(draft) => setBegun({ draft, by: null })} />
+      </Section>
     </>
   );
 }
 
 function Fresh({ org, draftKey: key, begun, restored }: { org: string; draftKey: string; begun: Begun; restored: boolean }) {
   const editor = useMemo(() => new EditorState({ org, key, stored: null, draft: begun.draft, kept: restored ? readKept(key) : null, readOnly: false }), []);
-  return <Editor editor={editor} notice={restored ? <Restored editor={editor} /> : begun.by !== null && <Origin by={begun.by} draft={begun.draft} />} />;
+  return <Editor editor={editor} asksFirst={begun.isEmpty === true} notice={restored ? <Restored editor={editor} /> : begun.by !== null && <Origin by={begun.by} draft={begun.draft} />} />;
 }
 
 /** What generated the template. */

@@ -30,14 +30,14 @@ const FIRST_ROWS = 40;
 const MORE_ROWS = 60;
 const NONE: readonly Anchored[] = [];
 
-export function Outline({ editor }: { editor: EditorState }) {
+export function Outline({ editor, asksFirst = false }: { editor: EditorState; asksFirst?: boolean }) {
   const draft = editor.draft.value;
   const total = countSteps(draft);
   const drawn = useDrawn(total, editor.open.value === null ? 0 : [...editor.steps.value.keys()].indexOf(editor.open.value) + 1);
   const problems = useMemo(() => byOwner(editor.problems.value), [editor.problems.value]);
   const broken = useMemo(() => new Set(editor.broken.value.map((one) => one.step.id)), [editor.broken.value]);
   const readOnly = editor.readOnly.value;
-  const [adding, setAdding] = useState<number | null>(null);
+  const [adding, setAdding] = useState<number | null>(asksFirst && total === 0 ? 0 : null);
   const full = noMoreSections(draft);
   const add = (after: number) => {
     const made = addSection(editor.draft.peek(), after);
@@ -94,7 +94,7 @@ export function Outline({ editor }: { editor: EditorState }) {
           {full !== null && <span class="quiet small">{full}</span>}
         </div>
       )}
-      {adding !== null && <TypePicker onPick={pick} onClose={() => setAdding(null)} />}
+      {adding !== null && <TypePicker title={total === 0 ? "Add the first question" : "Add a step"} onPick={pick} onClose={() => setAdding(null)} />}
     </div>
   );
 }

@@ -4,9 +4,9 @@ import { AUTHORING } from "../../../core/authoring";
 import { Dialog } from "../../../kit/controls/dialog";
 import { Icon } from "../../../kit/controls/icon";
 
-export function TypePicker({ onPick, onClose }: { onPick(type: StepType): void; onClose(): void }) {
+export function TypePicker({ title, onPick, onClose }: { title: string; onPick(type: StepType): void; onClose(): void }) {
   return (
-    <Dialog title="Add a step" class="type-picker" onClose={onClose}>
+    <Dialog title={title} class="type-picker" onClose={onClose}>
       <ul class="types">
         {Object.entries(AUTHORING).map(([type, { name, meaning, icon }]) => (
           <li key={type}>

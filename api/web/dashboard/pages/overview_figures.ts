@@ -1,0 +1,67 @@
+/** The figures of the overview: what each number counts, and the filtered list behind it. */
+import { count } from "../parts/progress";
+
+/** `GET overview` */
+export interface Overview {
+  readonly since: string;
+  readonly runs: Readonly<Record<"dispatched" | "completed" | "open" | "expiring" | "expired", number>>;
+  /** A count that reaches it means at least that many. */
+  readonly counted_up_to: number;
+  readonly failed_deliveries: number;
+  readonly failing_endpoints: { readonly total: number; readonly data: readonly FailingEndpoint[] };
+  readonly templates: readonly TemplateTimes[];
+  /** Why archived runs may be missing. */
+  readonly archive: { readonly message: string } | null;
+}
+
+export interface FailingEndpoint {
+  readonly host: string;
+  readonly pending: number;
+  readonly failed: number;
+  readonly last_error: { readonly at: string; readonly outcome: string | null; readonly http_status: number | null; readonly detail: string | null } | null;
+}
+
+export interface TemplateTimes {
+  readonly template_id: string;
+  readonly template_name: string;
+  readonly runs: number;
+  readonly median_ms: number;
+  readonly p90_ms: number;
+}
+
+export interface Figure {
+  readonly key: string;
+  readonly title: string;
+  /** "10,000+" where counting stopped. */
+  readonly text: string;
+  /** The list behind the number, below the organization. */
+  readonly to: string;
+  /** Above zero, it asks for attention. */
+  readonly tone: "plain" | "warn" | "bad";
+}
+
+/** In the order of the page. A further count of the service is one entry here. */
+export function figuresOf(overview: Overview, today: string): readonly Figure[] {
+  const { runs, failed_deliveries: failed } = overview;
+  const numbers = [
+    { key: "dispatched", title: "Dispatched today", value: runs.dispatched, to: `runs?from=${today}`, tone: "plain" },
+    { key: "completed", title: "Completed today", value: runs.completed, to: `runs?status=completed&completed=${today}`, tone: "plain" },
+    { key: "open", title: "Open", value: runs.open, to: "runs?status=open", tone: "plain" },
+    { key: "expiring", title: "Expire within 24 hours", value: runs.expiring, to: "runs?status=open&expires=soon", tone: "warn" },
+    { key: "expired", title: "Expired in the last 24 hours", value: runs.expired, to: "runs?status=expired&expires=lately", tone: "bad" },
+    { key: "failed", title: "Failed deliveries", value: failed, to: "deliveries?status=failed", tone: "bad" },
+  ] as const;
+  return numbers.map(({ value, tone, ...rest }) => ({
+    ...rest,
+    text: value >= overview.counted_up_to && rest.key !== "failed" ? `${count(overview.counted_up_to)}+` : count(value),
+    tone: value > 0 ? tone : "plain",
+  }));
+}
+
+/** Midnight before `moment` in the reader's time zone, and its day as in the address. */
+export function dayOf(moment: number): { readonly since: string; readonly today: string } {
+  const start = new Date(moment);
+  start.setHours(0, 0, 0, 0);
+  const two = (number: number) => String(number).padStart(2, "0");
+  return { since: start.toISOString(), today: `${start.getFullYear()}-${two(start.getMonth() + 1)}-${two(start.getDate())}` };
+}
