@@ -9,7 +9,7 @@ import type { LocalAnswer } from "./store/types";
 import { createWalk, firstOpen, following, isSingleTap, nextAction, placeOf, type Walk } from "./walk";
 
 const ON_NO = { when: { step: "s-1", op: "eq", value: false } } as const;
-const GIVEN: LocalAnswer = { value: null, geo: null, photos: [], skipped: false, pending: false, problem: null };
+const GIVEN: LocalAnswer = { value: null, geo: null, photos: [], skipped: false, flagged: false, note: null, pending: false, problem: null };
 const answered = (value: LocalAnswer["value"]): LocalAnswer => ({ ...GIVEN, value });
 
 function numbered(count: number): Step[] {

@@ -6,7 +6,7 @@ import { eventsText, timelineOf, troubled, unanswered } from "./run_timeline";
 import type { RunStory, StoryStep } from "./runs_types";
 
 const at = (second: number) => new Date(Date.UTC(2026, 10, 27, 12, 0, second)).toISOString();
-const step = (id: string, state: StoryStep["state"] = "answered"): StoryStep => ({ id, type: "boolean", label: id, required: true, geo: false, state, display: "Yes", revision: 1 });
+const step = (id: string, state: StoryStep["state"] = "answered"): StoryStep => ({ id, type: "boolean", label: id, required: true, geo: false, state, expected: "", display: "Yes", revision: 1 });
 const answer = (second: number) => ({ value: true, photos: [], geo: null, at: at(second), by: null });
 const event = (seq: number, second: number | null, status: Delivery["status"] = "delivered", made = 1): Delivery =>
   ({ event_id: `evt-${seq}`, event: "step.completed", seq, ts: second === null ? null : at(second), status, attempts_made: made }) as Delivery;
