@@ -57,9 +57,13 @@ async def _print_all(cluster: Cluster, namespace: str | None) -> int:
     count = 0
     async for page, _ in cluster.client.pages(RUN, namespace):
         for body in page:
-            run = parsed(body)
-            _print_tree(run, by_run[run.namespace, run.name], with_namespace=namespace is None)
             count += 1
+            try:
+                run = parsed(body)
+            except CommandFailed as failed:
+                print(plain(f"Run {_place(body, with_namespace=namespace is None)}: {failed}"))
+                continue
+            _print_tree(run, by_run[run.namespace, run.name], with_namespace=namespace is None)
     return count
 
 
@@ -78,6 +82,11 @@ def _print_tree(run: "Run", deliveries: Sequence[JsonObject], *, with_namespace:
         print(first + plain(line))
         for place, text in enumerate(below, 1):
             print(rest + (_LAST if place == len(below) else _BRANCH)[0] + plain(text))
+
+
+def _place(body: JsonObject, *, with_namespace: bool) -> str:
+    metadata = body["metadata"]
+    return f"{metadata['namespace']}/{metadata['name']}" if with_namespace else str(metadata["name"])
 
 
 def _title(run: "Run", *, with_namespace: bool) -> str:
