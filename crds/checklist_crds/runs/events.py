@@ -77,15 +77,17 @@ def answer_view(answer: Answer, photo_url: PhotoUrl) -> dict[str, Any]:
     }
 
 
-def recorded_answer_view(answer: Answer, photo_url: PhotoUrl) -> dict[str, Any]:
-    """Returns `answer_view` for what must not change between releases: events, and exports with a digest.
+def recorded(view: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns an `answer_view` for what must not change between releases: events, and exports with a digest.
 
     `received_at` is left out where it equals `at`, because releases that do not know it have no other answers.
     """
-    view = answer_view(answer, photo_url)
-    if view["received_at"] == view["at"]:
-        del view["received_at"]
-    return view
+    return {name: value for name, value in view.items() if name != "received_at" or value != view["at"]}
+
+
+def recorded_answer_view(answer: Answer, photo_url: PhotoUrl) -> dict[str, Any]:
+    """Returns `answer_view`, as `recorded` has it."""
+    return recorded(answer_view(answer, photo_url))
 
 
 def _with_drawing(value: JsonValue, drawing: PhotoRef | None, photo_url: PhotoUrl) -> JsonValue:
