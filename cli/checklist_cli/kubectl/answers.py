@@ -4,9 +4,8 @@ import asyncio
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from ..client.answer_text import print_answer, value_text
-from ..client.waiting import print_json
-from ..console.command import Command, CommandFailed, ExitStatus
+from ..client.answer_text import print_answers, value_text
+from ..console.command import Command, ExitStatus
 from ..console.terminal import plain
 from .cluster import add_cluster_options, cluster_of
 from .runs import add_run_argument, answers_of, exit_status, read_run
@@ -32,15 +31,12 @@ def _configure(parser: ArgumentParser) -> None:
 def _run(options: Namespace) -> ExitStatus:
     run = asyncio.run(_read(options))
     answers = answers_of(run)
-    if options.step is not None:
-        if options.step not in answers:
-            raise CommandFailed(f"the run has no answer to {options.step}")
-        print_answer(answers[options.step], as_json=options.output == "json")
-    elif options.output == "json":
-        print_json(answers)
-    else:
+
+    def print_all() -> None:
         rows = [(step_id, plain(value_text(answer)), answer["at"]) for step_id, answer in answers.items()]
         print_table(("STEP", "ANSWER", "AT"), rows)
+
+    print_answers(answers, step=options.step, as_json=options.output == "json", print_all=print_all)
     return exit_status(run, if_open=ExitStatus.NO)
 
 

@@ -49,6 +49,7 @@ async def _print_trees(options: Namespace) -> int:
 
 
 async def _print_all(cluster: Cluster, namespace: str | None) -> int:
+    from checklist_crds.kube.informer import key_of
     from checklist_crds.resources.kinds import RUN
 
     by_run: dict[tuple[str, str], list[JsonObject]] = defaultdict(list)
@@ -57,9 +58,14 @@ async def _print_all(cluster: Cluster, namespace: str | None) -> int:
     count = 0
     async for page, _ in cluster.client.pages(RUN, namespace):
         for body in page:
-            run = parsed(body)
-            _print_tree(run, by_run[run.namespace, run.name], with_namespace=namespace is None)
             count += 1
+            try:
+                run = parsed(body)
+            except CommandFailed as failed:
+                place = _place(*key_of(body), with_namespace=namespace is None)
+                print(plain(f"Run {place}: {failed}"))
+                continue
+            _print_tree(run, by_run[run.namespace, run.name], with_namespace=namespace is None)
     return count
 
 
@@ -80,12 +86,16 @@ def _print_tree(run: "Run", deliveries: Sequence[JsonObject], *, with_namespace:
             print(rest + (_LAST if place == len(below) else _BRANCH)[0] + plain(text))
 
 
+def _place(namespace: str, name: str, *, with_namespace: bool) -> str:
+    return f"{namespace}/{name}" if with_namespace else name
+
+
 def _title(run: "Run", *, with_namespace: bool) -> str:
-    namespace = f"{run.namespace}/" if with_namespace else ""
+    place = _place(run.namespace, run.name, with_namespace=with_namespace)
     progress = "" if run.resolved is None else f", {run.progress.answered} of {run.progress.total} answered"
     reference = f", {run.spec.executor_ref}" if run.spec.executor_ref else ""
     public_id = f" ({run.public_id})" if run.public_id not in (None, run.name) else ""
-    return f"Run {namespace}{run.name}{public_id}: {run.status.phase.value}{progress}{reference}"
+    return f"Run {place}{public_id}: {run.status.phase.value}{progress}{reference}"
 
 
 def _branches(run: "Run", deliveries: Sequence[JsonObject]) -> Iterator[tuple[str, list[str]]]:

@@ -79,15 +79,19 @@ def answer_view(answer: Answer, photo_url: PhotoUrl) -> dict[str, Any]:
     }
 
 
-def recorded_answer_view(answer: Answer, photo_url: PhotoUrl) -> dict[str, Any]:
-    """Returns `answer_view` for what must not change between releases: events, and exports with a digest.
+def recorded(view: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns an `answer_view` for what must not change between releases: events, and exports with a digest.
 
     What earlier releases do not know is left out where it says nothing: `received_at` where it equals `at`, `flagged`
     if false, `note` if null.
     """
-    view = answer_view(answer, photo_url)
     silent = {"received_at": view["at"], "flagged": False, "note": None}
     return {name: value for name, value in view.items() if name not in silent or value != silent[name]}
+
+
+def recorded_answer_view(answer: Answer, photo_url: PhotoUrl) -> dict[str, Any]:
+    """Returns `answer_view`, as `recorded` has it."""
+    return recorded(answer_view(answer, photo_url))
 
 
 def _with_drawing(value: JsonValue, drawing: PhotoRef | None, photo_url: PhotoUrl) -> JsonValue:
