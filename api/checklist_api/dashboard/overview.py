@@ -1,7 +1,7 @@
 """`GET /dashboard/api/{org_id}/overview` (viewers): the figures of the dashboard's first page.
 
 Computed from the indexes in memory and, for archived runs, on the local disk; the cluster is not asked. The cost has a
-bound: seven counts of at most 10,000 index entries, the durations of 1,000 runs, and the endpoints whose newest attempt
+bound: nine counts of at most 10,000 index entries, the durations of 1,000 runs, and the endpoints whose newest attempt
 failed. Where an organization has more, a count is `counted_up_to` and means at least that many.
 """
 

@@ -13,7 +13,7 @@ from checklist_crds.times import format_timestamp, utc_now
 
 api = shared_api
 
-NOTHING = {"dispatched": 0, "completed": 0, "open": 0, "expiring": 0, "expired": 0}
+NOTHING = {"dispatched": 0, "completed": 0, "open": 0, "expiring": 0, "expired": 0, "flagged": 0}
 
 
 async def test_the_overview_counts_what_the_filtered_lists_have(api: Api) -> None:
@@ -26,7 +26,7 @@ async def test_the_overview_counts_what_the_filtered_lists_have(api: Api) -> Non
     viewer = await at_desk(api, "viewer", account=account)
     start = utc_now() - timedelta(hours=1)
     shown = await viewer.read(f"/overview?since={format_timestamp(start)}")
-    assert shown["runs"] == {"dispatched": 4, "completed": 1, "open": 3, "expiring": 1, "expired": 0}
+    assert shown["runs"] == {"dispatched": 4, "completed": 1, "open": 3, "expiring": 1, "expired": 0, "flagged": 0}
     soon = format_timestamp(utc_now() + timedelta(hours=24))
     for name, query in (
         ("dispatched", f"created_after={format_timestamp(start)}"),
@@ -34,6 +34,7 @@ async def test_the_overview_counts_what_the_filtered_lists_have(api: Api) -> Non
         ("open", "status=open"),
         ("expiring", f"status=open&expires_before={soon}"),
         ("expired", f"status=expired&expires_after={format_timestamp(start)}"),
+        ("flagged", f"flagged=true&created_after={format_timestamp(start - timedelta(days=6))}"),
     ):
         listed = await viewer.read(f"/runs?{query}")
         assert listed["pagination"]["total"] == shown["runs"][name], name

@@ -51,9 +51,13 @@ def test_each_run_is_counted_where_it_belongs_live_or_archived(index: RunIndex) 
     index.observe(completed(8, took=5, minutes=-60))
     index.observe(a_run(9, organization="globex"))
     index.observe(a_run(10, namespace="elsewhere"))
-    a_part(index, "one", completed(11, took=7), completed(7, took=5), expiring(12, -3, status={"phase": "Expired"}))
-    # Dispatched: all but 1 and 8; 7 is both live and archived and counts once.
-    assert counts(index) == RunCounts(dispatched=8, completed=2, open=3, expiring=1, expired=3)
+    index.observe(a_run(13, minutes=-6 * 24 * 60, status={"phase": "InProgress", "flagged": 2}))
+    index.observe(a_run(14, minutes=-6 * 24 * 60 - 1, status={"phase": "Cancelled", "flagged": 1}))
+    archived_flagged = a_run(15, minutes=-60, status={"phase": "Cancelled", "flagged": 1})
+    expired = expiring(12, -3, status={"phase": "Expired"})
+    a_part(index, "one", completed(11, took=7), completed(7, took=5), expired, archived_flagged)
+    # Dispatched: all but 1, 8 and the flagged ones; 7 is both live and archived and counts once.
+    assert counts(index) == RunCounts(dispatched=8, completed=2, open=4, expiring=1, expired=3, flagged=2)
 
 
 def test_a_count_stops_at_its_bound(index: RunIndex, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,12 +13,12 @@ import { DataTable, type Column } from "../parts/table";
 import { duration, Time } from "../parts/time";
 import { may, organization } from "../session";
 import { outcomeText } from "./deliveries_text";
-import { dayOf, type FailingEndpoint, figuresOf, type Overview, type TemplateTimes } from "./overview_figures";
+import { type Day, dayOf, type FailingEndpoint, figuresOf, type Overview, type TemplateTimes } from "./overview_figures";
 
 export function OverviewPage() {
   const id = organization.value?.id ?? "";
-  const { since, today } = dayOf(serverNow());
-  const overview = useResource<Overview>(`${id} ${since}`, (signal) => call(`${id}/overview?since=${encodeURIComponent(since)}`, { signal }));
+  const day = dayOf(serverNow());
+  const overview = useResource<Overview>(`${id} ${day.since}`, (signal) => call(`${id}/overview?since=${encodeURIComponent(day.since)}`, { signal }));
   useLiveReload(["run", "delivery"], overview.reload);
   const found = overview.data;
   return (
@@ -44,7 +44,7 @@ export function OverviewPage() {
               {found.archive.message}
             </p>
           )}
-          <Figures overview={found} today={today} organizationId={id} />
+          <Figures overview={found} day={day} organizationId={id} />
           <Endpoints failing={found.failing_endpoints} organizationId={id} />
           <Times templates={found.templates} organizationId={id} />
         </>
@@ -53,10 +53,10 @@ export function OverviewPage() {
   );
 }
 
-function Figures({ overview, today, organizationId }: { overview: Overview; today: string; organizationId: string }) {
+function Figures({ overview, day, organizationId }: { overview: Overview; day: Day; organizationId: string }) {
   return (
     <ul class="overview-figures" aria-label="Figures">
-      {figuresOf(overview, today).map(({ key, title, text, to, tone }) => (
+      {figuresOf(overview, day).map(({ key, title, text, to, tone }) => (
         <li key={key}>
           <Link to={`${organizationId}/${to}`} class={`figure is-${tone}`}>
             <span class="figure-title">

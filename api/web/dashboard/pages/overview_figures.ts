@@ -4,7 +4,7 @@ import { count } from "../parts/progress";
 /** `GET overview` */
 export interface Overview {
   readonly since: string;
-  readonly runs: Readonly<Record<"dispatched" | "completed" | "open" | "expiring" | "expired", number>>;
+  readonly runs: Readonly<Record<"dispatched" | "completed" | "open" | "expiring" | "expired" | "flagged", number>>;
   /** A count that reaches it means at least that many. */
   readonly counted_up_to: number;
   readonly failed_deliveries: number;
@@ -41,7 +41,7 @@ export interface Figure {
 }
 
 /** In the order of the page. A further count of the service is one entry here. */
-export function figuresOf(overview: Overview, today: string): readonly Figure[] {
+export function figuresOf(overview: Overview, { today, weekAgo }: Pick<Day, "today" | "weekAgo">): readonly Figure[] {
   const { runs, failed_deliveries: failed } = overview;
   const numbers = [
     { key: "dispatched", title: "Dispatched today", value: runs.dispatched, to: `runs?from=${today}`, tone: "plain" },
@@ -49,6 +49,7 @@ export function figuresOf(overview: Overview, today: string): readonly Figure[] 
     { key: "open", title: "Open", value: runs.open, to: "runs?status=open", tone: "plain" },
     { key: "expiring", title: "Expire within 24 hours", value: runs.expiring, to: "runs?status=open&expires=soon", tone: "warn" },
     { key: "expired", title: "Expired in the last 24 hours", value: runs.expired, to: "runs?status=expired&expires=lately", tone: "bad" },
+    { key: "flagged", title: "Flagged in 7 days", value: runs.flagged, to: `runs?flagged=true&from=${weekAgo}`, tone: "warn" },
     { key: "failed", title: "Failed deliveries", value: failed, to: "deliveries?status=failed", tone: "bad" },
   ] as const;
   return numbers.map(({ value, tone, ...rest }) => ({
@@ -58,10 +59,24 @@ export function figuresOf(overview: Overview, today: string): readonly Figure[] 
   }));
 }
 
-/** Midnight before `moment` in the reader's time zone, and its day as in the address. */
-export function dayOf(moment: number): { readonly since: string; readonly today: string } {
+export interface Day {
+  /** Midnight before the moment in the reader's time zone. */
+  readonly since: string;
+  /** Its day, as in the address. */
+  readonly today: string;
+  /** The first of the seven days that end with it. */
+  readonly weekAgo: string;
+}
+
+export function dayOf(moment: number): Day {
   const start = new Date(moment);
   start.setHours(0, 0, 0, 0);
+  const first = new Date(start);
+  first.setDate(first.getDate() - 6);
+  return { since: start.toISOString(), today: inAddress(start), weekAgo: inAddress(first) };
+}
+
+function inAddress(day: Date): string {
   const two = (number: number) => String(number).padStart(2, "0");
-  return { since: start.toISOString(), today: `${start.getFullYear()}-${two(start.getMonth() + 1)}-${two(start.getDate())}` };
+  return `${day.getFullYear()}-${two(day.getMonth() + 1)}-${two(day.getDate())}`;
 }
