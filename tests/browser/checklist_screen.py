@@ -85,7 +85,8 @@ class ChecklistScreen:
         """By the bar at the lower edge, which offers it when nothing required is left."""
         await self.page.get_by_role("button", name="Check and submit").click()
         await expect(self.heading("Check your answers")).to_be_visible()
-        await self.layers("review")
+        # Back would close it; one step at a time, earlier steps are below it.
+        await self.page.wait_for_function("history.state?.layers?.at(-1) === 'review'")
 
     async def layers(self, *names: str) -> None:
         """Waits until the browser's Back would close these, the last one first."""

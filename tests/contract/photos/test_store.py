@@ -1,5 +1,6 @@
 """The store of photos, a folder and S3: by itself and behind the executor API."""
 
+import asyncio
 import hashlib
 import logging
 from io import BytesIO
@@ -78,6 +79,22 @@ async def test_half_written_objects_are_listed_and_deleted(tmp_path: Path, file:
     half.write_bytes(b"half of")
     await store.delete([one.key for one in await store.objects_of(HERE)])
     assert (await store.folders(), half.parent.exists()) == ([], False)
+
+
+async def test_a_folder_can_be_listed_while_another_process_deletes_it(tmp_path: Path, file: Path) -> None:
+    store, other = (PhotoStore.open(tmp_path.as_uri()) for _ in range(2))
+    file.write_bytes(b"x")
+
+    async def put_and_delete() -> None:
+        for _ in range(300):
+            await other.put(KEY, file, "image/jpeg")
+            await other.delete([KEY])
+
+    writer = asyncio.create_task(put_and_delete())
+    while not writer.done():
+        assert {one.key.partition("#")[0] for one in await store.objects_of(HERE)} <= {KEY}
+        assert await store.folders() in ([], [HERE])
+    await writer
 
 
 def test_an_address_that_is_no_store_is_refused_without_repeating_secrets() -> None:
