@@ -44,6 +44,7 @@ export default defineConfig(({ command }) => ({
   test: {
     root: ".",
     include: ["core", "kit", "executor", "dashboard"].map((folder) => `${folder}/**/*.test.{ts,tsx}`),
+    setupFiles: ["kit/english.ts"],
     // A test of components begins with `// @vitest-environment happy-dom`.
     environment: "node",
     // A busy machine takes seconds to load a page.

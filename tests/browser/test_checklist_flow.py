@@ -1,5 +1,6 @@
 """From opening the link to the receipt: conditions, skipping, the review, the signature, the ways out."""
 
+import re
 from typing import Any
 
 from playwright.async_api import expect
@@ -55,7 +56,7 @@ async def test_back_closes_what_is_open_and_does_not_leave_the_checklist(stage: 
     await screen.photo("Photo", picture())
     await screen.saved("Photo")
     for card, button in (("Colour", "Colour"), ("Photo", "View photo 1"), (None, "Menu")):
-        opener = (screen.card(card) if card else page).get_by_role("button", name=button).first
+        opener = (screen.card(card) if card else page).get_by_role("button", name=re.compile(f"^{button}"))
         await opener.click()
         await expect(dialog).to_be_visible()
         await screen.layers("dialog")

@@ -40,7 +40,8 @@ def verify(*arguments: object) -> int:
 
 
 def test_every_command_and_option_is_explained_by_help_and_documentation(capsys: Capture) -> None:
-    documented = "".join((ROOT / f"docs/{page}.md").read_text() for page in ("command-line", "secrets", "mcp"))
+    pages = ("command-line", "dispatching-many", "secrets", "mcp")
+    documented = "".join((ROOT / f"docs/{page}.md").read_text() for page in pages)
     for command in COMMANDS:
         with pytest.raises(SystemExit) as ended:
             main([command.name, "--help"])

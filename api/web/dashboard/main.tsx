@@ -5,6 +5,7 @@ import "./styles/parts.css";
 
 import { render } from "preact";
 
+import "../kit/english";
 import { App } from "./app";
 import { loadSession } from "./session";
 

@@ -4,26 +4,31 @@ import { computed, signal } from "@preact/signals";
 import {
   chooseLocale,
   createTranslator,
-  english,
   keepOwnLanguage,
   languageOf,
   loadMessages,
   ownLanguage,
   type Language,
+  type Messages,
   type Translate,
   type Translator,
 } from "./i18n";
 
-const current = signal<Translator>(createTranslator("en", english));
+/** Nothing is rendered before a catalogue is there. */
+const current = signal<Translator>(createTranslator("en", {} as Messages));
 
 export const translator = computed(() => current.value);
 export const language = computed(() => current.value.language);
 
 export const t: Translate = (key, ...parameters) => current.value.t(key, ...parameters);
 
-/** Selects the person's language: the one chosen on this device, else the browser's. */
+/** Selects the person's language: the one chosen on this device, else the browser's; English if its texts do not load. */
 export async function startLanguage(): Promise<void> {
-  await useLanguage(ownLanguage());
+  if (!(await useLanguage(ownLanguage()))) useEnglish(await loadMessages("en"));
+}
+
+export function useEnglish(english: Messages): void {
+  current.value = createTranslator("en", english);
 }
 
 /** Changes the language and stores the choice on this device. */
@@ -32,14 +37,15 @@ export async function chooseLanguage(chosen: Language): Promise<void> {
   await useLanguage(chosen);
 }
 
-async function useLanguage(own: Language | null): Promise<void> {
+/** Returns false and keeps the current language if the catalogue is not cached and there is no network. */
+async function useLanguage(own: Language | null): Promise<boolean> {
   const locale = chooseLocale(navigator.languages, own);
   try {
     current.value = createTranslator(locale, await loadMessages(languageOf(locale) ?? "en"));
   } catch {
-    // Offline and the catalogue is not cached: keep the current language.
-    return;
+    return false;
   }
   document.documentElement.lang = locale;
   document.documentElement.dir = current.value.direction;
+  return true;
 }

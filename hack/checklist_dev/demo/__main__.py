@@ -54,6 +54,7 @@ def main() -> int:
             scenario.agent()
             scenario.kubectl_alone()
             scenario.many()
+            scenario.flagged()
             scenario.quota()
     print(f"\nall {transcript.checks} checks passed", flush=True)
     return 0

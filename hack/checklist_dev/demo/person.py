@@ -14,6 +14,18 @@ def steps_of(template: Mapping[str, Any]) -> list[Json]:
     return [step for section in template["sections"] for step in section["steps"]]
 
 
+def open_steps(view: Json) -> list[Json]:
+    """Applicable steps without answer or skip, except instructions."""
+    return [
+        step
+        for step in steps_of(view["template"])
+        if step["id"] in view["applicable_steps"]
+        and step["id"] not in view["answers"]
+        and step["id"] not in view["skipped_steps"]
+        and step["type"] != "instruction"
+    ]
+
+
 def photos_needed(step: Json) -> int:
     """The number of photos that the step requires."""
     if step["type"] == "photo":

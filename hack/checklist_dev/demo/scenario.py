@@ -13,8 +13,17 @@ from checklist_dev.browser.stage import Link, Stage
 from checklist_dev.demo.agent import ask_a_person
 from checklist_dev.demo.browser import finish_offline
 from checklist_dev.demo.bulk import dispatch_a_table
+from checklist_dev.demo.flagged import too_warm
 from checklist_dev.demo.kubectl_alone import human_step
-from checklist_dev.demo.person import Json, drawn_signature, photos_needed, plausible_value, steps_of, taken_photo
+from checklist_dev.demo.person import (
+    Json,
+    drawn_signature,
+    open_steps,
+    photos_needed,
+    plausible_value,
+    steps_of,
+    taken_photo,
+)
 from checklist_dev.demo.transcript import Transcript
 from checklist_dev.local.bootstrap import NAMESPACE
 from checklist_dev.local.receiver import Delivery
@@ -89,7 +98,7 @@ class Scenario:
     def _answer_all(self, link: Link) -> tuple[int, int]:
         """Answer applicable steps in order, reading the run after each; returns (answers, photos)."""
         answers = photos = 0
-        while steps := _open_steps(self._look(link)):
+        while steps := open_steps(self._look(link)):
             self._answer(link, steps[0])
             for _ in range(photos_needed(steps[0])):
                 photo = {"content": taken_photo(photos), "headers": {"Content-Type": "image/jpeg"}}
@@ -250,8 +259,12 @@ class Scenario:
         self._say.chapter("10. A run for each row of a table, killed in the middle")
         dispatch_a_table(self._stage, self._say, self._small)
 
+    def flagged(self) -> None:
+        self._say.chapter("11. An answer that is not as expected")
+        too_warm(self._stage, self._say, lambda run_id: self._events(run_id, last="run.completed")[-1].envelope["data"])
+
     def quota(self) -> None:
-        self._say.chapter("11. The quota")
+        self._say.chapter("12. The quota")
         used = self._rest.call("GET", "/v1/usage")["used"]
         self._plan(used + 2)
         codes = [self._try_dispatch().status_code for _ in range(2)]
@@ -297,15 +310,3 @@ class Scenario:
             (status.get("phase"), status.get("attempt")) == (phase, attempt),
             status,
         )
-
-
-def _open_steps(view: Json) -> list[Json]:
-    """Applicable steps without answer or skip, except instructions."""
-    return [
-        step
-        for step in steps_of(view["template"])
-        if step["id"] in view["applicable_steps"]
-        and step["id"] not in view["answers"]
-        and step["id"] not in view["skipped_steps"]
-        and step["type"] != "instruction"
-    ]

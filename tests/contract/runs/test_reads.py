@@ -175,5 +175,5 @@ async def test_the_list_is_newest_first_and_filters_by_status_template_reference
     assert await listed(api, created_before=created) == [one]
     assert await listed(api, created_after=created.replace("Z", "+00:00"), status="in_progress") == [three]
     # Other ways to get them wrong: tests/contract/deliveries/test_history.py.
-    for query in ("status=open", "created_after=", "created_after=0001-01-01T00:00:00%2B23:59"):
+    for query in ("status=opened", "created_after=", "created_after=0001-01-01T00:00:00%2B23:59"):
         assert error_of(await api.http.get(f"/v1/runs?{query}")) == (400, "invalid_parameter"), query

@@ -1,6 +1,5 @@
 /** The message catalogue of the web apps and its translator. */
 
-export { english } from "./en";
 export {
   chooseLocale,
   directionOf,

@@ -6,7 +6,6 @@
  * digits and dates on the region.
  */
 
-import { english } from "./en";
 import type { Messages } from "./messages";
 
 /** Each language by its own name. */
@@ -21,11 +20,11 @@ export type Language = keyof typeof LANGUAGES;
 
 const PREFERENCE = "checklist.language";
 
-/** English is bundled; the others are loaded on demand. */
+/** A person loads one language only. */
 export async function loadMessages(language: Language): Promise<Messages> {
   switch (language) {
     case "en":
-      return english;
+      return (await import("./en")).english;
     case "de":
       return (await import("./de")).german;
     case "es":
