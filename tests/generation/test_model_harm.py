@@ -215,7 +215,6 @@ async def test_a_model_that_was_talked_round_decides_nothing_but_texts(model: St
         "allow_skip": True,
         "signature_on_complete": False,
         "est_minutes": None,
-        "layout": "list",
     }
     (step,) = made["sections"][0]["steps"]
     assert step["label"] == "[2J<img src=x onerror=alert(1)> https://evil.example/", "a text that no terminal acts on"

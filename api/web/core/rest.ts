@@ -253,7 +253,7 @@ export interface components {
             description?: string;
             /** @description Labels to find the template by. Default: `[]`. */
             tags?: string[];
-            /** @description Default: `{"allow_skip":false,"signature_on_complete":false,"est_minutes":null,"layout":"list"}`. */
+            /** @description Default: `{"allow_skip":false,"signature_on_complete":false,"est_minutes":null}`. */
             settings?: components["schemas"]["SettingsInput"];
             /** @description Sections, in order; at most 500 steps in all of them together. */
             sections: components["schemas"]["SectionInput"][];
@@ -268,7 +268,7 @@ export interface components {
             description?: string;
             /** @description Labels to find the template by. Default: `[]`. */
             tags?: string[];
-            /** @description Default: `{"allow_skip":false,"signature_on_complete":false,"est_minutes":null,"layout":"list"}`. */
+            /** @description Default: `{"allow_skip":false,"signature_on_complete":false,"est_minutes":null}`. */
             settings?: components["schemas"]["SettingsInput"];
             /** @description Sections, in order; at most 500 steps in all of them together. */
             sections?: components["schemas"]["SectionInput"][];
@@ -1138,8 +1138,8 @@ export interface components {
             signature_on_complete: boolean;
             /** @description Estimated duration in minutes. */
             est_minutes: number | null;
-            /** @description How the executor app shows the steps: all in one list, or one at a time on a full screen. The person can change it on their device. */
-            layout: components["schemas"]["Layout"];
+            /** @description How the executor app shows the steps: all in one list, as if left out, or one at a time on a full screen. The person can change it on their device. */
+            layout?: components["schemas"]["Layout"];
         };
         /** @description How the checklist is run. */
         SettingsInput: {
@@ -1149,7 +1149,7 @@ export interface components {
             signature_on_complete?: boolean;
             /** @description Estimated duration in minutes. */
             est_minutes?: number | null;
-            /** @description How the executor app shows the steps: all in one list, or one at a time on a full screen. The person can change it on their device. Default: `"list"`. */
+            /** @description How the executor app shows the steps: all in one list, as if left out, or one at a time on a full screen. The person can change it on their device. */
             layout?: components["schemas"]["Layout"];
         };
         /** @description Describes a run for members to a person who is not signed in. */

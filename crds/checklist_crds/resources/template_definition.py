@@ -179,10 +179,9 @@ class Settings(JsonModel):
     allow_skip: Bool = Field(default=False, description="Whether steps that are not required may be skipped.")
     signature_on_complete: Bool = Field(default=False, description="Whether a signature is required on completion.")
     est_minutes: Minutes | None = Field(default=None, description="Estimated duration in minutes.")
-    layout: Layout = Field(
-        default=Layout.LIST,
-        description="How the executor app shows the steps: all in one list, or one at a time on a full screen. "
-        "The person can change it on their device.",
+    layout: Absentable[Layout] = optional(
+        "How the executor app shows the steps: all in one list, as if left out, or one at a time on a full screen. "
+        "The person can change it on their device."
     )
 
 

@@ -89,7 +89,7 @@ def test_kubectl_apply_sets_the_defaults_of_rest(kubectl: Kubectl, namespace: st
         return json.loads(kubectl("apply", "-n", namespace, "-f", "-", "-o", "json", stdin=body))
 
     made = apply()
-    assert made["spec"]["settings"] == {"allow_skip": False, "signature_on_complete": False, "layout": "list"}
+    assert made["spec"]["settings"] == {"allow_skip": False, "signature_on_complete": False}
     assert made["spec"]["execution"] == {"scope": "any", "identity_required": "none"}
     step = made["spec"]["sections"][0]["steps"][0]
     assert (step["required"], step["photo"], step["geo"], step["config"]) == (False, False, False, {})

@@ -34,7 +34,7 @@ async def test_a_created_template_is_complete_with_the_defaults_filled_in_and_re
         "name": "Minimal",
         "description": "",
         "tags": [],
-        "settings": {"allow_skip": False, "signature_on_complete": False, "est_minutes": None, "layout": "list"},
+        "settings": {"allow_skip": False, "signature_on_complete": False, "est_minutes": None},
         "sections": [{"id": "g-a", "title": "A", "steps": [STEP | STEP_DEFAULTS]}],
         "execution": {"scope": "any", "identity_required": "none"},
     }
@@ -72,13 +72,13 @@ async def test_missing_fields_are_400_and_wrong_ones_422_and_all_are_reported_at
 async def test_a_patch_merges_objects_replaces_arrays_and_changes_only_the_version_that_it_names(api: Api) -> None:
     template = await api.account.create_template(tags=["a", "b"], description="before")
     path = f"/v1/templates/{template['id']}"
-    patch = b'{"description": null, "tags": ["c"], "settings": {"est_minutes": 7.5}}'
+    patch = b'{"description": null, "tags": ["c"], "settings": {"est_minutes": 7.5, "layout": "one_at_a_time"}}'
     merge_patch = {"Content-Type": "application/merge-patch+json"}
     response = await api.http.patch(path, content=patch, headers=merge_patch)
     assert (response.status_code, response.headers["ETag"]) == (200, '"2"')
     patched = response.json()
     assert patched.pop("updated_at") > template.pop("updated_at")
-    settings = {"allow_skip": True, "signature_on_complete": False, "est_minutes": 7.5, "layout": "list"}
+    settings = {"allow_skip": True, "signature_on_complete": False, "est_minutes": 7.5, "layout": "one_at_a_time"}
     assert patched == {**template, "v": 2, "description": "", "tags": ["c"], "settings": settings}
     tags = {'"1"': 412, '"2"': 200, '"7", "3"': 200, "*": 200, 'W/"5"': 412, '"other"': 412, "5": 400}
     for if_match, status in tags.items():

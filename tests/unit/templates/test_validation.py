@@ -144,7 +144,7 @@ def test_the_complete_document_has_every_default() -> None:
         "name": "Name",
         "description": "",
         "tags": [],
-        "settings": {"allow_skip": False, "signature_on_complete": False, "est_minutes": None, "layout": "list"},
+        "settings": {"allow_skip": False, "signature_on_complete": False, "est_minutes": None},
         "sections": [{"id": "g-1", "title": "Title", "steps": [given_step | defaults]}],
         "execution": {"scope": "any", "identity_required": "none"},
     }

@@ -282,7 +282,7 @@ describe("the service's problems", () => {
 });
 
 test("the patch contains removals and defaults", () => {
-  expect(patchOf({ ...DRAFT, settings: { est_minutes: 5 } })).toMatchObject({ description: "", tags: [], settings: { allow_skip: false, signature_on_complete: false, est_minutes: 5, layout: "list" } });
+  expect(patchOf({ ...DRAFT, settings: { est_minutes: 5 } })).toMatchObject({ description: "", tags: [], settings: { allow_skip: false, signature_on_complete: false, est_minutes: 5, layout: null } });
   expect(patchOf({ name: "A" } as Draft)).toMatchObject({ sections: null });
   expect(authored({ id: "t-1", v: 3, name: "A", sections: [], managed_by: null })).toEqual({ name: "A", sections: [] });
   expect(allSteps(DRAFT)).toHaveLength(4);

@@ -49,7 +49,7 @@ export const LIMITS = {
   comparisons: 10,
 } as const;
 
-export const DEFAULT_SETTINGS: Settings = { allow_skip: false, signature_on_complete: false, est_minutes: null, layout: "list" };
+export const DEFAULT_SETTINGS: Settings = { allow_skip: false, signature_on_complete: false, est_minutes: null };
 export const DEFAULT_EXECUTION: Execution = { scope: "any", identity_required: "none" };
 
 /** The title of a section until its author writes another: a section without a title cannot be stored. */
@@ -147,7 +147,7 @@ export function patchOf(draft: Draft): Readonly<Record<string, unknown>> {
     sections: given["sections"] ?? null,
     description: given["description"] ?? "",
     tags: given["tags"] ?? [],
-    settings: object(given["settings"], DEFAULT_SETTINGS),
+    settings: object(given["settings"], { ...DEFAULT_SETTINGS, layout: null }),
     execution: object(given["execution"], DEFAULT_EXECUTION),
   };
 }
