@@ -6,7 +6,6 @@ gets) and the operator (thumbnails for events, deletion of unused photos) use th
 
 import asyncio
 import contextlib
-import os
 import re
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
@@ -154,15 +153,15 @@ class PhotoStore:
 def _half_written(root: Path, folder: str) -> list[StoredObject]:
     """Returns the incomplete files of the folder: none if another process has just deleted it with its last photo."""
     try:
-        names = [name for name in os.listdir(root / folder) if "#" in name]
+        files = [file for file in (root / folder).iterdir() if "#" in file.name]
     except FileNotFoundError:
         return []
     found = []
-    for name in names:
+    for file in files:
         with contextlib.suppress(FileNotFoundError):  # completed meanwhile
-            stat = (root / folder / name).stat()
+            stat = file.stat()
             written_at = datetime.fromtimestamp(stat.st_mtime, UTC)
-            found.append(StoredObject(f"{folder}/{name}", stat.st_size, written_at))
+            found.append(StoredObject(f"{folder}/{file.name}", stat.st_size, written_at))
     return found
 
 
