@@ -127,7 +127,7 @@ async def test_whatever_a_template_is_called_stays_text(api: Api) -> None:
 
 
 LANGUAGES_ASKED_FOR = (
-    ("de-CH,de;q=0.9,en;q=0.5", "de", ("Noch nicht begonnen", "2 Schritte", "Ohne lässt sich")),
+    ("de-CH,de;q=0.9,en;q=0.5", "de", ("Noch nicht begonnen", "2 Schritte", "Ohne JavaScript")),
     ("es", "es", ("Sin empezar", "2 pasos", "otro navegador")),
     ("it, fr;q=0.8, en;q=0.7", "fr", ("Pas encore commencée", "2 étapes", "autre navigateur")),
     ("ar-EG", "ar", ("لم تبدأ بعد", "خطوتان", "متصفح آخر")),
