@@ -46,7 +46,7 @@ async def states(stage: Stage, device: Device) -> AsyncIterator[str]:
     await expect(steps.get_by_role("button", name="First look")).to_have_attribute("aria-expanded", "true")
     yield "all steps"
     await steps.get_by_role("searchbox").fill("delivery")
-    await steps.get_by_role("checkbox", name="Only open steps").check()
+    await steps.get_by_role("checkbox", name="Only steps still to do").check()
     yield "steps found"
     await page.keyboard.press("Escape")  # the search, and the dialog
     await page.keyboard.press("Escape")

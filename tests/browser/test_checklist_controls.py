@@ -110,7 +110,7 @@ async def test_what_is_no_answer_is_shown_and_holds_the_end_up(stage: Stage, new
         await screen.choose("Tools", tool)
     await screen.saved("Tools")
     await screen.choose("Tools", "Bucket")
-    await expect(screen.card("Tools").locator(".error")).to_have_text("Choose at most 2.")
+    await expect(screen.card("Tools").locator(".error")).to_have_text("Choose no more than 2.")
     assert answers(stage, link) == {"note": "a" * 490, "tools": ["o-1", "o-3"]}
     # It holds the end up, and is still there after the review.
     await screen.menu("Check your answers")
@@ -151,7 +151,7 @@ async def test_a_typed_date_is_one_answer_and_half_a_date_is_none(stage: Stage, 
     assert sent == ["PUT"]
     await screen.page.keyboard.press("Backspace")
     await field.blur()
-    await expect(screen.card("Answer").locator(".error")).to_have_text("Enter a date that exists.")
+    await expect(screen.card("Answer").locator(".error")).to_have_text("Enter a valid date.")
     await answered(stage, link, {})
     await screen.write("Answer", "2026-02-28")
     await answered(stage, link, {"answer": "2026-02-28"})
@@ -203,7 +203,7 @@ async def test_photos_are_chosen_counted_looked_at_and_taken_away(stage: Stage, 
     await screen.photo("Answer", picture("red"))
     await expect(card.locator(".photo-count")).to_have_text("1 of 2 needed")
     await screen.photo("Answer", *(picture(colour) for colour in ("green", "blue", "black")))
-    await expect(card.locator(".error")).to_have_text("At most 3 photos fit here.")
+    await expect(card.locator(".error")).to_have_text("You can add up to 3 photos here.")
     await expect(thumbs).to_have_count(3)
     await screen.saved("Answer")
     red, *others = kept()
@@ -241,7 +241,7 @@ async def test_the_camera_takes_several_photos_in_a_row_and_one_of_them_again(
         await shutter.click()
         await expect(shots).to_have_count(count)
     await expect(shutter).to_be_disabled()
-    await expect(camera.get_by_role("status")).to_have_text("Maximum number of photos reached.")
+    await expect(camera.get_by_role("status")).to_have_text("No more photos can be added here.")
     # They are sent while the camera is open.
     await eventually(lambda: len(kept()) == 3)
     first, *others = kept()
@@ -278,7 +278,7 @@ async def test_only_a_required_place_holds_an_answer_up(stage: Stage, new_device
     await screen.saved("Free")
     await screen.choose("Bound", "Yes")
     await expect(bound.locator(".location")).to_contain_text("Allow it for this page")
-    await expect(bound.locator(".step-state")).to_contain_text("Not kept yet")
+    await expect(bound.locator(".step-state")).to_contain_text("Not saved yet")
     assert answers(stage, link) == {"free": True}
     assert stage.run(link)["answers"]["s-free"]["geo"] is None
     await device.context.grant_permissions(["geolocation"])

@@ -113,12 +113,12 @@ async def test_the_bar_and_the_review_lead_to_the_gaps(stage: Stage, new_device:
         checklist(*(step(f"q{number}", required=number in (7, 14)) for number in range(1, 20))),
     )
     for label in ("Q7", "Q14", "Q7"):
-        await screen.page.get_by_role("button", name="2 required left").click()
+        await screen.page.get_by_role("button", name="2 required steps left").click()
         await expect(screen.page.get_by_role("heading", name=label)).to_be_focused()
     await screen.choose("Q1", "Yes")
     await screen.menu("Check your answers")
     await screen.submit()
-    summary = screen.page.get_by_role("group", name="2 required steps are missing")
+    summary = screen.page.get_by_role("group", name="2 required steps still to do")
     await expect(summary).to_be_focused()
     await summary.get_by_role("button", name="Q14").click()
     await expect(screen.page.get_by_role("heading", name="Q14")).to_be_focused()

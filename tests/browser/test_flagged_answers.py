@@ -19,7 +19,7 @@ COLD_STORE = checklist(
     step("mood", "rating", label="How tidy is it?", config={"expected": {"min": 3}}),
     name="Cold store",
 )
-OUTSIDE = "Outside what is expected"
+OUTSIDE = "Not as expected"
 
 
 async def test_a_fault_stands_out_and_is_sent_with_its_note_and_photo(stage: Stage, new_device: NewDevice) -> None:
@@ -84,7 +84,7 @@ async def test_a_fault_is_kept_without_network_and_sent_as_it_was(stage: Stage, 
     note = door.get_by_role("textbox", name="Add a note")
     await note.fill("No light either.")
     await note.blur()
-    await expect(door.locator(".step-state")).to_contain_text("Kept on this device")
+    await expect(door.locator(".step-state")).to_contain_text("Saved on this device")
     await device.context.set_offline(False)
     await screen.saved("Does the door close?")
     answer = stage.run(link)["answers"]["s-door"]

@@ -20,8 +20,8 @@ from .checklist_screen import ChecklistScreen, looks_right, noise, opened
 from .conftest import NewDevice
 
 MIB = 1024 * 1024
-MADE_SMALLER = "The photo was too large to be sent, so it was made smaller."
-CANNOT = "This photo is too large to be sent, and this browser cannot make it smaller."
+MADE_SMALLER = "The photo was too large to send, so it was made smaller."
+CANNOT = "This photo is too large to send, and this browser cannot make it smaller."
 NO_PREVIEW = "No preview"
 PHOTOS = checklist(step("shelf", "photo", config={"min": 0, "max": 3}), step("clean"))
 RED, BLUE = (200, 30, 30), (30, 30, 200)
@@ -133,7 +133,7 @@ async def test_several_large_photos_all_arrive_and_their_number_is_shown(
     assert len(large) > 10 * MIB > len(many_pixels)
     await choose(screen, ("png", large), ("jpeg", many_pixels), ("jpeg", jpeg((640, 480), appended=11 * MIB)))
     await sent(screen, 3)
-    shown = "3 photos were too large to be sent, so they were made smaller."
+    shown = "3 photos were too large to send, so they were made smaller."
     await expect(screen.card("Shelf").get_by_role("status")).to_have_text(shown)
     found = [(photo["content_type"], photo["width"], photo["height"]) for photo in photos_of(stage, link)]
     # Nothing is made smaller in pixels that is too large only in bytes. Browsers round differently.
@@ -178,7 +178,7 @@ async def test_a_photo_that_the_browser_cannot_draw_is_named_until_the_service_h
     await expect(thumb.locator(".no-picture")).to_have_text(NO_PREVIEW)
     await thumb.click()
     dialog = screen.page.get_by_role("dialog", name="Photo 1")
-    await expect(dialog).to_contain_text("It is kept, and appears here once it is sent.")
+    await expect(dialog).to_contain_text("It is saved and will appear here once it is sent.")
     await expect(dialog.locator("img")).to_have_count(0)
     await looks_right(device)
     await dialog.get_by_role("button", name="Close").click()

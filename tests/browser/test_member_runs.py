@@ -75,7 +75,7 @@ async def test_of_two_members_who_open_the_link_the_first_gets_it(office: Office
     for device, person in zip(devices, people, strict=True):
         await device.context.add_cookies([person.cookie(office.stage.base_url)])  # type: ignore[list-item]
     screens = await asyncio.gather(*(ChecklistScreen.opened(device, link) for device in devices))
-    shut = "Another member answers this checklist"
+    shut = "Another member is answering this checklist"
     for screen in screens:
         await expect(screen.heading("Cold store check").or_(screen.heading(shut))).to_be_visible()
     got = [await screen.heading("Cold store check").count() for screen in screens]

@@ -118,7 +118,7 @@ async def test_a_browser_that_blocks_site_data_answers_all_the_same_and_says_wha
         await page.goto(link.url)
         assert await page.evaluate("() => { try { return localStorage === null } catch { return true } }")
         screen = ChecklistScreen(page)
-        await expect(page.get_by_text("This browser does not store answers")).to_be_visible()
+        await expect(page.get_by_text("This browser does not save answers")).to_be_visible()
         await looks_right(Device(context, page))
         await screen.photo("Shelf", picture())
         await screen.saved("Shelf")

@@ -216,7 +216,7 @@ async def test_all_steps_are_searched_filtered_and_jumped_to(stage: Stage, new_d
         await screen.write("What is wrong with item 299?", "Broken")
         await answered(stage, link, {"q299": False, "q300": "Broken"})
         await page.get_by_role("button", name="2 of 151 done: show all steps").click()
-        await sheet.get_by_role("checkbox", name="Only open steps").check()
+        await sheet.get_by_role("checkbox", name="Only steps still to do").check()
         await expect(sheet.get_by_role("button", name="Items 251 to 300 2 of 26")).to_be_visible()
         await expect(sheet.locator(".sheet-row")).to_have_count(149)
         await page.wait_for_function("history.state?.layers?.at(-1) === 'dialog'")

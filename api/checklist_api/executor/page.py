@@ -88,7 +88,7 @@ class ExecutorPage:
         body = ""
         if card:
             body = f"""<div id="preview" class="run" lang="{texts.language}" dir="{texts.direction}"><main class="card">
-<p class="brand">Checklist</p>
+<p class="brand">{texts.brand}</p>
 {card}
 </main></div>"""
         page = self.shell or BARE_SHELL

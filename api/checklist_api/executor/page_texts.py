@@ -21,6 +21,7 @@ class PageTexts:
     """The texts of one language. `page_texts.yaml` describes the members."""
 
     language: str
+    brand: str
     sender: str
     length: str
     steps: Mapping[str, str]

@@ -101,7 +101,7 @@ async def test_the_link_opens_a_page_with_what_the_preview_gives_and_where_the_r
     assert "Open until" not in page.text
     cancelled = await person_for(api, step("a"))
     await cancelled.cancel()
-    assert "Cancelled" in (await get_page(api, f"/r/{cancelled.run_id}"))[1].text
+    assert "Stopped" in (await get_page(api, f"/r/{cancelled.run_id}"))[1].text
 
 
 async def test_link_previews_show_nothing_but_the_public_preview(api: Api) -> None:
@@ -127,7 +127,7 @@ async def test_whatever_a_template_is_called_stays_text(api: Api) -> None:
 
 
 LANGUAGES_ASKED_FOR = (
-    ("de-CH,de;q=0.9,en;q=0.5", "de", ("Noch nicht begonnen", "2 Schritte", "Ohne lässt sich")),
+    ("de-CH,de;q=0.9,en;q=0.5", "de", ("Noch nicht begonnen", "2 Schritte", "Ohne JavaScript")),
     ("es", "es", ("Sin empezar", "2 pasos", "otro navegador")),
     ("it, fr;q=0.8, en;q=0.7", "fr", ("Pas encore commencée", "2 étapes", "autre navigateur")),
     ("ar-EG", "ar", ("لم تبدأ بعد", "خطوتان", "متصفح آخر")),
@@ -176,7 +176,7 @@ async def test_a_run_that_cannot_be_shown_is_a_page_that_says_why(
         return response
 
     for run_id in ("r-00000000-0000-4000-8000-000000000000", "r-1", "%3Cscript%3E", "x" * 3000):
-        await refused(run_id, 404, "no such checklist")
+        await refused(run_id, 404, "Checklist not found")
     assert (await api.anonymous.get(f"/r/{person.run_id}")).status_code == 200
     now += timedelta(hours=1)
     await refused(person.run_id, 410, "expired")

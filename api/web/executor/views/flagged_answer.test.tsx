@@ -12,7 +12,7 @@ const boxes = (place: HTMLElement, part: string) => all(place, part).length;
 describe("an answer outside what is expected", () => {
   test("is marked with what is expected, and asks for what the step needs then", async () => {
     const { place } = await stepScreen(DOOR, FLAGGED);
-    expect(text(one(place, ".message"))).toContain("Outside what is expected");
+    expect(text(one(place, ".message"))).toContain("Not as expected");
     expect(text(one(place, ".message"))).toContain("Expected: Yes");
     expect(one(place, "textarea").getAttribute("aria-required")).toBe("true");
     expect(text(one(place, ".photo-count"))).toContain("1 photo needed");

@@ -115,7 +115,7 @@ test("a skipped step leads on, and the last one to the review", async () => {
 test("once the answers were reviewed, each step leads to the next gap, and then back to the review", async () => {
   const { place, page } = await stage(asked("One"), asked("Two"), asked("Three", "boolean", { required: true }), asked("Four"));
   await act(() => page.setReviewed());
-  await act(() => button(place, "1 required leftGo to next").click());
+  await act(() => button(place, "1 required step leftGo to next").click());
   await wait(100);
   expect(question(place)).toContain("Three");
   await choose(place, 0);

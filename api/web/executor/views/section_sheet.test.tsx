@@ -37,7 +37,7 @@ describe("all steps", () => {
     await act(() => store.answer("s-0", true));
     await act(() => store.skip("s-3"));
     expect(all(place, ".sheet-head").map((head) => text(head))).toEqual(["Part 1 2 of 25", "Part 2 0 of 25"]);
-    expect(rows(place).slice(0, 4)).toEqual(["Step 1, Answered", "Step 2, Open", "Step 3, Open", "Step 4, Skipped"]);
+    expect(rows(place).slice(0, 4)).toEqual(["Step 1, Answered", "Step 2, To do", "Step 3, To do", "Step 4, Skipped"]);
     expect(text(one(place, "[aria-current=step]"))).toBe("Step 1, Answered");
     expect(rows(place)).toHaveLength(25);
     await act(() => one(place, ".sheet-section:last-of-type .sheet-head").click());
@@ -60,7 +60,7 @@ describe("all steps", () => {
   test("lead to the step", async () => {
     const { place, page, closed } = await sheet();
     await type(place, "step 42");
-    await act(() => button(place, "Step 42, Open").click());
+    await act(() => button(place, "Step 42, To do").click());
     expect([page.walk.current.value, closed()]).toEqual(["s-41", 1]);
   });
 });

@@ -63,7 +63,7 @@ describe("what is wrong", () => {
     [{ path: "value", code: "out_of_range", params: { min: -0.5 } }, "Enter -0.5 or more."],
     [{ path: "value", code: "out_of_range", params: { max: 1000 } }, "Enter 1,000 or less."],
     [{ path: "value", code: "too_many_decimals", params: { count: 0 } }, "Enter a whole number."],
-    [{ path: "value", code: "too_many_decimals", params: { count: 1 } }, "Use at most 1 decimal place."],
+    [{ path: "value", code: "too_many_decimals", params: { count: 1 } }, "Use no more than 1 decimal place."],
     [{ path: "value", code: "wrong_type", params: { wanted: "number" } }, "Enter a number, such as 12.5."],
     [{ path: "value.name", code: "blank" }, "Enter your name."],
     [{ path: "photo", code: "too_few", params: { count: 2 } }, "2 more photos needed."],
