@@ -84,6 +84,8 @@ async def test_a_completed_run_is_shown_from_dispatch_to_receipt(office: Office,
     await screen.looks_right()
 
     first, viewer = screen.button("Photo 1 of “Photos of the shelves”"), screen.dialog("Photos of the shelves")
+    boxes = [await screen.button(f"Photo {number} of “Photos of the shelves”").bounding_box() for number in (1, 2)]
+    assert len({box["y"] for box in boxes if box is not None}) == 1, "photos are a strip"
     await expect(first.locator("img")).to_have_js_property("complete", True)
     assert await first.locator("img").evaluate("image => image.naturalWidth") > 0
     await first.press("Enter")

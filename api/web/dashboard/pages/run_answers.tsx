@@ -48,7 +48,7 @@ export function AnswerItem({ step, answer, section, story, place, onPhoto }: Ans
         )}
         <Drawing value={answer.value} label={step.label} />
         {answer.photos.length > 0 && (
-          <ul class="photos" aria-label={`Photos: ${step.label}`}>
+          <ul class="photo-strip" aria-label={`Photos: ${step.label}`}>
             {answer.photos.map((photo) => (
               <li key={photo.sha256 + photo.photo_index}>
                 <PhotoThumb photo={photo} label={`Photo ${photo.photo_index + 1} of “${step.label}”`} onOpen={() => onPhoto(photo.url)} />
