@@ -179,7 +179,7 @@ class RunAccess:
         """Decide commands on an immutable run: refusals, or repetitions of applied ones."""
         definition = await self.definition(run)
         batch = decide_in_turn(run, definition, commands, self._clock())
-        if batch.decision.patch():
+        if batch.decision.changes_anything:
             raise RunClosed()
         return BatchChange(Change(run, batch.decision, definition, None), batch.outcomes)
 
