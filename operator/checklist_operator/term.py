@@ -81,7 +81,7 @@ logger = logging.getLogger(__name__)
 
 
 class Term:
-    """Call `run`, and `stop` at the end."""
+    """Wires all components for one period of leadership. Call `run`, and `stop` at the end."""
 
     def __init__(
         self,
@@ -391,13 +391,13 @@ class Term:
         self._metrics.events.labels(kind.kind).inc()
         try:
             self._seals.check(kind, body)
-            self._show(kind, type_, body)
+            self._route_to_controllers(kind, type_, body)
         except Exception:
             name = body.get("metadata", {}).get("name")
             logger.exception("object.not_understood", extra=about(kind=kind.kind, name=name))
             self._count_bug("observe")
 
-    def _show(self, kind: Kind, type_: str | None, body: JsonObject) -> None:
+    def _route_to_controllers(self, kind: Kind, type_: str | None, body: JsonObject) -> None:
         if kind == RUN:
             self.seal_keeper.observe(type_, body)
             self._pauses.observe_run(type_, body)
@@ -441,7 +441,7 @@ class Term:
         self.replays.delivery_settled(key)
 
     def _replay_accepted(self, delivery: JsonObject) -> None:
-        self._show(WEBHOOK_DELIVERY, "MODIFIED", delivery)
+        self._route_to_controllers(WEBHOOK_DELIVERY, "MODIFIED", delivery)
 
     def _count_bug(self, where: str) -> None:
         self._metrics.bugs.labels(where).inc()
