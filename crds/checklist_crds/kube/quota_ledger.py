@@ -238,9 +238,9 @@ class QuotaLedger:
             body = remembered or await self._client.get(ORGANIZATION, organization)
             limit = OrganizationSpec.model_validate(body["spec"]).plan.runs_per_month
             before, now = Quota.parse((body.get("status") or {}).get("quota")), self._clock()
-            settled = arithmetic.confirm(before, batch.confirmed)
-            settled = arithmetic.release(settled, arithmetic.still_counted(settled, batch.released))
-            after, verdicts = arithmetic.reserve(settled, batch.pending, limit=limit, now=now)
+            current = arithmetic.confirm(before, batch.confirmed)
+            current = arithmetic.release(current, arithmetic.still_counted(current, batch.released))
+            after, verdicts = arithmetic.reserve(current, batch.pending, limit=limit, now=now)
             if remembered and Verdict.OVER_QUOTA in verdicts.values():
                 continue  # The plan may have been raised: refuse only after a fresh read.
             ahead = batch.ahead if limit is None or limit - after.used >= _PREFETCH_ABOVE else []
