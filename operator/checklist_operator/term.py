@@ -141,7 +141,7 @@ class Term:
             holder=settings.operator_id,
             schedule=settings.schedule,
             claims_per_s=settings.claims_per_s,
-            allow_insecure=settings.openness,
+            allow_insecure=settings.insecure_targets,
             metrics=metrics,
             events=events,
             clock=clock,
@@ -157,7 +157,7 @@ class Term:
             events=events,
             metrics=metrics,
             clock=clock,
-            allow_insecure=settings.openness,
+            allow_insecure=settings.insecure_targets,
             on_accepted=self._replay_accepted,
             on_bug=self._count_bug,
         )
@@ -221,7 +221,7 @@ class Term:
             seals=seals,
             keys=settings.server_key,
             name_of=self.templates.name_of,
-            allow_insecure=settings.openness,
+            allow_insecure=settings.insecure_targets,
             on_bug=self._count_bug,
         )
         self.links = RunLinks(

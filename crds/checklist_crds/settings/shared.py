@@ -10,7 +10,7 @@ from pydantic import Field
 from ..limits.caps import Limits
 from ..platform.object_store import S3Keys, default_url
 from ..resources.internal_hosts import InternalHosts
-from ..resources.webhook_url import Openness
+from ..resources.webhook_url import InsecureTargets
 from ..secrets.sealing import KeyRing, ServerKeys
 from .declaring import Group, setting
 from .forms import LIST_SCHEMA, LogLevel, Switch, Text, Whole, Words
@@ -144,7 +144,7 @@ class SharedSettings(ProgramSettings):
     log_level: LogLevel = setting("INFO", "log level; no level shows a secret")
 
     @property
-    def openness(self) -> Openness:
+    def insecure_targets(self) -> InsecureTargets:
         """Receivers for which http and internal hosts are allowed."""
         return self.allow_insecure_targets or self.internal_receivers
 
