@@ -110,7 +110,7 @@ class Term:
         self._timers = Timers(clock)
         self._ledger = QuotaLedger(client, clock)
         self._limits = LimitLedger(
-            client, clock, limits=settings.caps.limits, installation_namespace=settings.namespace
+            client, clock, limits=settings.organization_limits.limits, installation_namespace=settings.namespace
         )
         self._sender = Sender(
             settings.addresses,
@@ -285,7 +285,7 @@ class Term:
             client=client,
             archiver=self.archiver,
             clock=clock,
-            audit_entries=settings.caps.audit_entries,
+            audit_entries=settings.organization_limits.audit_entries,
             namespaces=settings.watch_namespaces,
             metrics=metrics,
             on_removed=on_removed,

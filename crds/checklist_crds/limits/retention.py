@@ -29,7 +29,7 @@ class Keep:
     deliveries: timedelta | None
     audit: timedelta | None
     audit_entries: int | None
-    """Cap on audit entries; None: the installation's setting."""
+    """Limit on audit entries; None: the installation's setting."""
     archive: bool
     """Whether runs and deliveries are archived before they are deleted."""
     held: bool

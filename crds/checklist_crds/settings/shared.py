@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from ..limits.caps import Limits
+from ..limits.organization_limits import Limits
 from ..platform.object_store import S3Keys, default_url
 from ..resources.internal_hosts import InternalHosts
 from ..resources.webhook_url import InsecureTargets
@@ -44,7 +44,7 @@ def _otlp_endpoint(text: str) -> str:
 
 
 class LimitSettings(Group):
-    """Caps of each organization. Its own object may have others (`spec.limits`)."""
+    """Limits of each organization. Its own object may have others (`spec.limits`)."""
 
     prefix = "CHECKLISTS_MAX_"
 
@@ -140,7 +140,7 @@ class SharedSettings(ProgramSettings):
         schema={"type": "string", "pattern": "^https?://[^/?#@\\s]+/?$"},
         default_text="no traces",
     )
-    caps: LimitSettings = Field(default_factory=LimitSettings)
+    organization_limits: LimitSettings = Field(default_factory=LimitSettings)
     log_level: LogLevel = setting("INFO", "log level; no level shows a secret")
 
     @property
