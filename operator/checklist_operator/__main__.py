@@ -1,4 +1,4 @@
-"""`python -m checklist_operator`: runs for leader election, works while it leads, and runs again when it has lost.
+"""`python -m checklist_operator`: takes part in leader election, works while leader, and campaigns again after losing.
 
 Kopf is embedded (see `embedding`); `kopf run` is never used, since it would add this folder to the module path.
 """

@@ -81,7 +81,7 @@ logger = logging.getLogger(__name__)
 
 
 class Term:
-    """Call `run`, and `stop` at the end."""
+    """Wires all components for one period of leadership. Call `run`, and `stop` at the end."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class Term:
         self._timers = Timers(clock)
         self._ledger = QuotaLedger(client, clock)
         self._limits = LimitLedger(
-            client, clock, limits=settings.caps.limits, installation_namespace=settings.namespace
+            client, clock, limits=settings.organization_limits.limits, installation_namespace=settings.namespace
         )
         self._sender = Sender(
             settings.addresses,
@@ -141,7 +141,7 @@ class Term:
             holder=settings.operator_id,
             schedule=settings.schedule,
             claims_per_s=settings.claims_per_s,
-            allow_insecure=settings.openness,
+            allow_insecure=settings.insecure_targets,
             metrics=metrics,
             events=events,
             clock=clock,
@@ -157,7 +157,7 @@ class Term:
             events=events,
             metrics=metrics,
             clock=clock,
-            allow_insecure=settings.openness,
+            allow_insecure=settings.insecure_targets,
             on_accepted=self._replay_accepted,
             on_bug=self._count_bug,
         )
@@ -221,7 +221,7 @@ class Term:
             seals=seals,
             keys=settings.server_key,
             name_of=self.templates.name_of,
-            allow_insecure=settings.openness,
+            allow_insecure=settings.insecure_targets,
             on_bug=self._count_bug,
         )
         self.links = RunLinks(
@@ -285,7 +285,7 @@ class Term:
             client=client,
             archiver=self.archiver,
             clock=clock,
-            audit_entries=settings.caps.audit_entries,
+            audit_entries=settings.organization_limits.audit_entries,
             namespaces=settings.watch_namespaces,
             metrics=metrics,
             on_removed=on_removed,
@@ -391,13 +391,13 @@ class Term:
         self._metrics.events.labels(kind.kind).inc()
         try:
             self._seals.check(kind, body)
-            self._show(kind, type_, body)
+            self._route_to_controllers(kind, type_, body)
         except Exception:
             name = body.get("metadata", {}).get("name")
             logger.exception("object.not_understood", extra=about(kind=kind.kind, name=name))
             self._count_bug("observe")
 
-    def _show(self, kind: Kind, type_: str | None, body: JsonObject) -> None:
+    def _route_to_controllers(self, kind: Kind, type_: str | None, body: JsonObject) -> None:
         if kind == RUN:
             self.seal_keeper.observe(type_, body)
             self._pauses.observe_run(type_, body)
@@ -441,7 +441,7 @@ class Term:
         self.replays.delivery_settled(key)
 
     def _replay_accepted(self, delivery: JsonObject) -> None:
-        self._show(WEBHOOK_DELIVERY, "MODIFIED", delivery)
+        self._route_to_controllers(WEBHOOK_DELIVERY, "MODIFIED", delivery)
 
     def _count_bug(self, where: str) -> None:
         self._metrics.bugs.labels(where).inc()

@@ -18,11 +18,11 @@ from tests.cluster.replay_lab import made_failed
 from tests.crash.test_archive_cuts import EVERY, Course, CuttingClient, CuttingStore, Killed, staged
 
 from checklist_cli.console.progress import Progress
-from checklist_cli.erasure.cluster_look import ClusterLook
+from checklist_cli.erasure.cluster_search import ClusterSearch
 from checklist_cli.erasure.erasing import Erasure, Request
-from checklist_cli.erasure.looking import Places
 from checklist_cli.erasure.person import Person
 from checklist_cli.erasure.receipt import is_genuine
+from checklist_cli.erasure.search import Places
 from checklist_crds.archive import ArchiveReader, ArchiveStore, Folder, Record, RemovedDeliveries, encode_part, month_of
 from checklist_crds.ids import object_id
 from checklist_crds.kube.client import JsonObject
@@ -113,7 +113,7 @@ class Stage:
         store, photos = CuttingStore.open(self.folder.as_uri()), CuttingPhotos.open(self.folder.as_uri())
         store.course = photos.course = course
         quiet = Progress(lambda _: None)
-        cluster = ClusterLook(self.lab.client, self.lab.namespace, quiet)
+        cluster = ClusterSearch(self.lab.client, self.lab.namespace, quiet)
         organization = await cluster.organization(self.lab.organization)
         identity = await cluster.identity(organization, Person(emails=frozenset({ADA})), ())
         places = Places(CuttingClient(self.lab.client, course), store, photos, self.lab.namespace)

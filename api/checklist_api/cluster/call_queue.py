@@ -2,8 +2,8 @@
 
 An unbounded queue turns overload into latency: at twice the capacity every request waits for seconds, and most work is
 for clients that have timed out. So at most `concurrency` calls run, and a request whose first call would wait longer
-than `LONGEST_WAIT_S` (`BURST_S` in a burst) is refused before anything is sent: load shedding by sojourn time, as in
-CoDel (RFC 8289), with Little's law as the prediction, and fair queuing between organizations, as in API Priority and
+than `LONGEST_QUEUE_WAIT_S` (`BURST_S` in a burst) is refused before anything is sent: load shedding by sojourn time, as
+in CoDel (RFC 8289), with Little's law as the prediction, and fair queuing between organizations, as in API Priority and
 Fairness of kube-apiserver. Adaptive limits by latency (TCP Vegas, Netflix's gradient, Envoy) do not fit: they mistake a
 distant or CPU-starved server for an overloaded one. A dozen calls keep kube-apiserver busy.
 
@@ -26,7 +26,7 @@ from checklist_crds.kube.errors import KubeOverloaded
 
 logger = logging.getLogger(__name__)
 
-LONGEST_WAIT_S: Final = 0.6
+LONGEST_QUEUE_WAIT_S: Final = 0.6
 """While requests have been waiting for longer than `BURST_S`. Leaves room for a busy process to answer a refusal within
 a second of the request."""
 BURST_S: Final = 1.0
@@ -153,7 +153,7 @@ class CallQueue:
         now = asyncio.get_running_loop().time()
         if ticket.waits_since is None:
             ticket.waits_since = now
-        longest_s = BURST_S if not self._new or now < self._waiting_since + BURST_S else LONGEST_WAIT_S
+        longest_s = BURST_S if not self._new or now < self._waiting_since + BURST_S else LONGEST_QUEUE_WAIT_S
         return max(0.0, ticket.waits_since + longest_s - now)
 
     async def _wait_in_turn(self, ticket: Ticket) -> None:

@@ -1,7 +1,8 @@
-"""The table of the dashboard's routes below an organization, with the role that each requires.
+"""A row of the table of the dashboard's routes below an organization: path, handler and required role.
 
-The REST API and the dashboard share handlers and differ in authorization only. The test of roles iterates over this
-table; routes outside of it do not exist.
+Each class of handlers returns its rows from `routes()`; `wiring.routes.dashboard_table` assembles the table. The REST
+API and the dashboard share handlers and differ in authorization only. The test of roles iterates over the table; routes
+outside of it do not exist.
 """
 
 from collections.abc import Iterable

@@ -22,9 +22,10 @@ from ..metrics import Metrics
 from ..organizations.directory import Organization
 from ..runs.access import RunAccess
 from ..runs.changes import RunChanges, WatchedRun
+from ..runs.waiting import LONGEST_WAIT_S
 from .access import BASE, ExecutorGate, organization_of
 from .member import ExecutorMembers
-from .models import MAX_WAIT_S, RunChangeCount
+from .models import RunChangeCount
 
 CHANGES: Final = f"{BASE}/changes"
 
@@ -43,7 +44,7 @@ class ChangeRoutes:
     async def wait(self, request: web.Request) -> web.StreamResponse:
         """Answer when the run has more than `after` changes, else after `wait` seconds."""
         run_id, organization = request.match_info["run_id"], organization_of(request)
-        after, seconds = _number(request, "after"), _number(request, "wait", MAX_WAIT_S)
+        after, seconds = _number(request, "after"), _number(request, "wait", LONGEST_WAIT_S)
         owners = self._index.owners_of(run_id)
         places = self._index.places_of(run_id)
         key = next((place for place in places if owners[place[0]] == organization.name), None)

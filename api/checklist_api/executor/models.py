@@ -215,7 +215,6 @@ class BatchResult(RunState):
 
 
 MAX_BATCH: Final = 200
-MAX_WAIT_S: Final = 60
 MAX_NAME: Final = 200
 MAX_EMAIL: Final = 254
 MAX_REASON: Final = 500

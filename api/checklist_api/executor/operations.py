@@ -19,10 +19,11 @@ from ..http.examples import examples
 from ..http.op_id import MAX_OP_ID
 from ..http.operations import Access, Body, Operation, Reply, header, problem, query, tagged
 from ..http.request_body import MAX_BODY_BYTES, missing_fields
+from ..runs.waiting import LONGEST_WAIT_S
 from . import models
 from .access import BASE
 from .member import ANSWERING_MEMBER
-from .models import MAX_BATCH, MAX_WAIT_S
+from .models import MAX_BATCH
 
 TAG: Final = "Executor"
 OP_ID_SCHEMA: Final = {"type": "string", "minLength": 1, "maxLength": MAX_OP_ID}
@@ -93,11 +94,11 @@ EXECUTOR_OPERATIONS: Final = tagged(
         "other devices.",
         parameters=(
             query("after", {"type": "integer", "minimum": 0}, "`changes` of the state that the client has.", 1),
-            query("wait", {"type": "integer", "minimum": 0, "maximum": MAX_WAIT_S}, "Seconds; 0 if absent.", 50),
+            query("wait", {"type": "integer", "minimum": 0, "maximum": LONGEST_WAIT_S}, "Seconds; 0 if absent.", 50),
         ),
         errors=(
             InvalidParameter(
-                details=[problem("wait", "out_of_range", f"Must be a whole number from 0 to {MAX_WAIT_S}.")]
+                details=[problem("wait", "out_of_range", f"Must be a whole number from 0 to {LONGEST_WAIT_S}.")]
             ),
             RunNotFound(),
         ),

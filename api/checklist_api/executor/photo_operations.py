@@ -3,7 +3,7 @@
 from typing import Final
 
 from checklist_crds.errors import AnswerInvalid, InvalidParameter, NotFound
-from checklist_crds.limits.caps import LimitName, limit_reached
+from checklist_crds.limits.organization_limits import LimitName, limit_reached
 
 from ..http.examples import examples
 from ..http.operations import Access, Body, Operation, Reply, Upload, problem, query, tagged

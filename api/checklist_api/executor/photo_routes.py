@@ -15,7 +15,7 @@ from attrs import define
 from checklist_crds.errors import InvalidParameter, Problem, ServiceError, ServiceUnavailable
 from checklist_crds.kube.errors import KubeUnavailable
 from checklist_crds.kube.run_store import Change
-from checklist_crds.limits.caps import Limits
+from checklist_crds.limits.organization_limits import Limits
 from checklist_crds.photos.urls import PhotoUrl
 from checklist_crds.resources.run import PhotoRef, Run
 from checklist_crds.resources.template_definition import Definition

@@ -1,8 +1,8 @@
 """Routes of the executor API (contract section 6).
 
 All writes follow the same steps: token, body, command, `decide` with a conditional write, response. Run id and token
-are the credential (a run for members also needs a session: `member.py`). GET, HEAD and open never change the status, so
-link previews of messengers and mail scanners have no effect.
+are the credential (a run for members also needs a session: `member.py`). GET and HEAD change nothing, and open only
+assigns a run for members, so link previews of messengers and mail scanners have no effect.
 """
 
 from collections.abc import Awaitable, Callable

@@ -12,7 +12,7 @@ from checklist_crds.resources.template_definition import Definition, Step
 from checklist_crds.values.csv_cells import Cell, csv_row
 
 from ..runs.steps import StepResult, StepState, step_results
-from .csv_answers import RUN_COLUMNS, number_of, photo_links, run_cells
+from .csv_columns import CSV_RUN_COLUMNS, number_of, photo_links, run_cells
 from .labelled import ExportContext
 from .run_source import ExportedRun
 
@@ -85,7 +85,7 @@ class RunRows:
 
     def head(self) -> bytes:
         titles: Sequence[str] = [title for column in self._columns.values() for title in column.titles()]
-        return csv_row((*RUN_COLUMNS, *titles, "flagged"))
+        return csv_row((*CSV_RUN_COLUMNS, *titles, "flagged"))
 
     def of_run(self, exported: ExportedRun) -> bytes:
         results = {one.step.id: one for one in step_results(exported.run, exported.definition)}

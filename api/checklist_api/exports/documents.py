@@ -6,7 +6,7 @@ from checklist_crds.times import format_optional, format_timestamp
 from checklist_crds.values.json_text import to_json
 
 from ..runs.steps import StepResult, StepState, step_results
-from .csv_answers import photo_links
+from .csv_columns import photo_links
 from .labelled import ExportContext, executor_of, labelled_view
 from .run_source import ExportedRun
 

@@ -26,7 +26,7 @@ from checklist_crds.errors import (
     Unauthorized,
     UnsupportedMediaType,
 )
-from checklist_crds.limits.caps import LimitName, limit_reached
+from checklist_crds.limits.organization_limits import LimitName, limit_reached
 
 from .examples import Json, examples
 from .middleware import MAX_REQUEST_ID, REQUEST_ID_CHARACTERS

@@ -144,12 +144,12 @@ class RunAccess:
             if run is not None:
                 batch = None
                 with contextlib.suppress(KubeNotFound):  # archived or deleted
-                    batch = await self._runs.change_remembered(run, await _by(commands, who, run))
+                    batch = await self._runs.change_remembered(run, await _with_member(commands, who, run))
                 if batch is not None:
                     self._publish(batch.change)
                     return batch
             run = await self.of_organization(run_id, organization)
-            return await self._change(run, await _by(commands, who, run))
+            return await self._change(run, await _with_member(commands, who, run))
 
     async def definition(self, run: Run) -> Definition:
         """Return the definition of an admitted run."""
@@ -179,7 +179,7 @@ class RunAccess:
         """Decide commands on an immutable run: refusals, or repetitions of applied ones."""
         definition = await self.definition(run)
         batch = decide_in_turn(run, definition, commands, self._clock())
-        if batch.decision.patch():
+        if batch.decision.changes_anything:
             raise RunClosed()
         return BatchChange(Change(run, batch.decision, definition, None), batch.outcomes)
 
@@ -269,6 +269,6 @@ def _is_of(run: Run, organization: Organization) -> bool:
     return run.resolved is not None and run.resolved.organization == organization.name
 
 
-async def _by(commands: Sequence[Command], who: Who, run: Run) -> Sequence[Command]:
+async def _with_member(commands: Sequence[Command], who: Who, run: Run) -> Sequence[Command]:
     member = await who(run)
     return commands if member is None else [replace(command, by=member) for command in commands]

@@ -10,7 +10,7 @@ from checklist_crds.errors import RunClosed, RunExpired, RunNotFound
 from checklist_crds.photos.urls import PhotoUrl
 from checklist_crds.resources.audit_entry import AuditTarget
 from checklist_crds.resources.run import Run, RunPhase
-from checklist_crds.resources.webhook_url import Openness
+from checklist_crds.resources.webhook_url import InsecureTargets
 from checklist_crds.runs.lifecycle import CANCELLED_BY_OWNER, Cancel, decide
 from checklist_crds.templates import answer_schema
 from checklist_crds.times import Clock, format_optional
@@ -49,7 +49,7 @@ class RunRoutes:
     _clock: Clock
     _run_link: RunLink
     _path_prefix: str
-    _openness: Openness
+    _insecure_targets: InsecureTargets
 
     def add_to(self, router: web.UrlDispatcher, gate: Gate) -> None:
         router.add_post("/v1/runs", gate.owner(self.dispatch))
@@ -63,7 +63,7 @@ class RunRoutes:
     async def dispatch(self, request: web.Request, caller: Caller) -> web.Response:
         body = await read_json_object(request)
         key = requested_key(request)
-        wanted = DispatchRequest.read(body, allow_insecure=self._openness)
+        wanted = DispatchRequest.read(body, allow_insecure=self._insecure_targets)
         with self._idempotency.claim(key, caller.organization.name, "r", body) as claim:
             dispatched = await self._dispatcher.dispatch(caller, wanted, claim)
         run_id = dispatched.body["metadata"]["name"]

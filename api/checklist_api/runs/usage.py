@@ -55,7 +55,7 @@ class UsageReader:
 
     async def of(self, organization: Organization) -> Usage:
         """Return the usage. Raises KubeError."""
-        await self._ledger.settle(organization.name)
+        await self._ledger.flush(organization.name)
         body = await self._client.get(ORGANIZATION, organization.name)
         plan = OrganizationSpec.model_validate(body["spec"]).plan
         return Usage(Quota.parse((body.get("status") or {}).get("quota")), plan, self._clock())

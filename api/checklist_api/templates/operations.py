@@ -12,7 +12,7 @@ from checklist_crds.errors import (
     ValidationFailed,
     VersionConflict,
 )
-from checklist_crds.limits.caps import LimitName, limit_reached
+from checklist_crds.limits.organization_limits import LimitName, limit_reached
 from checklist_crds.resources.template_definition import Definition
 from checklist_crds.templates.answer_schema import MEDIA_TYPE
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from checklist_crds.errors import TemplateVersionNotFound, ValidationFailed
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeInvalid
-from checklist_crds.limits.caps import LimitName, Limits, limit_reached
+from checklist_crds.limits.organization_limits import LimitName, Limits, limit_reached
 from checklist_crds.resources.base import made_at
 from checklist_crds.resources.kinds import TEMPLATE_REVISION
 from checklist_crds.resources.template import TemplateMeta, definition_of

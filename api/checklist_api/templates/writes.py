@@ -14,7 +14,7 @@ from checklist_crds.ids import new_id
 from checklist_crds.kube.client import JsonObject, KubeClient, retry_conflicts
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeInvalid, KubeNotFound
 from checklist_crds.kube.limit_ledger import LimitLedger
-from checklist_crds.limits.caps import Counted
+from checklist_crds.limits.organization_limits import Counted
 from checklist_crds.platform.weighted_lru import weight_of
 from checklist_crds.resources.audit_entry import ActorKind, AuditTarget
 from checklist_crds.resources.base import (

@@ -199,7 +199,7 @@ def _runs(kind: type[_Runs], services: Services) -> _Runs:
         clock=services.clock,
         run_link=settings.run_link,
         path_prefix=settings.path_prefix,
-        openness=settings.openness,
+        insecure_targets=settings.insecure_targets,
     )
 
 

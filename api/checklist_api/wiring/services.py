@@ -145,7 +145,7 @@ class Services:
         self.index.add_handler(self.deliveries.apply_run)
         self.replays = ReplayDirectory(client, watcher)
         self.templates = TemplateCatalogue(client, watcher)
-        self.template_versions = TemplateVersions(client, self.settings.caps.limits)
+        self.template_versions = TemplateVersions(client, self.settings.organization_limits.limits)
         self.revisions = RevisionStore(client)
         self.runs = RunStore(client, self.revisions, clock)
         self.run_access = RunAccess(
@@ -165,7 +165,9 @@ class Services:
         member_names = MemberNames(client)
         self.quota = QuotaLedger(client, clock)
         self.usage = UsageReader(client, self.quota, clock)
-        self.limits = LimitLedger(client, clock, limits=settings.caps.limits, installation_namespace=settings.namespace)
+        self.limits = LimitLedger(
+            client, clock, limits=settings.organization_limits.limits, installation_namespace=settings.namespace
+        )
         self.idempotency = Idempotency(client, settings.server_key, self.limits, clock)
         self.template_writer = TemplateWriter(
             client=client,

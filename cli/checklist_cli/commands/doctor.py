@@ -67,10 +67,10 @@ async def _examine(options: Namespace) -> ExitStatus:
 
 
 async def _all(client: "KubeClient", options: Namespace) -> AsyncIterator[Finding]:
-    from ..doctor import around, cluster, work
+    from ..doctor import cluster, dependencies, work
 
     namespace = options.namespace
-    of_keys, ids = around.keys(os.environ)
+    of_keys, ids = dependencies.keys(os.environ)
     for finding in of_keys:
         yield finding
     parts = [
@@ -79,9 +79,9 @@ async def _all(client: "KubeClient", options: Namespace) -> AsyncIterator[Findin
         cluster.programs(client, namespace),
         cluster.rights(client, namespace),
         cluster.leaders(client, namespace, utc_now),
-        around.answering(options.ask),
-        around.redis(os.environ, await cluster.api_pods(client, namespace)),
-        around.stores(os.environ),
+        dependencies.answering(options.ask),
+        dependencies.redis(os.environ, await cluster.api_pods(client, namespace)),
+        dependencies.stores(os.environ),
         work.restored(client),
     ]
     if not options.quick:
@@ -89,7 +89,7 @@ async def _all(client: "KubeClient", options: Namespace) -> AsyncIterator[Findin
             work.runs(client, ids, utc_now, _reporter("runs")),
             work.deliveries(client, utc_now, _reporter("deliveries")),
             work.past_retention(client, utc_now, _reporter("settled runs")),
-            around.archived(os.environ),
+            dependencies.archived(os.environ),
         ]
     for part in parts:
         async for finding in part:

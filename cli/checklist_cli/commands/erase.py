@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from checklist_crds.secrets.sealing import ServerKeys
 
     from ..erasure.erasing import Erasure
-    from ..erasure.looking import Places
-    from ..erasure.sight import Sight
+    from ..erasure.search import Places
+    from ..erasure.search_result import SearchResult
 
 _SHOWN: Final = 20
 """Runs listed on the terminal; the receipt lists all."""
@@ -87,8 +87,8 @@ async def _erase(options: Namespace, keys: "ServerKeys") -> ExitStatus:
         ) as client:
             erasure = await _prepared(options, keys, _places(options, client))
             if options.dry_run or not options.yes:
-                sight = await erasure.dry_run()
-                for line in _preview(sight):
+                result = await erasure.dry_run()
+                for line in _preview(result):
                     print(line, file=sys.stdout if options.dry_run else sys.stderr)
                 if options.dry_run:
                     return ExitStatus.YES
@@ -110,11 +110,11 @@ async def _erase(options: Namespace, keys: "ServerKeys") -> ExitStatus:
 
 async def _prepared(options: Namespace, keys: "ServerKeys", places: "Places") -> "Erasure":
     from ..console.progress import Progress
-    from ..erasure.cluster_look import ClusterLook
+    from ..erasure.cluster_search import ClusterSearch
     from ..erasure.erasing import Erasure, Request
     from ..erasure.person import Person, normalised
 
-    cluster = ClusterLook(places.client, places.namespace, Progress())
+    cluster = ClusterSearch(places.client, places.namespace, Progress())
     organization = await cluster.organization(options.organization)
     asked = Person(
         emails=frozenset(map(normalised, options.email)),
@@ -146,7 +146,7 @@ def _places(options: Namespace, client: Any) -> "Places":
     from checklist_crds.photos.store import PhotoStore
     from checklist_crds.platform.object_store import InvalidStore
 
-    from ..erasure.looking import Places
+    from ..erasure.search import Places
 
     photos = options.photo_store or os.environ.get(PHOTO_STORE, "").strip()
     archive = options.archive_store or os.environ.get(ARCHIVE_STORE, "").strip() or photos
@@ -185,21 +185,21 @@ def _check(options: Namespace, keys: "ServerKeys") -> ExitStatus:
     return ExitStatus.YES
 
 
-def _preview(sight: "Sight") -> list[str]:
+def _preview(result: "SearchResult") -> list[str]:
     """Lines that list what would be erased."""
-    held = sight.held
-    going = sorted({target for target in sight.targets - held.keys() if sight.places_of(target)})
+    held = result.held
+    going = sorted({target for target in result.targets - held.keys() if result.places_of(target)})
     lines = []
     for target in going[:_SHOWN]:
-        found = sight.places_of(target)
-        where = "cluster" if target in sight.live else "archive"
+        found = result.places_of(target)
+        where = "cluster" if target in result.live else "archive"
         lines.append(f"{target}  {where}  by {', '.join(sorted({why for run in found for why in run.why}))}")
     if len(going) > _SHOWN:
         lines.append(f"... and {len(going) - _SHOWN:,} more runs")
     lines += [f"{target}  kept: {why}" for target, why in sorted(held.items())]
-    lines += [f"{what}: cannot be read" for what in sight.unreadable]
-    lines += [f"{one.kind.kind} {one.namespace}/{one.name}" for one in sight.account]
-    counts = ", ".join(f"{count:,} {what.replace('_', ' ')}" for what, count in sight.left.items() if count)
+    lines += [f"{what}: cannot be read" for what in result.unreadable]
+    lines += [f"{one.kind.kind} {one.namespace}/{one.name}" for one in result.account]
+    counts = ", ".join(f"{count:,} {what.replace('_', ' ')}" for what, count in result.left.items() if count)
     lines.append(f"would be erased: {counts or 'nothing'}")
     return lines
 

@@ -30,7 +30,7 @@ def _configure(parser: ArgumentParser) -> None:
     add_secret_options(parser)
     when = parser.add_argument_group("when")
     when.add_argument(
-        "--at", metavar="TIME", help="judge its age at this time (RFC 3339); default: as saved by --save, else now"
+        "--at", metavar="TIME", help="check its age at this time (RFC 3339); default: as saved by --save, else now"
     )
     when.add_argument("--max-age", type=int, default=MAX_AGE_S, metavar="S", help="accepted age (300)")
     when.add_argument("--skew", type=int, default=SKEW_S, metavar="S", help="accepted clock difference (5)")

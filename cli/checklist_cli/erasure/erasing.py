@@ -16,14 +16,14 @@ from ..backup.keys import fingerprints
 from ..backup.parallel import gathered
 from ..backup.store import BackupStore
 from ..console.progress import Progress
-from .cluster_look import ClusterLook, Identity
-from .elsewhere import NOT_SEARCHED, elsewhere, snapshots_with, stays
+from .cluster_search import ClusterSearch, Identity
 from .journal import Attempt, Journal, Journals, State
-from .looking import Looking, Places
 from .receipt import FORMAT, KIND, signed, subject_digest, subject_digests, whole_subject
+from .remaining_copies import NOT_SEARCHED, remaining_copies, snapshots_with, stays
 from .removal import ClusterRemoval
 from .rewriting import PartRewriting
-from .sight import LOOKED_AT, FoundPart, Organization, Sight
+from .search import Places, Search
+from .search_result import LOOKED_AT, FoundPart, Organization, SearchResult
 
 _ROUNDS: Final = 5
 _PARTS_AT_ONCE: Final = 8
@@ -65,39 +65,39 @@ class Erasure:
         self._progress = progress or Progress()
         self._clock = clock
         organization = request.organization
-        self._looking = Looking(places, organization, clock=clock, progress=self._progress)
+        self._search = Search(places, organization, clock=clock, progress=self._progress)
         self._journals = Journals(places.archive, organization.id)
         self._removal = ClusterRemoval(places.client, organization.name)
         self._rewriting = PartRewriting(places.archive, clock=clock, writer=_WRITER)
 
-    async def dry_run(self) -> Sight:
+    async def dry_run(self) -> SearchResult:
         """Search, without changes."""
-        return await self._look(await self._journal())
+        return await self._find(await self._journal())
 
     async def run(self) -> dict[str, Any]:
         """Erase, search again, and return the receipt."""
         journal = await self._journal()
         journal.attempts.append(Attempt(at=self._clock(), by=self._written_by))
         journal.members = sorted({*journal.members, *self._request.identity.person.members})
-        sight = await self._look(journal)
+        result = await self._find(journal)
         announced = False
         for _ in range(_ROUNDS):
-            journal.add(sight, self._clock())
-            if not sight.can_go:
+            journal.add(result, self._clock())
+            if not result.can_go:
                 break
             if not announced:
                 await self._announce(journal)
                 announced = True
             await self._journals.write(journal)
-            await self._erase(sight, journal)
+            await self._erase(result, journal)
             self._progress.line("searching all places again")
-            sight = await self._look(journal)
-        journal.forget(sight.held)
-        for place in sight.garbage:
+            result = await self._find(journal)
+        journal.forget(result.held)
+        for place in result.garbage:
             await self._rewriting.remove_remains(place)
-        receipt = signed(await self._receipt(journal, sight), self._keys)
+        receipt = signed(await self._receipt(journal, result), self._keys)
         if journal.runs or journal.account:
-            done = not any(sight.left.values()) and not sight.unreadable
+            done = not any(result.left.values()) and not result.unreadable
             journal.state = State.DONE if done else State.WORKING
             journal.receipt = receipt
             await self._journals.write(journal)
@@ -113,10 +113,10 @@ class Erasure:
         digest = subject_digest(self._keys, organization, *subject)
         return Journal(id=f"erasure-{uuid.uuid4()}", organization=organization, subject=digest)
 
-    async def _look(self, journal: Journal) -> Sight:
+    async def _find(self, journal: Journal) -> SearchResult:
         person = self._request.identity.person
         known = person.with_members(journal.members)
-        return await self._looking.look(known, journal, with_account=self._request.with_account)
+        return await self._search.search(known, journal, with_account=self._request.with_account)
 
     async def _announce(self, journal: Journal) -> None:
         """Write the audit entry, before anything is erased."""
@@ -132,22 +132,22 @@ class Erasure:
         body = AUDIT_ENTRY.manifest(entry_name(now), organization.home, spec.to_kube(), organization=organization.name)
         await self._places.client.create(AUDIT_ENTRY, body, organization.home)
 
-    async def _erase(self, sight: Sight, journal: Journal) -> None:
-        held = set(sight.held)
-        held |= await self._removal.runs([run for run_id, run in sight.live.items() if run_id not in held])
-        await self._removal.objects([one for one in sight.objects if one.run_id not in held])
-        await self._parts(sight, journal, held)
-        for place in sight.unvouched:
+    async def _erase(self, result: SearchResult, journal: Journal) -> None:
+        held = set(result.held)
+        held |= await self._removal.runs([run for run_id, run in result.live.items() if run_id not in held])
+        await self._removal.objects([one for one in result.objects if one.run_id not in held])
+        await self._parts(result, journal, held)
+        for place in result.unvouched:
             await self._rewriting.remove_remains(place)
-        for run_id, keys in sight.photos.items():
+        for run_id, keys in result.photos.items():
             if run_id not in held:
                 await self._places.photos.delete(list(keys))
                 self._progress.now_and_then(lambda: "deleting photos")
-        await self._removal.objects(sight.account)
+        await self._removal.objects(result.account)
 
-    async def _parts(self, sight: Sight, journal: Journal, held: Collection[str]) -> None:
+    async def _parts(self, result: SearchResult, journal: Journal, held: Collection[str]) -> None:
         """Rewrite parts in batches; each batch is written to the journal first."""
-        waiting = [part for part in sight.parts if part.runs.keys() - held]
+        waiting = [part for part in result.parts if part.runs.keys() - held]
         for start in range(0, len(waiting), _PARTS_AT_ONCE):
             await self._some_parts(waiting[start : start + _PARTS_AT_ONCE], journal, held)
             done = min(start + _PARTS_AT_ONCE, len(waiting))
@@ -159,16 +159,16 @@ class Erasure:
         await self._journals.write(journal)
         await gathered(self._rewriting.carry_out(plan) for plan in plans if plan is not None)
 
-    async def _receipt(self, journal: Journal, sight: Sight) -> dict[str, Any]:
+    async def _receipt(self, journal: Journal, result: SearchResult) -> dict[str, Any]:
         request, organization = self._request, self._request.organization
-        held, now = sight.held, self._clock()
+        held, now = result.held, self._clock()
         left = [
-            f"{place.key}: the operator is writing it; run the command again in ten minutes" for place in sight.in_work
+            f"{place.key}: the operator is writing it; run the command again in ten minutes" for place in result.in_work
         ]
-        left += [f"{what}: cannot be read" for what in sight.unreadable]
-        if sight.can_go:
+        left += [f"{what}: cannot be read" for what in result.unreadable]
+        if result.can_go:
             left.append("data that arrived during the erasure; run the command again")
-        erased = self._erased(journal, sight)
+        erased = self._erased(journal, result)
         return {
             "kind": KIND,
             "format": FORMAT,
@@ -187,20 +187,20 @@ class Erasure:
             "left": left,
             "proof": {
                 "at": format_timestamp(now),
-                "looked_at": {name: sight.looked_at[name] for name in LOOKED_AT},
-                "left": sight.left,
+                "looked_at": {name: result.looked_at[name] for name in LOOKED_AT},
+                "left": result.left,
             },
             "stays": await self._stays(journal),
-            "elsewhere": await self._elsewhere(journal),
+            "elsewhere": await self._remaining_copies(journal),
             "not_searched": list(NOT_SEARCHED),
         }
 
-    def _erased(self, journal: Journal, sight: Sight) -> dict[str, Any]:
+    def _erased(self, journal: Journal, result: SearchResult) -> dict[str, Any]:
         """What was found before and is not there any more."""
-        objects = {one.name for one in sight.objects}
-        photos = {key for keys in sight.photos.values() for key in keys}
-        there = {part.place.key for part in sight.parts}
-        runs = {run_id: run for run_id, run in journal.runs.items() if not sight.places_of(run_id)}
+        objects = {one.name for one in result.objects}
+        photos = {key for keys in result.photos.values() for key in keys}
+        there = {part.place.key for part in result.parts}
+        runs = {run_id: run for run_id, run in journal.runs.items() if not result.places_of(run_id)}
         seen = {run_id: run for run_id, run in runs.items() if run.live or run.archived}
         deliveries = sorted(name for name in journal.deliveries if name not in objects)
         replays = sorted(name for name in journal.replays if name not in objects)
@@ -223,12 +223,12 @@ class Erasure:
             "photos": sorted(gone),
             "parts": [{"part": key, **part.model_dump(mode="json")} for key, part in parts.items()],
             "remains": journal.remains,
-            "account": journal.account if not sight.account else [],
+            "account": journal.account if not result.account else [],
         }
 
     async def _stays(self, journal: Journal) -> list[dict[str, str]]:
         request = self._request
-        cluster = ClusterLook(self._places.client, self._places.namespace, self._progress)
+        cluster = ClusterSearch(self._places.client, self._places.namespace, self._progress)
         person = request.identity.person.with_members(journal.members)
         audit = await cluster.audit(request.organization, person, set(journal.runs))
         body = await self._places.client.get(ORGANIZATION, request.organization.name)
@@ -240,12 +240,12 @@ class Erasure:
             account = identity.accounts
         return stays(audit, [f"{one.kind.kind} {one.namespace}/{one.name}" for one in account], until=until)
 
-    async def _elsewhere(self, journal: Journal) -> list[dict[str, str]]:
+    async def _remaining_copies(self, journal: Journal) -> list[dict[str, str]]:
         found = {}
         for url, store in self._backups.items():
             self._progress.line(f"searching the backup {url}")
             found[url] = await snapshots_with(store, self._request.organization.id, journal.runs.keys())
-        return elsewhere({run.host for run in journal.runs.values() if run.host}, found)
+        return remaining_copies({run.host for run in journal.runs.values() if run.host}, found)
 
 
 def _progress_of_parts(done: int, of: int) -> str:

@@ -17,7 +17,7 @@ from checklist_crds.archive.erasures import ErasedRun, erasure_key
 from checklist_crds.times import Timestamp
 
 from ..backup.copying import run_of_photo
-from .sight import Sight
+from .search_result import SearchResult
 
 
 class State(StrEnum):
@@ -94,32 +94,32 @@ class Journal(_Part):
         keys = [part.instead for part in self.parts.values() if part.instead]
         return frozenset(place for key in keys if (place := PartPlace.of_key(key)) is not None)
 
-    def add(self, sight: Sight, now: datetime) -> None:
-        """Add everything of `sight` that is to be erased."""
-        held = sight.held
-        for run_id in sorted(sight.targets - held.keys()):
-            found = sight.places_of(run_id)
+    def add(self, result: SearchResult, now: datetime) -> None:
+        """Add everything of `result` that is to be erased."""
+        held = result.held
+        for run_id in sorted(result.targets - held.keys()):
+            found = result.places_of(run_id)
             before = self.runs.get(run_id) or JournalRun(at=now)
             self.runs[run_id] = JournalRun(
                 uids=tuple(sorted({*before.uids, *(run.uid for run in found if run.uid)})),
                 at=now,
                 why=tuple(sorted({*before.why, *(str(why) for run in found for why in run.why)})),
-                live=before.live or run_id in sight.live,
-                archived=before.archived or any(run_id in part.runs for part in sight.parts),
+                live=before.live or run_id in result.live,
+                archived=before.archived or any(run_id in part.runs for part in result.parts),
                 host=before.host or next((run.host for run in found if run.host), None),
             )
-        for one in sight.objects:
+        for one in result.objects:
             if one.run_id not in held:
                 (self.deliveries if one.kind.kind == "WebhookDelivery" else self.replays)[one.name] = one.run_id
-        for part in sight.parts:
+        for part in result.parts:
             for run in part.runs.values():
                 if run.run_id not in held:
                     self.deliveries |= dict.fromkeys(run.deliveries, run.run_id)
-        for run_id, keys in sight.photos.items():
+        for run_id, keys in result.photos.items():
             if run_id not in held:
                 self.photos |= keys
-        self.remains += [place.key for place in sight.unvouched if place.key not in self.remains]
-        named = [f"{one.kind.kind} {one.namespace}/{one.name}" for one in sight.account]
+        self.remains += [place.key for place in result.unvouched if place.key not in self.remains]
+        named = [f"{one.kind.kind} {one.namespace}/{one.name}" for one in result.account]
         self.account += [name for name in named if name not in self.account]
 
     def forget(self, run_ids: Mapping[str, str]) -> None:

@@ -10,7 +10,7 @@ from checklist_crds.resources.kinds import ORGANIZATION, RUN
 from checklist_crds.resources.legal_hold import is_held
 
 from ..backup.parallel import for_each
-from .sight import FoundObject, FoundRun
+from .search_result import FoundObject, FoundRun
 
 _AT_ONCE: Final = 16
 _TRIES: Final = 20

@@ -14,7 +14,7 @@ from checklist_crds.archive.part import lines_of, part_without
 from checklist_crds.times import Clock
 
 from .journal import RewrittenPart
-from .sight import FoundPart
+from .search_result import FoundPart
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from ..resources.account import DashboardSessionSpec, DashboardSessionStatus, Lo
 from ..resources.audit_entry import AuditEntrySpec
 from ..resources.base import ORGANIZATION_LABEL, ConditionsField, KubeModel, StatusCondition
 from ..resources.delivery import WebhookDeliverySpec, WebhookDeliveryStatus
+from ..resources.event_names import ALL_EVENTS, EVENT_NAMES
 from ..resources.idempotency_record import IdempotencyRecordSpec
 from ..resources.kinds import (
     API_KEY,
@@ -89,6 +90,7 @@ _AGE = Column("Age", ".metadata.creationTimestamp", "date")
 _HOLD = Column("Legal Hold", ".metadata.annotations." + LEGAL_HOLD_ANNOTATION.replace(".", r"\."), wide=True)
 _ORG = Column("Organization", ".spec.organizationRef.name", wide=True)
 _FINAL = ", ".join(f"'{phase.value}'" for phase in RunPhase if phase.is_final)
+_SUBSCRIBED = ", ".join(f"'{name}'" for name in (ALL_EVENTS, *EVENT_NAMES))
 _SAME_ORGANIZATION = Rule("spec.organizationRef", "self == oldSelf", "organizationRef is immutable")
 
 
@@ -289,9 +291,8 @@ RESOURCES: tuple[ResourceDescription, ...] = (
             ),
             Rule(
                 "spec.webhook",
-                "self.events.all(e, e in ['*', 'step.completed', 'step.skipped', 'run.completed', 'run.cancelled', "
-                "'run.expired'])",
-                "events must be step.completed, step.skipped, run.completed, run.cancelled, run.expired, or ['*']",
+                f"self.events.all(e, e in [{_SUBSCRIBED}])",
+                f"events must be {', '.join(EVENT_NAMES)}, or ['*']",
             ),
             Rule(
                 "status.phase",

@@ -1,11 +1,11 @@
-"""Enforces the caps of an organization exactly, however many processes create objects at once.
+"""Enforces the limits of an organization exactly, however many processes create objects at once.
 
 Before creating an object of a capped kind, room is reserved: an entry in the organization's status, written by a patch
 that is conditional on the resourceVersion that was read. Concurrent requests of one organization in this process share
 one patch (group commit).
 
 **Why it is exact.** A reservation is granted in four steps: read the organization, then list the objects of the kind
-(both from etcd, not from a cache), then compare objects and reservations with the cap, then write the reservation on
+(both from etcd, not from a cache), then compare objects and reservations with the limit, then write the reservation on
 condition that the organization is unchanged. Take any other object that counts when the condition is checked. Its own
 reservation was written before it was created. If that reservation still exists, the first step read it, since the
 organization is unchanged. If it is gone, it was removed before the first step, by the process that had seen the object
@@ -34,7 +34,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from ..errors import LimitReached
-from ..limits.caps import REVOKED, Counted, Limits, Reserved, require_within, room_for, with_one_key
+from ..limits.organization_limits import REVOKED, Counted, Limits, Reserved, require_within, room_for, with_one_key
 from ..resources.base import ORGANIZATION_LABEL
 from ..resources.kinds import API_KEY, LOCAL_ACCOUNT, MEMBER, ORGANIZATION, TEMPLATE, Kind
 from ..resources.organization import KeysOfHour, OrganizationSpec
@@ -113,7 +113,7 @@ class _Round:
 
 
 class LimitLedger:
-    """Reserves room for objects; `checklist_crds.limits.caps` has the rules."""
+    """Reserves room for objects; `checklist_crds.limits.organization_limits` has the rules."""
 
     def __init__(self, client: KubeClient, clock: Clock, *, limits: Limits, installation_namespace: str) -> None:
         """`limits`: of organizations without their own."""
@@ -155,7 +155,7 @@ class LimitLedger:
         await self._reserve(organization, wanted, namespace)
 
     async def verify(self, organization: str, counted: Counted) -> None:
-        """Raises LimitReached when more objects exist than the caps allow, KubeNotFound and other KubeErrors."""
+        """Raises LimitReached when more objects exist than the limits allow, KubeNotFound and other KubeErrors."""
         spec = OrganizationSpec.model_validate((await self._client.get(ORGANIZATION, organization))["spec"])
         existing = await self._existing(organization, counted, self._namespaces_of(spec))
         require_within(counted, existing, self.limits.of(spec.limits))

@@ -5,7 +5,7 @@ is in progress, the next ones are collected. Confirmations and releases are writ
 
 In a burst of dispatches, if the plan has enough runs left, a patch also counts runs that are not requested yet: ids are
 prefetched for the next dispatches. They are pending like others, and are released when the burst ends, when the count
-is read (`settle`), or, after a crash, by the operator.
+is read (`flush`), or, after a crash, by the operator.
 """
 
 import asyncio
@@ -84,7 +84,7 @@ class _Account:
     prefetched: _Prefetched | None = None
     taken: int = 0
     """Prefetched ids used since the last patch."""
-    settling: list[asyncio.Future[None]] = field(default_factory=list)
+    flushing: list[asyncio.Future[None]] = field(default_factory=list)
     worker: asyncio.Task[None] | None = None
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     known: JsonObject | None = None
@@ -120,7 +120,7 @@ class QuotaLedger:
             self._wake(organization, account)
         return run_id, replace(account.prefetched.reservation, since=since)
 
-    async def settle(self, organization: str) -> None:
+    async def flush(self, organization: str) -> None:
         """Returns when all changes of this process are written, or have failed.
 
         Releases prefetched ids, so that the count read afterwards is that of existing runs.
@@ -129,7 +129,7 @@ class QuotaLedger:
         if account.worker is None or account.worker.done():
             return
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        account.settling.append(future)
+        account.flushing.append(future)
         account.wake.set()
         await future
 
@@ -187,7 +187,7 @@ class QuotaLedger:
 
     async def _work(self, organization: str, account: _Account) -> None:
         burst = failures = 0
-        while account.pending or account.confirmed or account.released or account.prefetched or account.settling:
+        while account.pending or account.confirmed or account.released or account.prefetched or account.flushing:
             if not account.pending:
                 try:
                     delay_s = min(_FLUSH_DELAY_S * 2**failures, _LONGEST_FLUSH_DELAY_S)
@@ -197,14 +197,14 @@ class QuotaLedger:
             if account.pending and burst > 1:
                 await asyncio.sleep(_GATHER_S)
             account.wake.clear()
-            settling, account.settling = account.settling, []
-            if settling:
+            flushing, account.flushing = account.flushing, []
+            if flushing:
                 self._release_prefetched(account)
             pending = dict(list(account.pending.items())[:_BATCH])
             for run_id in pending:
                 del account.pending[run_id]
             burst, account.taken = len(pending) + account.taken, 0
-            ahead = [] if settling else _ids_to_prefetch(burst, account.prefetched)
+            ahead = [] if flushing else _ids_to_prefetch(burst, account.prefetched)
             batch = _Batch(list(pending), ahead, account.confirmed, account.released)
             account.confirmed, account.released = set(), set()
             try:
@@ -219,7 +219,7 @@ class QuotaLedger:
                 _fail(pending, KubeUnavailable("the quota writer was stopped"))
                 raise
             finally:
-                for waiter in settling:
+                for waiter in flushing:
                     if not waiter.done():
                         waiter.set_result(None)
             failures = 0
@@ -238,9 +238,9 @@ class QuotaLedger:
             body = remembered or await self._client.get(ORGANIZATION, organization)
             limit = OrganizationSpec.model_validate(body["spec"]).plan.runs_per_month
             before, now = Quota.parse((body.get("status") or {}).get("quota")), self._clock()
-            settled = arithmetic.confirm(before, batch.confirmed)
-            settled = arithmetic.release(settled, arithmetic.still_counted(settled, batch.released))
-            after, verdicts = arithmetic.reserve(settled, batch.pending, limit=limit, now=now)
+            current = arithmetic.confirm(before, batch.confirmed)
+            current = arithmetic.release(current, arithmetic.still_counted(current, batch.released))
+            after, verdicts = arithmetic.reserve(current, batch.pending, limit=limit, now=now)
             if remembered and Verdict.OVER_QUOTA in verdicts.values():
                 continue  # The plan may have been raised: refuse only after a fresh read.
             ahead = batch.ahead if limit is None or limit - after.used >= _PREFETCH_ABOVE else []

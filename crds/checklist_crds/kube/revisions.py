@@ -37,8 +37,8 @@ class RevisionStore:
     async def ensure(self, revision: Mapping[str, Any], definition: Definition) -> None:
         """Creates the revision unless it exists.
 
-        Its existence is cached for a minute: the operator deletes a revision only when its template has been deleted
-        or newer for longer, but a template may return to an earlier state.
+        Its existence is cached for a minute only: a template may return to an earlier state, and the operator deletes
+        revisions that have been unused for longer (`revision_grace_s`, ten minutes by default).
         """
         metadata = revision["metadata"]
         key = (metadata["namespace"], metadata["name"])

@@ -88,7 +88,7 @@ class RunStore:
             definition = await self.definition(known)
             return await self._write(known, definition, await self._decide(known, definition, commands))
 
-        return await self._go_on(await read_decide_write(read, decide_and_write, known=run), commands)
+        return await self._apply_rest(await read_decide_write(read, decide_and_write, known=run), commands)
 
     async def change_remembered(self, run: Run, commands: Sequence[Command]) -> BatchChange | None:
         """Applies `commands` to a possibly old state of the run, with one write and no read.
@@ -104,7 +104,7 @@ class RunStore:
             written = await self._write(run, definition, batch)
         except (ServiceError, KubeConflict):
             return None
-        return None if written.change.body is None else await self._go_on(written, commands)
+        return None if written.change.body is None else await self._apply_rest(written, commands)
 
     async def _decide(self, run: Run, definition: Definition, commands: Sequence[Command]) -> BatchDecision:
         now = self._clock()
@@ -113,7 +113,7 @@ class RunStore:
         # In a thread: two hundred on a checklist of 500 steps take 0.7 s.
         return await asyncio.to_thread(decide_in_turn, run, definition, commands, now)
 
-    async def _go_on(self, first: BatchChange, commands: Sequence[Command]) -> BatchChange:
+    async def _apply_rest(self, first: BatchChange, commands: Sequence[Command]) -> BatchChange:
         """Applies the commands that did not fit into the first write."""
         left = commands[len(first.outcomes) :]
         if not left:

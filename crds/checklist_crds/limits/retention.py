@@ -29,7 +29,7 @@ class Keep:
     deliveries: timedelta | None
     audit: timedelta | None
     audit_entries: int | None
-    """Cap on audit entries; None: the installation's setting."""
+    """Limit on audit entries; None: the installation's setting."""
     archive: bool
     """Whether runs and deliveries are archived before they are deleted."""
     held: bool
@@ -101,7 +101,8 @@ def is_admitted(run: Mapping[str, Any]) -> bool:
     return resolved_of(run) is not None
 
 
-def is_settled(body: Mapping[str, Any]) -> bool:
+def is_marked_settled(body: Mapping[str, Any]) -> bool:
+    """Whether `status.settled` is set; `runs.lifecycle.is_settled` decides when to set it."""
     return bool((body.get("status") or {}).get("settled"))
 
 

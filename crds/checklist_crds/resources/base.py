@@ -25,7 +25,7 @@ RESTORED_ANNOTATION: Final = f"{GROUP}/restored-from"
 VERSION_OFFSET_ANNOTATION: Final = f"{GROUP}/version-offset"
 """Added to metadata.generation for a template's version: set by a restore."""
 SIZE_ANNOTATION: Final = f"{GROUP}/bytes"
-"""On a Template that counts for its organization's caps: size of its definition as compact JSON, in bytes."""
+"""On a Template that counts for its organization's limits: size of its definition as compact JSON, in bytes."""
 FINGERPRINT_ANNOTATION: Final = f"{GROUP}/idempotency-fingerprint"
 
 _NUMBER: Final = re.compile(r"[0-9]{1,12}")

@@ -27,8 +27,8 @@ __all__ = [
     "WebhookDeliveryStatus",
 ]
 
-MAX_ATTEMPTS = 5
-MAX_PAYLOAD = 1024 * 1024
+MAX_ATTEMPTS: Final = 5
+MAX_PAYLOAD: Final = 1024 * 1024
 MAX_RECORDED: Final = 100
 """Attempts in the history: all five of the schedule, and the newest replays."""
 

@@ -52,7 +52,7 @@ class RateLimit(KubeModel):
 
 
 class OrganizationLimits(KubeModel):
-    """Caps of one organization; absent ones are those of the installation's settings."""
+    """Limits of one organization; absent ones are those of the installation's settings."""
 
     templates: int | None = Field(default=None, ge=0, le=100_000, description="How many templates it may have.")
     template_bytes: int | None = Field(
@@ -89,7 +89,7 @@ class OrganizationSpec(KubeModel):
     plan: Plan = Field(default_factory=Plan, description="The plan and its limit.")
     retention: Retention | None = Field(default=None, description="How long finished objects are kept.")
     rate_limit: RateLimit | None = Field(default=None, description="Overrides the installation's rate limit.")
-    limits: OrganizationLimits | None = Field(default=None, description="Overrides the installation's caps.")
+    limits: OrganizationLimits | None = Field(default=None, description="Overrides the installation's limits.")
 
 
 class PendingRun(KubeModel):
@@ -142,7 +142,7 @@ class OrganizationStatus(KubeModel):
     id: str | None = Field(default=None, max_length=64, description="Public id, org-<uuid>.")
     quota: QuotaStatus | None = Field(default=None, description="Runs counted in the current month.")
     reservations: list[ReservationStatus] = Field(
-        default_factory=list, max_length=1_000, description="Reserved room within the caps for objects being created."
+        default_factory=list, max_length=1_000, description="Reserved room within the limits for objects being created."
     )
     idempotency_keys: list[KeysOfHour] = Field(
         default_factory=list, max_length=50, description="Idempotency-Keys that were used in the last 24 hours."

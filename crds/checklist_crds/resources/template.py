@@ -22,7 +22,7 @@ from .base import (
 from .template_definition import Definition
 
 ADMITTED: Final = "Admitted"
-"""Condition of a template that is or was over a cap. While it is False, the template cannot be dispatched."""
+"""Condition of a template that is or was over a limit. While it is False, the template cannot be dispatched."""
 
 
 class TemplateSpec(Definition):

@@ -21,7 +21,7 @@ import idna
 
 from .internal_hosts import InternalHosts
 
-Openness = bool | InternalHosts
+InsecureTargets = bool | InternalHosts
 """Hosts for which http and internal names are allowed: all (development), none, or these."""
 
 MAX_URL_LENGTH: Final = 2048
@@ -53,7 +53,7 @@ class InvalidTarget(ValueError):
         super().__init__(message)
 
 
-def canonical_url(url: str, *, allow_insecure: Openness = False) -> str:
+def canonical_url(url: str, *, allow_insecure: InsecureTargets = False) -> str:
     """Returns `url` in canonical form; `canonical_url(canonical_url(u)) == canonical_url(u)`.
 
     `allow_insecure` allows http and internal hosts and addresses, for all (development only) or the given hosts; the
@@ -87,7 +87,7 @@ def canonical_url(url: str, *, allow_insecure: Openness = False) -> str:
     return canonical
 
 
-def _is_open(authority: str, allow_insecure: Openness) -> bool:
+def _is_open(authority: str, allow_insecure: InsecureTargets) -> bool:
     if isinstance(allow_insecure, bool) or not allow_insecure:
         return bool(allow_insecure)
     try:

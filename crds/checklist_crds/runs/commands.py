@@ -5,7 +5,7 @@ from datetime import datetime
 
 from pydantic import JsonValue
 
-from ..limits.caps import Limits
+from ..limits.organization_limits import Limits
 from ..resources.run import Geo, PhotoRef
 
 
@@ -52,7 +52,7 @@ class AddPhoto(Command):
     step_id: str
     photo: PhotoRef
     run_bytes: int = Limits().run_bytes
-    """The cap on all bytes ever stored for the run."""
+    """The limit on all bytes ever stored for the run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

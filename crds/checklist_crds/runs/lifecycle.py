@@ -1,9 +1,9 @@
 """The life cycle of a run as one pure function: `decide(run, definition, command, now) -> Decision`.
 
 All changes of runs go through it: from the executor's API, the owner, and the operator at expiry. The caller reads the
-run, decides, and writes `Decision.patch()` conditionally; after a concurrent write it starts again. A state change and
-its event are in the same patch, so an event exists exactly when its change does (contract section 5; architecture
-section 3).
+run, decides, and writes `Decision.after` as a JSON Patch with tests (`kube.run_writes`); after a concurrent write it
+starts again. A state change and its event are in the same patch, so an event exists exactly when its change does
+(contract section 5; architecture section 3).
 """
 
 from collections.abc import Mapping
@@ -48,7 +48,6 @@ from ..templates.answers import is_flagged, validate_value
 from ..templates.conditions import applicable_step_ids, flag_gap, flagged_steps, is_answered, missing_required
 from ..templates.conditions import progress as count_progress
 from ..times import format_timestamp
-from ..values import merge_patch
 from ..values.json_text import to_json
 from .answer_times import answer_times
 from .commands import (
@@ -105,9 +104,10 @@ class Decision:
     after: RunStatus
     replayed: bool = False
 
-    def patch(self) -> dict[str, Any]:
-        """Returns the merge patch of the status; empty when nothing changes."""
-        return merge_patch.diff(self.before.to_kube(), self.after.to_kube())
+    @property
+    def changes_anything(self) -> bool:
+        """Whether there is anything to write."""
+        return self.after is not self.before and self.after != self.before
 
 
 def decide(run: Run, definition: Definition, command: Command, now: datetime) -> Decision:
@@ -155,7 +155,7 @@ def _mode(run: Run) -> IdentityMode:
 
 
 def is_settled(status: RunStatus) -> bool:
-    """Whether the run is final, has nothing left to send, and no Secret holds its link."""
+    """Whether `settled` may be set: the run is final, has nothing left to send, and no Secret contains its link."""
     retrying = any(not record.phase.is_final for record in status.deliveries)
     return status.phase.is_final and not status.outbox and not retrying and status.link_secret_uid is None
 
@@ -196,7 +196,7 @@ def _record_event(
 
 
 class _Change:
-    """Applies one command to an open run. `times`: of the answer or skip."""
+    """Applies one command to an open run. `given_at`: when the person acted, if the client gave it."""
 
     def __init__(self, run: Run, definition: Definition, now: datetime, *, given_at: datetime | None) -> None:
         self.run = run

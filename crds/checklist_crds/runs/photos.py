@@ -7,7 +7,7 @@ replaces it. Every other step takes photos within its bounds.
 from collections.abc import Iterator
 
 from ..errors import AnswerInvalid, Problem
-from ..limits.caps import LimitName, limit_reached
+from ..limits.organization_limits import LimitName, limit_reached
 from ..resources.run import MAX_PHOTO_BYTES, MAX_PHOTOS, MAX_PHOTOS_EVER, Answer, PhotoRef, RunStatus
 from ..resources.template_definition import Step
 from .commands import AddPhoto, RemovePhotos

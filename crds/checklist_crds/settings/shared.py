@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from ..limits.caps import Limits
+from ..limits.organization_limits import Limits
 from ..platform.object_store import S3Keys, default_url
 from ..resources.internal_hosts import InternalHosts
-from ..resources.webhook_url import Openness
+from ..resources.webhook_url import InsecureTargets
 from ..secrets.sealing import KeyRing, ServerKeys
 from .declaring import Group, setting
 from .forms import LIST_SCHEMA, LogLevel, Switch, Text, Whole, Words
@@ -44,7 +44,7 @@ def _otlp_endpoint(text: str) -> str:
 
 
 class LimitSettings(Group):
-    """Caps of each organization. Its own object may have others (`spec.limits`)."""
+    """Limits of each organization. Its own object may have others (`spec.limits`)."""
 
     prefix = "CHECKLISTS_MAX_"
 
@@ -140,11 +140,11 @@ class SharedSettings(ProgramSettings):
         schema={"type": "string", "pattern": "^https?://[^/?#@\\s]+/?$"},
         default_text="no traces",
     )
-    caps: LimitSettings = Field(default_factory=LimitSettings)
+    organization_limits: LimitSettings = Field(default_factory=LimitSettings)
     log_level: LogLevel = setting("INFO", "log level; no level shows a secret")
 
     @property
-    def openness(self) -> Openness:
+    def insecure_targets(self) -> InsecureTargets:
         """Receivers for which http and internal hosts are allowed."""
         return self.allow_insecure_targets or self.internal_receivers
 

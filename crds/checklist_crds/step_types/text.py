@@ -88,7 +88,7 @@ class Scan(TextRules):
         return MAX_TEXT
 
 
-class Moment(StepRules[Any]):
+class TimeRules(StepRules[Any]):
     """`normal` returns the stored form, or raises ValueError."""
 
     operators = EQUALITY | ORDER | EXISTS
@@ -126,7 +126,7 @@ class DateConfig(ExpectedConfig):
     pass
 
 
-class _Date(Moment):
+class _Date(TimeRules):
     config = DateConfig
 
     def expected_problems(self, step: StepOf[Any], expected: Expected, path: str) -> Iterator[Problem]:
@@ -161,7 +161,7 @@ def _days_text(days: int) -> str:
     return f"{abs(days)} day{'' if abs(days) == 1 else 's'} {'after' if days > 0 else 'before'} the answer"
 
 
-class _DateTime(Moment):
+class _DateTime(TimeRules):
     def display(self, step: StepOf[Any], value: Any) -> str:
         try:
             moment = parse_timestamp(str(value))
@@ -176,7 +176,7 @@ DATE: Final = _Date(
     normal_date, "a date like 2026-11-21", {"format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
 )
 # The JSON Schema format "time" requires seconds and a zone.
-TIME: Final = Moment(normal_time, "a time like 13:50", {"pattern": f"^{_HOUR_MINUTE}(?::[0-5][0-9])?$"})
+TIME: Final = TimeRules(normal_time, "a time like 13:50", {"pattern": f"^{_HOUR_MINUTE}(?::[0-5][0-9])?$"})
 DATETIME: Final = _DateTime(
     normal_datetime,
     "a moment with its zone like 2026-11-21T13:50:00Z",

@@ -28,7 +28,7 @@ from checklist_crds.archive.part import MAX_BYTES, MAX_RUNS
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.informer import Key
-from checklist_crds.limits.retention import Keep, is_settled, organization_of
+from checklist_crds.limits.retention import Keep, is_marked_settled, organization_of
 from checklist_crds.platform.object_store import StoreUnavailable
 from checklist_crds.platform.ttl_cache import TTLCache
 from checklist_crds.resources.kinds import ORGANIZATION, RUN, TEMPLATE_REVISION, WEBHOOK_DELIVERY
@@ -215,7 +215,7 @@ class Archiver:
                 deliveries = [await self._delivery(due.body, name) for name in sorted(due.deliveries)]
                 revision = await self._revision(due.body)
             there = [body for body in deliveries if body is not None]
-            if not all(map(is_settled, there)):
+            if not all(map(is_marked_settled, there)):
                 return  # one is being replayed
             try:
                 found.append(Record.of(due.body, revision, there))

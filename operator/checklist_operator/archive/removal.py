@@ -12,7 +12,7 @@ from typing import Final
 from checklist_crds.archive.record import Record, RemovedDeliveries
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeNotFound
-from checklist_crds.limits.retention import is_settled
+from checklist_crds.limits.retention import is_marked_settled
 from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY, Kind
 from checklist_operator.archive.writer import NotAllowed
 
@@ -77,7 +77,7 @@ class ArchivedObjects:
                 body = await self._client.get(WEBHOOK_DELIVERY, name, namespace)
             except KubeNotFound:
                 continue
-            if not is_settled(body):
+            if not is_marked_settled(body):
                 removal.pending = True
                 return
             now[name] = body

@@ -1,7 +1,8 @@
-"""Runs the steps of an attempt: permit, prepare, claim, send, record. The controllers decide when.
+"""Runs the steps of an attempt after its preparation: permit, claim, send, record. The controllers decide when.
 
-The permit comes before the claim, since it is for sending, and the attempt's time starts there. For a first attempt,
-the lease and the event in the outbox serve as the claim.
+The permit comes before the claim, since it is for sending, and the attempt's time starts there. The controllers prepare
+before that, and `make` asks them for the prepared attempt once it has the permit, because an attempt that waited long
+may be outdated. For a first attempt, the lease and the event in the outbox serve as the claim.
 """
 
 import asyncio

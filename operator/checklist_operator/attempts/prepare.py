@@ -17,7 +17,7 @@ from checklist_crds.resources.delivery_records import DeliveryPhase
 from checklist_crds.resources.kinds import RUN
 from checklist_crds.resources.run import OutboxEntry, Run
 from checklist_crds.resources.run_id import run_id_of
-from checklist_crds.resources.webhook_url import Openness
+from checklist_crds.resources.webhook_url import InsecureTargets
 from checklist_crds.runs.replay_rules import ReplayRefusal
 from checklist_crds.times import Clock
 from checklist_operator.attempts.attempt import FIRST, Attempt
@@ -53,7 +53,7 @@ class Preparation:
         recorder: AttemptRecorder,
         clock: Clock,
         holder: str,
-        allow_insecure: Openness,
+        allow_insecure: InsecureTargets,
     ) -> None:
         self._objects = objects
         self._reads = reads

@@ -9,13 +9,13 @@ from datetime import datetime
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.resources.delivery_records import DeliveryRecord
 from checklist_crds.resources.run import OutboxEntry, Run
-from checklist_crds.resources.webhook_url import InvalidTarget, Openness, canonical_url
+from checklist_crds.resources.webhook_url import InsecureTargets, InvalidTarget, canonical_url
 from checklist_crds.runs.events import EventName, envelope, final_data
 from checklist_operator.attempts.delivery_objects import new_delivery
 from checklist_operator.attempts.event_photos import key_of
 
 
-def delivery_from_run(run: Run, record: DeliveryRecord, *, allow_insecure: Openness) -> JsonObject:
+def delivery_from_run(run: Run, record: DeliveryRecord, *, allow_insecure: InsecureTargets) -> JsonObject:
     """Builds the object without status, for an event that `replay_rules.refusal_of_record` accepts.
 
     Raises ValueError for a run without webhook, and for an event that cannot be derived from a final run.
@@ -29,7 +29,7 @@ def delivery_from_run(run: Run, record: DeliveryRecord, *, allow_insecure: Openn
     return new_delivery(run, entry, message, url=url, organization=run.admitted_as.organization)
 
 
-def target_of(url: str, *, allow_insecure: Openness) -> str:
+def target_of(url: str, *, allow_insecure: InsecureTargets) -> str:
     """Returns the canonical URL; an invalid URL is returned as is, and the sender refuses it."""
     try:
         return canonical_url(url, allow_insecure=allow_insecure)

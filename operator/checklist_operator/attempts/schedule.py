@@ -1,7 +1,7 @@
 """Retry schedule (specification, "Retry schedule"; delivery profile, "Schedule").
 
-Five attempts have four delays, each from the end of the failed attempt. The result is an absolute time that the caller
-stores, so a restart neither shortens nor resets a delay. Jitter only adds: no attempt is early.
+Five attempts have four gaps, each from the end of the failed attempt. The result is an absolute time that the caller
+stores, so a restart neither shortens nor resets a gap. Jitter only adds: no attempt is early.
 """
 
 import math
@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Self
 
-MAX_ATTEMPTS: Final = 5
+from checklist_crds.resources.delivery import MAX_ATTEMPTS
+
 DEFAULT_GAPS: Final = (30.0, 120.0, 600.0, 3600.0)
 _LONGEST_GAP: Final = 7 * 86_400.0
 
@@ -20,7 +21,7 @@ RandomSource = Callable[[], float]
 
 @dataclass(frozen=True, slots=True)
 class RetrySchedule:
-    """The four delays in seconds, and the jitter added to each: a fraction of the delay, at most the cap."""
+    """The four gaps in seconds, and the jitter added to each: a fraction of the gap, at most `jitter_cap_s`."""
 
     gaps: tuple[float, float, float, float] = DEFAULT_GAPS
     jitter_fraction: float = 0.05

@@ -8,7 +8,7 @@ from typing import Self
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.informer import Key
 from checklist_crds.kube.revisions import RevisionStore
-from checklist_crds.resources.webhook_url import Openness
+from checklist_crds.resources.webhook_url import InsecureTargets
 from checklist_crds.times import Clock
 from checklist_operator.attempts.claim import Claims
 from checklist_operator.attempts.delivery_objects import DeliveryObjects
@@ -58,7 +58,7 @@ class AttemptParts:
         holder: str,
         schedule: RetrySchedule,
         claims_per_s: int,
-        allow_insecure: Openness,
+        allow_insecure: InsecureTargets,
         metrics: Metrics,
         events: EventRecorder,
         clock: Clock,

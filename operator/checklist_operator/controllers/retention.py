@@ -46,7 +46,7 @@ _AT_ONCE: Final = 500
 class Retention:
     """Sweeps all settled objects.
 
-    `audit_entries`: the cap of an organization without one of its own. `on_run_removed` is called with runs that are
+    `audit_entries`: the limit of an organization without one of its own. `on_run_removed` is called with runs that are
     deleted, not with archived ones.
     """
 
@@ -238,7 +238,7 @@ class Retention:
         return deleted
 
     async def _sweep_surplus_audit(self, keeps: Mapping[str, Keep]) -> int:
-        """Deletes the oldest entries of organizations above their cap."""
+        """Deletes the oldest entries of organizations above their limit."""
         surplus: Counter[str] = Counter()
         async for body in self._audit_metadata():
             surplus[_labelled_organization(body)] += 1

@@ -32,7 +32,7 @@ from checklist_crds.resources.run import FINAL_PHASES, Progress, ResolvedTemplat
 from checklist_crds.resources.run_id import resolved_of
 from checklist_crds.resources.template import TemplateMeta
 from checklist_crds.resources.template_definition import Definition
-from checklist_crds.resources.webhook_url import InvalidTarget, Openness, canonical_url
+from checklist_crds.resources.webhook_url import InsecureTargets, InvalidTarget, canonical_url
 from checklist_crds.runs.lifecycle import Expire, decide
 from checklist_crds.runs.seal import RunSeals
 from checklist_crds.runs.snapshot import Snapshot, snapshot
@@ -96,7 +96,7 @@ class RunAdmission:
     _seals: RunSeals
     _keys: ServerKeys
     _name_of: NameOf
-    _allow_insecure: Openness
+    _allow_insecure: InsecureTargets
     _on_bug: Callable[[str], None]
     _refused: dict[Key, _Held] = field(factory=dict, init=False)
     _waiting_for: defaultdict[str, set[Key]] = field(factory=lambda: defaultdict(set), init=False)

@@ -1,8 +1,8 @@
-"""Checks templates against the caps of their organization.
+"""Checks templates against the limits of their organization.
 
 The API reserves room before it writes a template, and records the counted bytes in an annotation, which anyone with
 write access to the template can change. So a new template with the annotation is accepted only if its organization is
-within its caps, and a template whose annotation is removed or too small is admitted again.
+within its limits, and a template whose annotation is removed or too small is admitted again.
 """
 
 from typing import Final
@@ -12,7 +12,7 @@ from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.informer import Key
 from checklist_crds.kube.limit_ledger import LimitLedger
-from checklist_crds.limits.caps import Counted
+from checklist_crds.limits.organization_limits import Counted
 from checklist_crds.resources.base import SIZE_ANNOTATION
 from checklist_crds.resources.kinds import TEMPLATE
 from checklist_crds.resources.template import ADMITTED, TemplateMeta, counted_size, definition_of

@@ -1,9 +1,9 @@
 """Templates: condition Valid, public id, version, number of steps, and a TemplateRevision of each version.
 
 Valid covers what CEL cannot check, and whether the organization exists and is served. A template made or enlarged with
-kubectl is admitted first, like in the API: room is reserved within the organization's caps, and the counted size is
-written to an annotation. Over a cap, Admitted is False, the template cannot be dispatched, its version is not kept, and
-it is retried later. Templates that an earlier release validated count without a check.
+kubectl is admitted first, like in the API: room is reserved within the organization's limits, and the counted size is
+written to an annotation. Over a limit, Admitted is False, the template cannot be dispatched, its version is not kept,
+and it is retried later. Templates that an earlier release validated count without a check.
 """
 
 import logging
@@ -16,7 +16,7 @@ from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeConflict, KubeInvalid, KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.kube.limit_ledger import LimitLedger
-from checklist_crds.limits.caps import LimitName, limit_reached
+from checklist_crds.limits.organization_limits import LimitName, limit_reached
 from checklist_crds.resources.base import ConditionStatus, StatusCondition, with_condition
 from checklist_crds.resources.kinds import TEMPLATE, TEMPLATE_REVISION
 from checklist_crds.resources.pause import is_paused, shows_pause, with_pause
@@ -65,7 +65,7 @@ class Templates:
         self._known: dict[Key, tuple[str, int, bool]] = {}
         self._names: dict[tuple[str, str], str] = {}
         self._refused: dict[Key, str] = {}
-        """Templates over a cap, with the names of their organizations."""
+        """Templates over a limit, with the names of their organizations."""
         self._of_organization: defaultdict[str, set[Key]] = defaultdict(set)
         self.queue: WorkQueue[Key] = WorkQueue("templates", self._reconcile, workers=4, on_bug=on_bug)
 
@@ -94,7 +94,7 @@ class Templates:
             self.queue.add(key)
 
     def room_changed(self, organization: str) -> None:
-        """Retries refused templates after a cap changed or counted objects were deleted."""
+        """Retries refused templates after a limit changed or counted objects were deleted."""
         for key, owner in self._refused.items():
             if owner == organization:
                 self.queue.add(key)

@@ -22,7 +22,7 @@ from checklist_crds.resources.delivery import REPLAY_ANNOTATION, REPLAY_BY_ANNOT
 from checklist_crds.resources.delivery_records import DeliveryRecord
 from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY
 from checklist_crds.resources.run import Run
-from checklist_crds.resources.webhook_url import Openness
+from checklist_crds.resources.webhook_url import InsecureTargets
 from checklist_crds.runs.replay_rules import ReplayRefusal, refusal_of_record
 from checklist_crds.times import Clock, format_timestamp
 from checklist_operator.attempts.delivery_objects import Delivery, DeliveryObjects
@@ -65,7 +65,7 @@ class ReplayRequests:
     _events: EventRecorder
     _metrics: Metrics
     _clock: Clock
-    _allow_insecure: Openness
+    _allow_insecure: InsecureTargets
     _on_accepted: Callable[[JsonObject], None]
     _on_bug: Callable[[str], None]
     _workers: int = 16

@@ -1,4 +1,4 @@
-"""Kopf's handlers: enqueue watch events for the controllers.
+"""Kopf's handlers: forward watch events to the controllers.
 
 Only `on.event` is used. Kopf's other handlers (on.create, timers, daemons, finalizers) keep their state in the objects
 and would write to each of them; here Kopf writes nothing.
@@ -105,11 +105,11 @@ def kopf_registry(observe: Observe) -> kopf.OperatorRegistry:
     registry = kopf.OperatorRegistry()
     kinds: Mapping[str, Kind] = {kind.plural: kind for kind in WATCHED}
 
-    async def enqueue(event: Mapping[str, Any], resource: Any, **_: Any) -> None:
+    async def forward(event: Mapping[str, Any], resource: Any, **_: Any) -> None:
         observe(kinds[resource.plural], event["type"], event["object"])
 
     for kind in WATCHED:
-        kopf.on.event(kind.group, kind.version, kind.plural, id=kind.plural, registry=registry)(enqueue)
+        kopf.on.event(kind.group, kind.version, kind.plural, id=kind.plural, registry=registry)(forward)
     kopf.on.login(registry=registry, id="login")(_login())
     return registry
 

@@ -11,7 +11,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from typing import Final, Self
 
 from checklist_crds.resources.internal_hosts import InternalHosts
-from checklist_crds.resources.webhook_url import Openness
+from checklist_crds.resources.webhook_url import InsecureTargets
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -90,7 +90,7 @@ class AddressPolicy:
     never: tuple[Network, ...] = ()
 
     @property
-    def openness(self) -> Openness:
+    def insecure_targets(self) -> InsecureTargets:
         return self.allow_insecure or self.internal
 
     @classmethod

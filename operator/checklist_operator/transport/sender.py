@@ -121,7 +121,7 @@ class Sender:
         """
         started_at, started = self._clock(), asyncio.get_running_loop().time()
         try:
-            target = canonical_url(url, allow_insecure=self._policy.openness)
+            target = canonical_url(url, allow_insecure=self._policy.insecure_targets)
         except InvalidTarget as refusal:
             return Outcome(OutcomeClass.BLOCKED_ADDRESS, None, started_at, 0, refusal.message)
         headers = signing.sign(

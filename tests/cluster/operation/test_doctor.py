@@ -12,7 +12,7 @@ import pytest
 from tests.cluster.operator_lab import SEALING_KEYS, Lab, OperatorProcess, Receiver
 from tests.waiting import eventually
 
-from checklist_cli.doctor import around, cluster, work
+from checklist_cli.doctor import cluster, dependencies, work
 from checklist_cli.doctor.cluster import needed
 from checklist_cli.doctor.finding import Finding, Level
 from checklist_cli.program import main
@@ -189,7 +189,7 @@ async def test_a_service_that_works_is_not_blamed(
         *await found(work.deliveries(here, utc_now, silent)),
         *await found(work.past_retention(here, utc_now, silent)),
         *await found(cluster.leaders(here, lab.namespace, utc_now)),
-        *await found(around.answering([f"http://127.0.0.1:{operator.port}"])),
+        *await found(dependencies.answering([f"http://127.0.0.1:{operator.port}"])),
     ]
     assert set(levels(findings)) == {Level.OK}, findings
 
@@ -246,16 +246,16 @@ async def test_a_restore_that_was_not_ended_is_found(here: KubeClient, lab: Lab)
     assert await marked(None) == []
 
 
-# -- around it -------------------------------------------------------------------------------------------------------
+# -- dependencies ----------------------------------------------------------------------------------------------------
 
 
 def test_keys_that_cannot_be_read_are_found(tmp_path: Path) -> None:
     file = tmp_path / "keys"
     file.write_text(f"k1:{KEY}\n")
-    findings, ids = around.keys({"CHECKLISTS_SERVER_KEY": KEY, "CHECKLISTS_SEALING_KEYS_FILE": str(file)})
+    findings, ids = dependencies.keys({"CHECKLISTS_SERVER_KEY": KEY, "CHECKLISTS_SEALING_KEYS_FILE": str(file)})
     assert (levels(findings), ids) == ([Level.OK, Level.OK], ("k1",))
     for wrong in ({"CHECKLISTS_SERVER_KEY": "short"}, {"CHECKLISTS_SERVER_KEY_FILE": str(tmp_path / "none")}):
-        findings, ids = around.keys(wrong)
+        findings, ids = dependencies.keys(wrong)
         assert (levels(findings), ids) == ([Level.CRITICAL, Level.UNKNOWN], ())
         assert "short" not in findings[0].text
 
@@ -264,20 +264,20 @@ async def test_stores_are_tried_and_an_archive_that_is_off_is_no_fault(tmp_path:
     photos, archive = tmp_path / "photos", tmp_path / "no-folder"
     archive.write_text("a file")
     one = {"CHECKLISTS_PHOTO_STORE": photos.as_uri()}
-    assert levels(await found(around.stores(one))) == [Level.OK, Level.OK]
+    assert levels(await found(dependencies.stores(one))) == [Level.OK, Level.OK]
     assert [path for path in photos.rglob("*") if path.is_file()] == []
-    other = await found(around.stores({**one, "CHECKLISTS_ARCHIVE_STORE": archive.as_uri()}))
+    other = await found(dependencies.stores({**one, "CHECKLISTS_ARCHIVE_STORE": archive.as_uri()}))
     assert levels(other) == [Level.OK, Level.CRITICAL]
-    assert levels(await found(around.stores({}))) == [Level.UNKNOWN]
-    (off,) = await found(around.archived({**one, "CHECKLISTS_ARCHIVE": "0"}))
+    assert levels(await found(dependencies.stores({}))) == [Level.UNKNOWN]
+    (off,) = await found(dependencies.archived({**one, "CHECKLISTS_ARCHIVE": "0"}))
     assert (off.level, off.text.partition(" ")[0]) == (Level.OK, "off")
-    (on,) = await found(around.archived({**one, "CHECKLISTS_ARCHIVE": "1"}))
+    (on,) = await found(dependencies.archived({**one, "CHECKLISTS_ARCHIVE": "1"}))
     assert "0 runs in 0 parts" in on.text
 
 
 async def test_redis_and_programs_are_asked(tmp_path: Path) -> None:
     async def level(settings: Mapping[str, str], replicas: int = 2) -> Level:
-        [finding] = await found(around.redis(settings, replicas))
+        [finding] = await found(dependencies.redis(settings, replicas))
         return finding.level
 
     with RedisServer(tmp_path) as server:
@@ -285,7 +285,7 @@ async def test_redis_and_programs_are_asked(tmp_path: Path) -> None:
         assert await level({"CHECKLISTS_REDIS_URL": f"redis://127.0.0.1:{server.port}/0"}) is Level.CRITICAL
     assert await level(server.settings()) is Level.CRITICAL
     assert (await level({}), await level({}, 1)) == (Level.WARNING, Level.UNKNOWN)
-    [silent_one] = await found(around.answering([f"http://127.0.0.1:{free_ports(1)[0]}"]))
+    [silent_one] = await found(dependencies.answering([f"http://127.0.0.1:{free_ports(1)[0]}"]))
     assert (silent_one.level, "no answer" in silent_one.text) == (Level.CRITICAL, True)
 
 

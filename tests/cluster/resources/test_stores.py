@@ -105,7 +105,7 @@ async def test_bursts_are_counted_ahead_and_unused_counts_returned(client: KubeC
     assert counting.patches < 50
     counted = await used(client, organization)
     assert 300 < counted.used <= 300 + 64
-    await ledger.settle(organization)
+    await ledger.flush(organization)
     assert await used(client, organization) == Quota(counted.period, 300, {}, {now.day: 300})
     assert len(await take_many(ledger, organization, 50)) == 50
 
@@ -146,7 +146,7 @@ async def test_stale_prefetched_counts_are_not_used(client: KubeClient, organiza
     run_id, reservation = await ledger.take(organization)
     assert reservation.quota.period == "2026-12"
     ledger.confirm(organization, run_id)
-    await ledger.settle(organization)
+    await ledger.flush(organization)
     assert await used(client, organization) == Quota("2026-12", 1, {}, {1: 1})
 
     await take_many(ledger, organization, 30)
@@ -195,7 +195,7 @@ async def test_confirmations_are_retried(client: KubeClient, organization: str) 
     assert (failing.failures, (await used(client, organization)).used) == (0, 1)
     failing.failures = 1_000
     ledger.confirm(organization, "r-1")
-    await ledger.settle(organization)
+    await ledger.flush(organization)
     async with asyncio.timeout(30):
         await ledger.close()
 

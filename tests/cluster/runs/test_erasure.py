@@ -20,10 +20,10 @@ from tests.cluster.archive_lab import (
 from tests.cluster.operator_lab import SERVER_KEY, Lab
 
 from checklist_cli.console.progress import Progress
-from checklist_cli.erasure.cluster_look import ClusterLook
+from checklist_cli.erasure.cluster_search import ClusterSearch
 from checklist_cli.erasure.erasing import Erasure, Request
-from checklist_cli.erasure.looking import Places
 from checklist_cli.erasure.person import Person
+from checklist_cli.erasure.search import Places
 from checklist_crds.archive import ArchiveStore
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.photos.store import PhotoStore
@@ -69,7 +69,7 @@ async def people(lab: Lab, *, deliveries: int = 1) -> tuple[str, str]:
 
 async def erased(lab: Lab, folder: Path) -> JsonObject:
     quiet = Progress(lambda _: None)
-    cluster = ClusterLook(lab.client, lab.namespace, quiet)
+    cluster = ClusterSearch(lab.client, lab.namespace, quiet)
     organization = await cluster.organization(lab.organization)
     identity = await cluster.identity(organization, Person(emails=frozenset({ADA})), ())
     stores = ArchiveStore.open(folder.as_uri()), PhotoStore.open(folder.as_uri())

@@ -1,4 +1,4 @@
-"""Templates made with kubectl: caps of their organization, and versions."""
+"""Templates made with kubectl: limits of their organization, and versions."""
 
 from collections.abc import Awaitable, Callable
 

@@ -161,11 +161,11 @@ async def test_a_racing_repeated_dispatch_is_not_counted(start_api: StartApi, co
     repeated = asyncio.create_task(post(other.account, "/v1/runs", body))
     await gate.reached.wait()
     first = await post(api.account, "/v1/runs", body)
-    await api.services.quota.settle(api.organization)
+    await api.services.quota.flush(api.organization)
     now += timedelta(seconds=15)  # a count that is not confirmed may be taken over
     gate.go_on.set()
     assert (await repeated).json() == first.json()
-    await other.services.quota.settle(api.organization)
+    await other.services.quota.flush(api.organization)
     quota = (await api.kube.get(ORGANIZATION, api.organization))["status"]["quota"]
     assert (quota["used"], quota["pending"]) == (1, [])
     assert await used(api) == 1

@@ -1,4 +1,4 @@
-"""Caps per organization: exact over replicas, also when many requests come at once; beyond them nothing is changed."""
+"""Limits per organization: exact over replicas, also when many requests are concurrent; beyond one, nothing changes."""
 
 import asyncio
 import uuid
@@ -12,7 +12,7 @@ from tests.contract.conftest import Api, StartApi, definition
 from tests.contract.dashboard_client import Desk, at_desk
 from tests.contract.executor_client import error_of
 
-from checklist_crds.limits.caps import Counted, Reserved
+from checklist_crds.limits.organization_limits import Counted, Reserved
 from checklist_crds.resources.base import API_VERSION, ORGANIZATION_LABEL
 from checklist_crds.resources.kinds import (
     API_KEY,

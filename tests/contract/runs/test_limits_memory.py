@@ -1,4 +1,4 @@
-"""What one organization stores leaves the API its memory. (Caps over replicas: test_limits.py.)"""
+"""What one organization stores leaves the API its memory. (Limits over replicas: test_limits.py.)"""
 
 import asyncio
 from collections import Counter

@@ -39,7 +39,7 @@ async def dispatch(account: Account, template: str) -> httpx.Response:
 async def counted(api: Api, *others: Api) -> tuple[int, int, int]:
     """Runs that are counted, those of them that are pending, and runs that exist, when all has been written."""
     for one in (api, *others):
-        await one.services.quota.settle(api.organization)
+        await one.services.quota.flush(api.organization)
     quota = (await api.kube.get(ORGANIZATION, api.organization))["status"]["quota"]
     return quota["used"], len(quota["pending"]), len(await api.all_of(RUN))
 
@@ -79,7 +79,7 @@ async def test_a_failed_takeover_keeps_the_count(start_api: StartApi, monkeypatc
     await gate.reached.wait()
     now += TAKEN_OVER_AFTER
     assert (await dispatch(refused.account, template)).status_code == 500
-    await refused.services.quota.settle(slow.organization)
+    await refused.services.quota.flush(slow.organization)
     gate.go_on.set()
     assert (await first).status_code == 201
     assert await counted(slow, refused) == (1, 0, 1)

@@ -136,7 +136,7 @@ async def test_unknown_outcomes_say_so(api: Api, control_plane: ControlPlane, mo
 
 async def no_run_is_uncounted(api: Api) -> None:
     """What was made is counted; what was counted without being made is pending, so that the operator finds it."""
-    await api.services.quota.settle(api.organization)
+    await api.services.quota.flush(api.organization)
     quota = (await api.kube.get(ORGANIZATION, api.organization))["status"]["quota"]
     runs, _ = await api.kube.list_all(RUN, api.namespace)
     made = {run["metadata"]["name"] for run in runs}

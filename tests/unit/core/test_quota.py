@@ -174,6 +174,6 @@ async def test_what_is_counted_ahead_is_given_out_once_and_the_rest_given_back()
         taken += [run_id for run_id, _ in reservations]
     taken += [(await ledger.take("acme"))[0] for _ in range(200)]
     assert cluster.asked["patch"] <= 20, "a write counts many"
-    await ledger.settle("acme")
+    await ledger.flush("acme")
     quota = Quota.parse(cluster.read(ORGANIZATION, "acme")["status"].get("quota"))
     assert (quota.used, quota.pending.keys()) == (len(taken), set(taken))

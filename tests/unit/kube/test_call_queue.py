@@ -11,8 +11,8 @@ import pytest
 
 from checklist_api.cluster.call_queue import (
     BURST_S,
+    LONGEST_QUEUE_WAIT_S,
     LONGEST_RETRY_AFTER_S,
-    LONGEST_WAIT_S,
     CallQueue,
     charge_to,
     open_ticket,
@@ -83,11 +83,11 @@ async def test_a_burst_after_calm_may_wait_longer_than_requests_in_an_overload()
     server = Server(call_s=CALL_S)
     answers = await asyncio.gather(*(server.request() for _ in range(burst)))
     assert {retry for _, retry in answers} == {None}
-    assert max(seconds for seconds, _ in answers) > LONGEST_WAIT_S + CALL_S
+    assert max(seconds for seconds, _ in answers) > LONGEST_QUEUE_WAIT_S + CALL_S
     flood = asyncio.create_task(server.offer(2 * PER_S, 10))
     await asyncio.sleep(5)
     answers = await asyncio.gather(*(server.request("b") for _ in range(burst)))
-    assert max(seconds for seconds, _ in answers) <= LONGEST_WAIT_S + 2 * CALL_S
+    assert max(seconds for seconds, _ in answers) <= LONGEST_QUEUE_WAIT_S + 2 * CALL_S
     assert {retry is None for _, retry in answers} == {True, False}
     await flood
 
@@ -105,8 +105,8 @@ async def test_overload_is_refused_within_a_second(times: float, calls: int) -> 
     assert max(taken) <= BURST_S + calls * 2 * CALL_S
     assert max(refused) <= BURST_S + 0.001
     after_burst = answers[int(2 * BURST_S * per_s) :]
-    assert max(seconds for seconds, retry in after_burst if retry is None) <= LONGEST_WAIT_S + calls * 2 * CALL_S
-    assert max(seconds for seconds, retry in after_burst if retry is not None) <= LONGEST_WAIT_S + 0.001
+    assert max(seconds for seconds, retry in after_burst if retry is None) <= LONGEST_QUEUE_WAIT_S + calls * 2 * CALL_S
+    assert max(seconds for seconds, retry in after_burst if retry is not None) <= LONGEST_QUEUE_WAIT_S + 0.001
     if calls == 1:  # else the prediction is too low, and the time limit of the queue refuses
         assert sum(seconds == 0 for seconds in refused) > 0.9 * len(refused), "at once, without waiting in vain"
 
@@ -271,7 +271,7 @@ async def test_a_burst_at_one_object_is_refused_only_while_slots_are_short() -> 
     flood = asyncio.create_task(server.offer(10 * PER_S, 8, "flood"))
     await asyncio.sleep(2)
     meanwhile = await asyncio.gather(*(change() for _ in range(30)))
-    assert max(seconds for seconds, done in meanwhile if not done) <= LONGEST_WAIT_S + 0.001
+    assert max(seconds for seconds, done in meanwhile if not done) <= LONGEST_QUEUE_WAIT_S + 0.001
     assert 0 < sum(done for _, done in meanwhile) < 30
     assert not lock.locked()
     flood.cancel()

@@ -13,7 +13,7 @@ from tests.waiting import eventually
 
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeForbidden, KubeUnavailable
 from checklist_crds.kube.limit_ledger import LimitLedger
-from checklist_crds.limits.caps import Limits
+from checklist_crds.limits.organization_limits import Limits
 from checklist_crds.resources.kinds import (
     API_KEY,
     MEMBER,

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from tests.unit.runs.test_lifecycle import NOW, Life, checklist, step
+from tests.unit.runs.test_lifecycle import NOW, Life, checklist, diff_of, step
 
 from checklist_crds.resources.run import RunPhase, RunStatus
 from checklist_crds.runs.commands import Cancel, Command, Expire, Submit
@@ -35,7 +35,7 @@ def test_every_end_is_shown_by_ended_in_the_same_write_as_the_phase(
 ) -> None:
     one = life()
     assert not lacks_ended(body_of(one.status)), "an open run lacks nothing"
-    patch = one.does(command, at).patch()  # type: ignore[arg-type]
+    patch = diff_of(one.does(command, at))  # type: ignore[arg-type]
     assert patch["phase"] == phase.value
     assert {each["type"] for each in patch["conditions"]} == {"Completed", ENDED}
     completed = "True" if phase is RunPhase.COMPLETED else "False"

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from tests.unit.runs.test_lifecycle import NOW, Life, checklist, step, stored
+from tests.unit.runs.test_lifecycle import NOW, Life, checklist, diff_of, step, stored
 
 from checklist_crds.errors import AnswerInvalid, Problem, RequiredStepsMissing
 from checklist_crds.resources.run import PhotoRef, RunPhase
@@ -76,7 +76,7 @@ def test_the_count_follows_the_answers() -> None:
 def test_a_patch_removes_the_mark_of_an_answer_that_is_as_expected_again() -> None:
     life = Life(checklist(step("door", config={"expected": True})))
     life.answers("door", False, note="Jammed.")
-    patch = life.answers("door", True).patch()
+    patch = diff_of(life.answers("door", True))
     assert patch["answers"]["s-door"] | {"flagged": None, "note": None} == patch["answers"]["s-door"]
     assert patch["flagged"] is None
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.runs.test_lifecycle import NOW, Life, checklist, stored
+from tests.unit.runs.test_lifecycle import NOW, Life, checklist, diff_of, stored
 
 from checklist_crds.errors import ServiceError
 from checklist_crds.resources.run import Geo, PhotoRef, Run, RunPhase, RunStatus
@@ -115,8 +115,9 @@ def test_no_story_breaks_the_rules_of_a_run(made: tuple[Run, Definition], story:
         assert decision.before == before
 
         # What is written is exactly what was decided, and reads back the same.
-        patched = merge_patch.apply(before.to_kube(), decision.patch())
+        patched = merge_patch.apply(before.to_kube(), diff_of(decision))
         assert patched == after.to_kube()
+        assert decision.changes_anything is bool(diff_of(decision))
         assert stored(after) == after
 
         # What is done to one step is done to no other.
@@ -129,8 +130,13 @@ def test_no_story_breaks_the_rules_of_a_run(made: tuple[Run, Definition], story:
 
         # A final phase is final, and nothing happens after the link's last instant but expiry.
         if before.phase.is_final:
-            assert decision.patch() == {}
-        if run.expires_at is not None and now >= run.expires_at and not before.phase.is_final and decision.patch():
+            assert not decision.changes_anything
+        if (
+            run.expires_at is not None
+            and now >= run.expires_at
+            and not before.phase.is_final
+            and decision.changes_anything
+        ):
             assert after.phase is RunPhase.EXPIRED
         assert after.phase is not RunPhase.PENDING or before.phase is RunPhase.PENDING
 
@@ -183,7 +189,7 @@ def test_no_story_breaks_the_rules_of_a_run(made: tuple[Run, Definition], story:
         for old in applied:
             again = decide(run, definition, old, now + timedelta(days=1))
             assert again.replayed
-            assert again.patch() == {}
+            assert not again.changes_anything
 
 
 @settings(max_examples=100)
@@ -207,9 +213,9 @@ def test_batch_equals_singles(made: tuple[Run, Definition], asked: list[Command]
     heard: list[Any] = []
     while len(heard) < len(asked):
         batch = decide_in_turn(run, definition, asked[len(heard) :], NOW, max_added=max_added)
-        patched = merge_patch.apply(run.status.to_kube(), batch.decision.patch())
+        patched = merge_patch.apply(run.status.to_kube(), diff_of(batch.decision))
         run = replace(run, status=RunStatus.model_validate(patched))
-        written = [each for each in batch.outcomes if isinstance(each, Decision) and each.patch()]
+        written = [each for each in batch.outcomes if isinstance(each, Decision) and each.changes_anything]
         added = batch.decision.after.outbox[len(batch.decision.before.outbox) :]
         assert len(written) <= 1 or sum(len(entry.encoded or "") for entry in added) <= max_added
         heard += [each.as_body() if isinstance(each, ServiceError) else each.replayed for each in batch.outcomes]

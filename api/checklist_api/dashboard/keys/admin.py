@@ -11,7 +11,7 @@ from checklist_crds.errors import ApiKeyNotFound, Problem, ValidationFailed
 from checklist_crds.kube.client import KubeClient, retry_conflicts
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.limit_ledger import LimitLedger
-from checklist_crds.limits.caps import Counted
+from checklist_crds.limits.organization_limits import Counted
 from checklist_crds.resources.audit_entry import AuditTarget
 from checklist_crds.resources.base import CREATED_AT_ANNOTATION, OrganizationRef
 from checklist_crds.resources.kinds import API_KEY

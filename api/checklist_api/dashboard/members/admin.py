@@ -21,7 +21,7 @@ from checklist_crds.ids import is_id, keyed_id
 from checklist_crds.kube.client import JsonObject, KubeClient, retry_conflicts
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeNotFound
 from checklist_crds.kube.limit_ledger import LimitLedger
-from checklist_crds.limits.caps import Counted
+from checklist_crds.limits.organization_limits import Counted
 from checklist_crds.resources.audit_entry import AuditTarget
 from checklist_crds.resources.base import CREATED_AT_ANNOTATION, GROUP, OrganizationRef
 from checklist_crds.resources.kinds import MEMBER

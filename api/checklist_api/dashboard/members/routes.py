@@ -15,7 +15,7 @@ from attrs import define
 from checklist_crds.errors import NotFound, Problem, ValidationFailed
 from checklist_crds.kube.errors import KubeError
 from checklist_crds.kube.limit_ledger import LimitLedger
-from checklist_crds.limits.caps import Counted
+from checklist_crds.limits.organization_limits import Counted
 from checklist_crds.resources.organization import Role
 from checklist_crds.secrets.account_links import address
 from checklist_crds.times import format_optional, format_timestamp

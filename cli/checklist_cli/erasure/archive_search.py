@@ -14,14 +14,14 @@ from ..backup.parallel import for_each
 from ..console.progress import Progress
 from .journal import Journal
 from .person import Person
-from .sight import FoundPart, FoundRun, Known, Sight, host_of
+from .search_result import FoundPart, FoundRun, Known, SearchResult, host_of
 
 _PARALLEL: Final = 4
 _ABANDONED_AFTER: Final = timedelta(minutes=10)
 """Age from which a part without manifest and mark is not being written any more."""
 
 
-class ArchiveLook:
+class ArchiveSearch:
     """Methods raise StoreUnavailable."""
 
     def __init__(self, store: ArchiveStore, person: Person, *, clock: Clock, progress: Progress) -> None:
@@ -30,25 +30,25 @@ class ArchiveLook:
         self._clock = clock
         self._progress = progress
 
-    async def run(self, sight: Sight, known: Known, journal: Journal) -> None:
-        """Add the found runs to `sight`. `journal`: parts that an earlier attempt has written or was deleting."""
+    async def run(self, result: SearchResult, known: Known, journal: Journal) -> None:
+        """Add the found runs to `result`. `journal`: parts that an earlier attempt has written or was deleting."""
         for has_runs in (True, False):  # runs first: deliveries without runs are matched by run id
-            await self._parts(sight, known, has_runs=has_runs)
-        await self._unvouched(sight, known, journal)
-        sight.parts.sort(key=lambda part: part.place)
+            await self._parts(result, known, has_runs=has_runs)
+        await self._unvouched(result, known, journal)
+        result.parts.sort(key=lambda part: part.place)
 
-    async def _parts(self, sight: Sight, known: Known, *, has_runs: bool) -> None:
+    async def _parts(self, result: SearchResult, known: Known, *, has_runs: bool) -> None:
         seen = set[PartPlace]()
         while True:
             # Parts are added and removed meanwhile: read new ones as well, until there are none.
-            listed = {place async for place, _ in self._store.manifests(sight.organization.id)}
+            listed = {place async for place, _ in self._store.manifests(result.organization.id)}
             unseen = sorted(place for place in listed - seen if place.has_runs == has_runs)
             if not unseen:
                 return
-            await for_each(unseen, lambda place: self._part(place, sight, known), parallel=_PARALLEL)
+            await for_each(unseen, lambda place: self._part(place, result, known), parallel=_PARALLEL)
             seen.update(unseen)
 
-    async def _part(self, place: PartPlace, sight: Sight, known: Known) -> None:
+    async def _part(self, place: PartPlace, result: SearchResult, known: Known) -> None:
         try:
             manifest, content = await asyncio.gather(self._store.manifest(place), self._store.get(place.key))
             if manifest is None:
@@ -57,27 +57,27 @@ class ArchiveLook:
                 if await self._store.get(place.manifest_key) is None:
                     return
                 raise Damaged(f"{place.key}: missing, but its manifest exists")
-            targets = frozenset(sight.targets) if not place.has_runs else frozenset[str]()
+            targets = frozenset(result.targets) if not place.has_runs else frozenset[str]()
             runs, others = await asyncio.to_thread(_found, content, manifest, self._person, known, targets)
         except Damaged as damage:
-            sight.unreadable.append(str(damage))
+            result.unreadable.append(str(damage))
             return
-        sight.looked_at["archive_parts"] += 1
-        sight.strangers |= others
-        sight.looked_at["archived_runs"] += manifest.runs if place.has_runs else 0
+        result.looked_at["archive_parts"] += 1
+        result.strangers |= others
+        result.looked_at["archived_runs"] += manifest.runs if place.has_runs else 0
         if runs:
-            sight.parts.append(FoundPart(manifest, runs))
-            sight.targets |= runs.keys()
+            result.parts.append(FoundPart(manifest, runs))
+            result.targets |= runs.keys()
         self._progress.now_and_then(
             lambda: (
-                f"{sight.looked_at['archive_parts']:,} parts, {sight.looked_at['archived_runs']:,} archived runs "
-                f"searched, {len(sight.targets):,} runs found"
+                f"{result.looked_at['archive_parts']:,} parts, {result.looked_at['archived_runs']:,} archived runs "
+                f"searched, {len(result.targets):,} runs found"
             )
         )
 
-    async def _unvouched(self, sight: Sight, known: Known, journal: Journal) -> None:
+    async def _unvouched(self, result: SearchResult, known: Known, journal: Journal) -> None:
         parts, manifests = dict[PartPlace, datetime](), set[PartPlace]()
-        async for stored in self._store.objects(sight.organization.id):
+        async for stored in self._store.objects(result.organization.id):
             place = PartPlace.of_key(stored.key)
             if place is None:
                 continue
@@ -92,19 +92,19 @@ class ArchiveLook:
                 continue  # finished or deleted meanwhile
             try:
                 lines = unvouched_lines(content, place)
-                targets = frozenset(sight.targets)
+                targets = frozenset(result.targets)
                 runs, _ = await asyncio.to_thread(_in_lines, lines, place, self._person, known, targets)
             except Damaged as damage:
-                sight.unreadable.append(str(damage))
+                result.unreadable.append(str(damage))
                 continue
             abandoned = place not in marked and self._clock() - parts[place] >= _ABANDONED_AFTER
             if not runs:
                 if abandoned and place in journal.written:
-                    sight.garbage.append(place)
+                    result.garbage.append(place)
                 continue
-            sight.targets |= runs.keys()
+            result.targets |= runs.keys()
             ours = place in journal.replaced and place not in marked
-            (sight.unvouched if abandoned or ours else sight.in_work)[place] = runs
+            (result.unvouched if abandoned or ours else result.in_work)[place] = runs
 
 
 def _found(

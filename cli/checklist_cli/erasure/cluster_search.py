@@ -29,7 +29,7 @@ from ..backup.objects import organization_of
 from ..console.command import CommandFailed
 from ..console.progress import Progress
 from .person import Person
-from .sight import FoundObject, FoundRun, Known, Organization, Sight, host_of
+from .search_result import FoundObject, FoundRun, Known, Organization, SearchResult, host_of
 
 _TRIES = 5
 
@@ -48,7 +48,7 @@ class Identity:
     """Local accounts and dashboard sessions."""
 
 
-class ClusterLook:
+class ClusterSearch:
     """Methods raise KubeError."""
 
     def __init__(self, client: KubeClient, namespace: str, progress: Progress) -> None:
@@ -106,20 +106,20 @@ class ClusterLook:
                     identity.accounts.append(_found(DASHBOARD_SESSION, body))
         return identity
 
-    async def look(self, sight: Sight, person: Person, known: Known) -> None:
-        """Add the person's runs to `sight`."""
+    async def search(self, result: SearchResult, person: Person, known: Known) -> None:
+        """Add the person's runs to `result`."""
         async for body in self._objects(RUN):
-            if organization_of(RUN, body) != sight.organization.name:
+            if organization_of(RUN, body) != result.organization.name:
                 continue
-            sight.looked_at["live_runs"] += 1
+            result.looked_at["live_runs"] += 1
             namespace, name = key_of(body)
             run_id, uid = run_id_of(body) or f"{namespace}/{name}", str(body["metadata"]["uid"])
             why = person.why(body)
             if not why and uid not in known.get(run_id, ()):
                 if run_id in known:
-                    sight.strangers.add(run_id)
+                    result.strangers.add(run_id)
                 continue
-            sight.live[run_id] = FoundRun(
+            result.live[run_id] = FoundRun(
                 run_id=run_id,
                 namespace=namespace,
                 name=name,
@@ -128,28 +128,28 @@ class ClusterLook:
                 held=is_held(body),
                 host=host_of((body["spec"].get("webhook") or {}).get("url")),
             )
-            sight.targets.add(run_id)
+            result.targets.add(run_id)
 
-    async def look_at_deliveries(self, sight: Sight, person: Person, known: Known) -> None:
-        """Add their deliveries and replays to `sight`. Call it after all runs were searched."""
+    async def search_deliveries(self, result: SearchResult, person: Person, known: Known) -> None:
+        """Add their deliveries and replays to `result`. Call it after all runs were searched."""
         async for body in self._objects(WEBHOOK_DELIVERY):
-            if organization_of(WEBHOOK_DELIVERY, body) != sight.organization.name:
+            if organization_of(WEBHOOK_DELIVERY, body) != result.organization.name:
                 continue
-            sight.looked_at["live_deliveries"] += 1
+            result.looked_at["live_deliveries"] += 1
             run = run_id_of_delivery(body)
-            if run in sight.targets or run in known or person.why_delivered(body):
-                sight.objects.append(_found(WEBHOOK_DELIVERY, body, run))
-                sight.targets.add(run)
-        ids = {(run.namespace, run.name): run.run_id for run in sight.live.values()}
+            if run in result.targets or run in known or person.why_delivered(body):
+                result.objects.append(_found(WEBHOOK_DELIVERY, body, run))
+                result.targets.add(run)
+        ids = {(run.namespace, run.name): run.run_id for run in result.live.values()}
         async for body in self._objects(DELIVERY_REPLAY):
-            if organization_of(DELIVERY_REPLAY, body) != sight.organization.name:
+            if organization_of(DELIVERY_REPLAY, body) != result.organization.name:
                 continue
-            sight.looked_at["replays"] += 1
+            result.looked_at["replays"] += 1
             wanted = body["spec"].get("filter") or {}
             name = str((wanted.get("runRef") or {}).get("name") or "")
             run = str(wanted.get("runId") or ids.get((str(body["metadata"]["namespace"]), name), name))
-            if run and (run in sight.targets or run in known):
-                sight.objects.append(_found(DELIVERY_REPLAY, body, run))
+            if run and (run in result.targets or run in known):
+                result.objects.append(_found(DELIVERY_REPLAY, body, run))
 
     async def audit(self, organization: Organization, person: Person, runs: set[str]) -> Counter[str]:
         """Count audit entries with the person as actor, and as target or owner of the target run."""

@@ -47,7 +47,7 @@ async def _runs_in(store: BackupStore, manifest: BackupManifest, organization: s
     return held | {run for one in copies if one.key.startswith(PHOTOS + "/") and (run := run_of_photo(one.key))}
 
 
-def elsewhere(
+def remaining_copies(
     hosts: Collection[str], backups: Mapping[str, tuple[Mapping[str, int], Collection[str]]]
 ) -> list[dict[str, str]]:
     """Places outside the erasure that may have data. `backups`: the result of `snapshots_with` by URL."""

@@ -1,6 +1,6 @@
-"""Storage caps of an organization, and the arithmetic of reservations (contract section 11).
+"""Storage limits of an organization, and the arithmetic of reservations (contract section 11).
 
-A cap is checked against existing objects **and** reservations for objects that are being created, which are in the
+A limit is checked against existing objects **and** reservations for objects that are being created, which are in the
 organization's status (`kube/limit_ledger.py`). Pure functions.
 """
 
@@ -16,7 +16,7 @@ from ..times import format_timestamp, parse_timestamp
 
 
 class LimitName(StrEnum):
-    """Name of a cap, as in `details.what` of the error."""
+    """Name of a limit, as in `details.what` of the error."""
 
     TEMPLATES = "templates"
     TEMPLATE_BYTES = "template_bytes"
@@ -55,12 +55,12 @@ def limit_reached(what: LimitName, *, limit: int, used: int) -> LimitReached:
 REVOKED = 1
 """Stands for the size of a revoked API key, which stays as a record and does not count as a key."""
 _RECORDS_OF_A_KEY = 10
-"""Factor of the cap on keys for the number of keys including revoked ones."""
+"""Factor of the limit on keys for the number of keys including revoked ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The caps of an organization, unless its own spec overrides them. Sizes are in bytes."""
+    """The limits of an organization, unless its own spec overrides them. Sizes are in bytes."""
 
     templates: int = 1_000
     template_bytes: int = 64 * 1024**2
@@ -138,7 +138,7 @@ class Full:
 
 
 def room_for(wanted: Reserved, existing: Mapping[str, int], others: Iterable[Reserved], limits: Limits) -> Full | None:
-    """Returns None if the caps leave room.
+    """Returns None if the limits leave room.
 
     `existing`: sizes of existing objects of the kind, by name. `others`: reservations of any kind. An existing object
     with reservations counts once, with its largest size.
@@ -149,10 +149,10 @@ def room_for(wanted: Reserved, existing: Mapping[str, int], others: Iterable[Res
             expected[other.name] = max(expected.get(other.name, 0), other.size)
     what = wanted.counted.limit_name
     limit = getattr(limits, what)
-    caps = [(what, limit, _live(wanted.counted, existing), _live(wanted.counted, expected))]
+    checked = [(what, limit, _live(wanted.counted, existing), _live(wanted.counted, expected))]
     if wanted.counted is Counted.API_KEY:
-        caps.append((LimitName.API_KEY_RECORDS, limit * _RECORDS_OF_A_KEY, len(existing), len(expected)))
-    for name, most, there, used in caps:
+        checked.append((LimitName.API_KEY_RECORDS, limit * _RECORDS_OF_A_KEY, len(existing), len(expected)))
+    for name, most, there, used in checked:
         if wanted.name not in expected and used >= most:
             return Full(limit_reached(name, limit=most, used=used), may_change=there < most)
     if wanted.counted is not Counted.TEMPLATE:
@@ -167,7 +167,7 @@ def room_for(wanted: Reserved, existing: Mapping[str, int], others: Iterable[Res
 
 
 def require_within(counted: Counted, existing: Mapping[str, int], limits: Limits) -> None:
-    """Raises LimitReached when existing objects, by name with their sizes, exceed the caps."""
+    """Raises LimitReached when existing objects, by name with their sizes, exceed the limits."""
     used, limit = _live(counted, existing), getattr(limits, counted.limit_name)
     if used > limit:
         raise limit_reached(counted.limit_name, limit=limit, used=used)

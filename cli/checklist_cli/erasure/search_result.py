@@ -81,7 +81,7 @@ LOOKED_AT: Final = (
 
 
 @dataclass(slots=True)
-class Sight:
+class SearchResult:
     """The result of one search."""
 
     organization: Organization
