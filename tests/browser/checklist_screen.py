@@ -27,6 +27,15 @@ PRETENDED_CAMERA = """navigator.mediaDevices.getUserMedia = async () => {
     return canvas.captureStream(20);
 };"""
 """A moving picture, for browsers without a camera."""
+_MOVED = """() => {
+    const context = new OffscreenCanvas(1, 1).getContext("2d");
+    context.drawImage(document.querySelector("video.camera"), 0, 0, 1, 1);
+    const colour = context.getImageData(0, 0, 1, 1).data.join();
+    window.colourBefore ??= colour;
+    if (colour === window.colourBefore) return false;
+    delete window.colourBefore;
+    return true;
+}"""
 
 
 class ChecklistScreen:
@@ -65,6 +74,10 @@ class ChecklistScreen:
             for number, content in enumerate(pictures)
         ]
         await self.card(label).locator("input[type=file]:not([capture])").set_input_files(files)
+
+    async def moved(self) -> None:
+        """Waits until the camera shows another picture than at the call."""
+        await self.page.wait_for_function(_MOVED)
 
     async def draw(self) -> None:
         """A stroke into the only drawing area."""

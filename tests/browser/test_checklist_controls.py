@@ -240,6 +240,7 @@ async def test_the_camera_takes_several_photos_in_a_row_and_one_of_them_again(
     for count in (1, 2, 3):
         await shutter.click()
         await expect(shots).to_have_count(count)
+        await screen.moved()
     await expect(shutter).to_be_disabled()
     await expect(camera.get_by_role("status")).to_have_text("No more photos can be added here.")
     # They are sent while the camera is open.
@@ -260,7 +261,7 @@ async def test_what_is_no_photo_is_refused_or_marked(stage: Stage, new_device: N
     card = screen.card("Answer")
     wrong: FilePayload = {"name": "notes.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.7"}
     await card.locator("input[type=file]:not([capture])").set_input_files([wrong])
-    await expect(card.locator(".error")).to_contain_text("not a photo")
+    await expect(card.locator(".error")).to_contain_text("cannot be used as a photo")
     await screen.photo("Answer", picture()[:200])
     await expect(card.locator(".thumb.is-refused")).to_be_visible()
     assert answers(stage, link) == {}
