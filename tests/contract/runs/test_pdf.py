@@ -67,7 +67,7 @@ def paper(*entries: Entry) -> Paper:
     return Paper(
         run_id="r-0b7c3c4e-6a52-4a5b-8d5e-0c8f6d1c2a11",
         title="Opening check",
-        organization="Test organization",
+        sender="Test organization",
         status="Completed",
         facts=[["Reference", "order 7"]],
         groups=[Group("Kitchen", list(entries))],
