@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 from aiohttp import web
 from attrs import define
 
-from checklist_crds.errors import InvalidParameter, Problem, RunExpired, RunNotCompleted
+from checklist_crds.errors import RunExpired, RunNotCompleted
 from checklist_crds.resources.run import IdentityMode, Run, RunPhase
 from checklist_crds.runs.lifecycle import require_assignee
 from checklist_crds.times import Clock
@@ -22,6 +22,7 @@ from checklist_crds.times import Clock
 from ...auth.members import Member
 from ...exports.pdf.press import PdfPress
 from ...exports.sending import ExportSlots
+from ...http.pagination import invalid_parameter
 from ...runs.access import RunAccess
 from ..access import BASE, ExecutorGate, organization_of
 from ..member import ExecutorMembers
@@ -116,8 +117,7 @@ def _requested_zone(request: web.Request) -> tzinfo:
     if not given:
         return UTC
     if len(given) > 1 or len(given[0]) > _MAX_ZONE or not _ZONE.fullmatch(given[0]):
-        problem = Problem("time_zone", "invalid_format", "Must be the name of a time zone such as Europe/Berlin.")
-        raise InvalidParameter(details=[problem])
+        raise invalid_parameter("time_zone", "must be the name of a time zone such as Europe/Berlin")
     try:
         return ZoneInfo(given[0])
     except (LookupError, ValueError, OSError):

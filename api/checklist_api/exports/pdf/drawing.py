@@ -183,6 +183,8 @@ class _Sheet(FPDF):
 
     def _set_fonts(self, text: str, style: str, size: float) -> None:
         self.set_font(MAIN, style, size)
+        # fpdf2 takes a font for set that it has set within a line of another font only, and restored after it.
+        self.current_font_is_set_on_page = False
         self.set_fallback_fonts([name for name in self._case.order(text) if name in self._names and name != MAIN])
 
     def _pictures(self, images: list[Image]) -> None:
