@@ -166,13 +166,13 @@ class _Sheet(FPDF):
 
     def _pair(self, name: str, value: str) -> None:
         self._room_for(6)
-        top, beside = self.y, _WIDTH_MM - _NAME_MM
+        top, rest = self.y, _WIDTH_MM - _NAME_MM
         mirrored = self._style.is_right_to_left
-        self.set_x(_MARGIN_MM + (beside if mirrored else 0))
+        self.set_x(_MARGIN_MM + (rest if mirrored else 0))
         self._words(name, size=9, color=_QUIET, width=_NAME_MM)
         below, page = self.y, self.page
         self.set_xy(_MARGIN_MM + (0 if mirrored else _NAME_MM), top)
-        self._words(value, size=9, width=beside)
+        self._words(value, size=9, width=rest)
         if self.page == page:
             self.set_y(max(self.y, below))
 
