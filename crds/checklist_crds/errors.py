@@ -152,6 +152,10 @@ class RunClosed(Conflict):
     default_message = "The run is completed or cancelled; it takes no more changes."
 
 
+class RunNotCompleted(Conflict):
+    default_message = "The run is not completed yet; its receipt exists after the submit."
+
+
 class RunNotAdmitted(Conflict):
     default_message = "The run is not admitted yet."
 

@@ -16,6 +16,7 @@ Json = dict[str, Any]
 OPERATIONS: tuple[tuple[str, str, Json], ...] = (
     ("GET", "", {}),
     ("GET", "/changes", {}),
+    ("GET", "/receipt", {}),
     ("POST", "/open", {}),
     ("PUT", "/identity", {"name": "Ada", "email": "ada@example.com"}),
     ("PUT", "/answers/s-a", {"value": True}),
@@ -29,7 +30,7 @@ OPERATIONS: tuple[tuple[str, str, Json], ...] = (
     ("POST", "/cancel", {}),
     ("POST", "/operations", {"operations": [{"type": "answer", "step_id": "s-a", "value": True, "op_id": "batched"}]}),
 )
-"""All that is done with a link: method, path below the run, body. The first two change nothing."""
+"""All that is done with a link: method, path below the run, body. The first three change nothing."""
 WEBHOOK = {"url": "https://hooks.example.com/x", "secret": "a-secret-of-the-test", "events": ["*"]}
 
 

@@ -38,13 +38,13 @@ class PageTexts:
     direction: str = "ltr"
 
     def count_steps(self, count: int) -> str:
-        return self.steps[_plural_category(self.language, count)].format(count=count)
+        return self.steps[plural_category(self.language, count)].format(count=count)
 
     def moment(self, moment: datetime) -> str:
         return moment.strftime(self.date).replace("{day}", str(moment.day))
 
 
-def _plural_category(language: str, count: int) -> str:
+def plural_category(language: str, count: int) -> str:
     """Return the plural category of CLDR, of those that `page_texts.yaml` tells apart."""
     if language == "ar" and count > 1:
         return "two" if count == 2 else "few" if 3 <= count % 100 <= 10 else "other"
@@ -62,6 +62,10 @@ ENGLISH: Final = LANGUAGES["en"]
 
 
 def texts_for(accept_language: str) -> PageTexts:
+    return LANGUAGES[language_for(accept_language)]
+
+
+def language_for(accept_language: str) -> str:
     """Select by `Accept-Language` (RFC 9110 section 12.5.4); English by default."""
     wanted: list[tuple[float, str]] = []
     for item in accept_language.split(",")[:32]:
@@ -70,7 +74,7 @@ def texts_for(accept_language: str) -> PageTexts:
         if language in LANGUAGES:
             wanted.append((_weight(parameter), language))
     weight, language = max(wanted, key=lambda one: one[0], default=(0.0, "en"))
-    return LANGUAGES[language] if weight > 0 else ENGLISH
+    return language if weight > 0 else "en"
 
 
 def _weight(parameter: str) -> float:

@@ -26,8 +26,8 @@ from .csv_answers import AnswerRows
 from .csv_runs import RunRows
 from .documents import GeoJson, JsonLines
 from .labelled import ExportContext
-from .pdf.paper import document_of, paper_of
 from .pdf.press import PdfPress
+from .pdf.run_paper import document_of, paper_of
 from .run_source import ExportedRun, RunSource, definition_of
 from .sending import ExportSlots, Format, send
 from .stable_links import stable_links

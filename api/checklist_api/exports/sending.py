@@ -25,8 +25,6 @@ RUNS: Final = "Export-Runs"
 """Number of runs when the export began."""
 INCOMPLETE: Final = "Export-Incomplete"
 """Present if a part of the archive is damaged and its runs are missing."""
-_MAX_PER_ORGANIZATION: Final = 2
-_MAX_TOTAL: Final = 8
 _RETRY_AFTER_S: Final = 5
 _CHUNK: Final = 64 * 1024
 _WRITE_TIMEOUT_S: Final = 60.0
@@ -43,23 +41,32 @@ class Format(Protocol):
 
 
 class ExportSlots:
-    """Limits concurrent exports of this process: two per organization, eight in total."""
+    """Limits concurrent exports of this process: by default two per organization, eight in total."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        *,
+        per_owner: int = 2,
+        total: int = 8,
+        busy: str = "Other exports are under way. Try again when one is done.",
+    ) -> None:
+        self._per_owner = per_owner
+        self._total = total
+        self._busy = busy
         self._of: Counter[str] = Counter()
 
     @contextlib.contextmanager
-    def taken(self, organization: str) -> Iterator[None]:
-        """Occupy a slot. Raises RateLimited if none is free."""
-        if self._of[organization] >= _MAX_PER_ORGANIZATION or self._of.total() >= _MAX_TOTAL:
-            raise RateLimited(_RETRY_AFTER_S, "Other exports are under way. Try again when one is done.")
-        self._of[organization] += 1
+    def taken(self, owner: str) -> Iterator[None]:
+        """Occupy a slot of `owner`, an organization or a run. Raises RateLimited if none is free."""
+        if self._of[owner] >= self._per_owner or self._of.total() >= self._total:
+            raise RateLimited(_RETRY_AFTER_S, self._busy)
+        self._of[owner] += 1
         try:
             yield
         finally:
-            self._of[organization] -= 1
-            if not self._of[organization]:
-                del self._of[organization]
+            self._of[owner] -= 1
+            if not self._of[owner]:
+                del self._of[owner]
 
 
 async def send(

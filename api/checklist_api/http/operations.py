@@ -142,9 +142,11 @@ REPLY_HEADERS: Final[dict[str, str]] = {
     "ETag": "For a template: its version in quotes, for If-Match. For a photo: for If-None-Match.",
     "Location": "Path of the created object; for a photo its signed URL.",
     "Content-Disposition": "File name.",
+    "Content-Language": "Language of the document.",
     "Export-Incomplete": "`damaged` if a part of the archive is damaged and its runs are missing; else absent.",
     "Export-Runs": "Number of matching runs when the export began.",
     "Content-Security-Policy": "Allows the image only.",
+    "Vary": "Request headers on which the content depends.",
     "X-Content-Type-Options": "`nosniff`.",
     "Cache-Control": "For an image: private, until the URL expires. Otherwise `no-store`.",
     "X-Generated-By": "`composer` or `model`; `composer; reason=model_timeout` (or another reason) if the language "

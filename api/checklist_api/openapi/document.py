@@ -15,6 +15,7 @@ from ..deliveries import event_models as events
 from ..deliveries.operations import DELIVERY_OPERATIONS
 from ..executor.operations import EXECUTOR_OPERATIONS, OP_ID_SCHEMA
 from ..executor.photo_operations import PHOTO_OPERATIONS
+from ..executor.receipt.operations import RECEIPT_OPERATIONS
 from ..exports.operations import EXPORT_OPERATIONS
 from ..http.examples import examples
 from ..http.models import Error
@@ -42,6 +43,7 @@ OPERATIONS: Final = (
     *EXPORT_OPERATIONS,
     *DELIVERY_OPERATIONS,
     *EXECUTOR_OPERATIONS,
+    *RECEIPT_OPERATIONS,
     *PHOTO_OPERATIONS,
     *SERVICE_OPERATIONS,
 )

@@ -35,6 +35,7 @@ from ..executor.changes import ChangeRoutes
 from ..executor.member import ExecutorMembers
 from ..executor.page_routes import ExecutorApp
 from ..executor.photo_routes import PhotoRoutes
+from ..executor.receipt.routes import ReceiptRoutes, receipt_slots
 from ..executor.routes import ExecutorRoutes
 from ..exports.routes import ExportRoutes
 from ..exports.stable_links import StablePhotoRoutes
@@ -108,6 +109,13 @@ def _add_executor_routes(router: web.UrlDispatcher, services: Services) -> None:
         limits=services.limits.limits,
         metrics=services.metrics,
         photo_url=photo_url,
+        clock=clock,
+    ).add_to(router, gate)
+    ReceiptRoutes(
+        runs=runs,
+        members=members,
+        press=services.press,
+        slots=receipt_slots(),
         clock=clock,
     ).add_to(router, gate)
     ExecutorApp(

@@ -2,10 +2,10 @@
  * Downloads files that the service streams: shows the progress and discards incomplete files. A plain link would show
  * neither progress nor errors.
  */
+import { saveFile } from "../kit/save_file";
 import { ApiError, open } from "./client";
 
 const TIMEOUT_MS = 3_600_000;
-const REVOKED_AFTER_MS = 60_000;
 /** A run id at the beginning of a row, or as a member of a document. */
 const RUN_ID = /(?:^|\n|"run_id":")(r-[0-9a-f]{8}-[0-9a-f-]{27})/g;
 /** Longer than a match: a match that is split between two chunks is found with the second one. */
@@ -35,7 +35,7 @@ export async function download(path: string, report: (coming: DownloadProgress) 
     counter?.take(value);
     report({ bytes, runs: counter?.count ?? 0, total });
   }
-  save(new Blob(parts, { type: response.headers.get("Content-Type") ?? "" }), nameOf(response) ?? "export");
+  saveFile(new Blob(parts, { type: response.headers.get("Content-Type") ?? "" }), nameOf(response) ?? "export");
 }
 
 type Chunk = ReadableStreamReadResult<Uint8Array<ArrayBuffer>>;
@@ -64,15 +64,6 @@ class RunCounter {
     }
     this.rest = text.slice(-OVERLAP);
   }
-}
-
-/** Saves a file that the page has made. */
-export function save(file: Blob, name: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(file);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), REVOKED_AFTER_MS);
 }
 
 function nameOf(response: Response): string | null {

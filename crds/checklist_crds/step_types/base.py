@@ -15,6 +15,7 @@ from pydantic import Field, JsonValue
 from ..errors import AnswerInvalid, Problem
 from ..values.json_types import JsonModel, Text, json_type_name
 from .answer_schemas import Criterion, exact
+from .display_text import ENGLISH, DisplayText
 from .expected import Expected, PhotoBounds
 
 ShortText = Annotated[Text, Field(max_length=200)]
@@ -113,7 +114,7 @@ class StepRules(Generic[Config]):
         """
         return True
 
-    def expected_text(self, step: StepOf[Config], expected: Expected) -> str:
+    def expected_text(self, step: StepOf[Config], expected: Expected, words: DisplayText = ENGLISH) -> str:
         """Formats what is expected for people: `2 to 8 °C`."""
         return ""
 
@@ -160,7 +161,7 @@ class StepRules(Generic[Config]):
             case _:
                 raise NotImplementedError(op)
 
-    def display(self, step: StepOf[Config], value: Any) -> str:
+    def display(self, step: StepOf[Config], value: Any, words: DisplayText = ENGLISH) -> str:
         """Formats the value, which is not null, for people."""
         return str(value)
 

@@ -11,6 +11,7 @@ from ..ids import AUTHOR_ID_PATTERNS
 from ..values.json_types import AS_INTEGER, Absentable, JsonModel, VisibleText, json_type_name, optional
 from .answer_schemas import Criterion, exact
 from .base import CONTAINMENT, EQUALITY, EXISTS, LISTS, Operator, ShortText, StepOf, StepRules, invalid, wrong_type
+from .display_text import ENGLISH, DisplayText
 from .expected import Expected, ExpectedConfig
 
 MAX_OPTIONS: Final = 100
@@ -44,13 +45,13 @@ class Boolean(StepRules[BooleanConfig]):
     def is_expected(self, expected: Expected, value: Any, today: date) -> bool:
         return not isinstance(expected, bool) or value is expected
 
-    def expected_text(self, step: StepOf[BooleanConfig], expected: Expected) -> str:
-        return self.display(step, expected)
+    def expected_text(self, step: StepOf[BooleanConfig], expected: Expected, words: DisplayText = ENGLISH) -> str:
+        return self.display(step, expected, words)
 
-    def display(self, step: StepOf[BooleanConfig], value: Any) -> str:
+    def display(self, step: StepOf[BooleanConfig], value: Any, words: DisplayText = ENGLISH) -> str:
         if not isinstance(value, bool):
             return str(value)
-        return (step.config.true_label or "Yes") if value else (step.config.false_label or "No")
+        return (step.config.true_label or words.yes) if value else (step.config.false_label or words.no)
 
     def sort_key(self, value: Any) -> Any:
         return value if isinstance(value, bool) else None
@@ -102,9 +103,9 @@ class _OfOptions(StepRules[_Options], Generic[_Options]):
         chosen: Collection[Any] = value if isinstance(value, list) else [value]
         return not isinstance(expected, list) or all(option in expected for option in chosen)
 
-    def expected_text(self, step: StepOf[_Options], expected: Expected) -> str:
+    def expected_text(self, step: StepOf[_Options], expected: Expected, words: DisplayText = ENGLISH) -> str:
         labels = _labels(step)
-        return ", ".join(labels.get(option, option) for option in expected) if isinstance(expected, list) else ""
+        return words.items([labels.get(option, option) for option in expected]) if isinstance(expected, list) else ""
 
     def config_problems(self, step: StepOf[_Options], path: str, unread: set[str]) -> Iterator[Problem]:
         options = step.config.options
@@ -147,7 +148,7 @@ class Choice(_OfOptions[ChoiceConfig]):
     def value_schema(self, step: StepOf[ChoiceConfig]) -> dict[str, Any]:
         return _option_schema(step)
 
-    def display(self, step: StepOf[ChoiceConfig], value: Any) -> str:
+    def display(self, step: StepOf[ChoiceConfig], value: Any, words: DisplayText = ENGLISH) -> str:
         return _labels(step).get(value, value) if isinstance(value, str) else str(value)
 
 
@@ -192,18 +193,18 @@ class MultiChoice(_OfOptions[SelectionConfig]):
         items = _option_schema(step)
         return {"type": "array", "items": items, "uniqueItems": True, "minItems": fewest, "maxItems": most}
 
-    def expected_text(self, step: StepOf[SelectionConfig], expected: Expected) -> str:
-        return super().expected_text(step, expected) or ("None" if expected == [] else "")
+    def expected_text(self, step: StepOf[SelectionConfig], expected: Expected, words: DisplayText = ENGLISH) -> str:
+        return words.none if expected == [] else super().expected_text(step, expected, words)
 
     def comparison_criterion(self, op: Operator, wanted: Any) -> Criterion:
         holds = {"contains": {"const": wanted}}
         return exact({"type": "array"} | (holds if op is Operator.CONTAINS else {"not": holds}))
 
-    def display(self, step: StepOf[SelectionConfig], value: Any) -> str:
+    def display(self, step: StepOf[SelectionConfig], value: Any, words: DisplayText = ENGLISH) -> str:
         if not isinstance(value, list):
             return str(value)
         labels = _labels(step)
-        return ", ".join(labels.get(str(item), str(item)) for item in value) or "None"
+        return words.items([labels.get(str(item), str(item)) for item in value]) if value else words.none
 
 
 def option_ids(step: StepOf[ChoiceConfig]) -> list[str]:

@@ -11,6 +11,7 @@ from ..times import format_timestamp
 from ..values.json_types import has_visible_text, text_fault
 from .answer_schemas import Criterion, exact
 from .base import EXISTS, AnswerLike, StepOf, StepRules, invalid, wrong_type
+from .display_text import ENGLISH, DisplayText
 from .expected import MAX_PHOTOS_PER_STEP, PhotoBounds
 from .number import RANGE, RangeConfig, integer_problems
 
@@ -96,10 +97,10 @@ class Signature(StepRules[Any]):
     def stamped(self, value: JsonValue, at: datetime) -> JsonValue:
         return value | {"signed_at": format_timestamp(at)} if isinstance(value, dict) else value
 
-    def display(self, step: StepOf[Any], value: Any) -> str:
+    def display(self, step: StepOf[Any], value: Any, words: DisplayText = ENGLISH) -> str:
         match value:
             case {"name": str(name)}:
-                return f"Signed by {name}"
+                return words.signed_by(name)
         return str(value)
 
 

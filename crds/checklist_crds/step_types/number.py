@@ -12,6 +12,7 @@ from ..errors import Problem
 from ..values.json_types import AS_INTEGER, MAX_NUMBER, Absentable, JsonModel, Number, Text, optional, tidy_number
 from .answer_schemas import Criterion, exact
 from .base import EQUALITY, EXISTS, LISTS, ORDER, Operator, ShortText, StepOf, StepRules, invalid, wrong_type
+from .display_text import ENGLISH, DisplayText
 from .expected import Expected, ExpectedBounds, ExpectedConfig
 
 MAX_RATING: Final = 100
@@ -82,22 +83,22 @@ class _Numeric(StepRules[_Range], Generic[_Range]):
             return True
         return (expected.min is None or value >= expected.min) and (expected.max is None or value <= expected.max)
 
-    def expected_text(self, step: StepOf[_Range], expected: Expected) -> str:
+    def expected_text(self, step: StepOf[_Range], expected: Expected, words: DisplayText = ENGLISH) -> str:
         if not isinstance(expected, ExpectedBounds):
             return ""
         low, high = expected.min, expected.max
         if low is not None and high is not None:
-            return f"{self._expected_number(step, low)} to {self._expected_number(step, high)}"
+            return words.between(self._expected_number(step, low, words), self._expected_number(step, high, words))
         if low is not None:
-            return f"at least {self._expected_number(step, low)}"
-        return "" if high is None else f"at most {self._expected_number(step, high)}"
+            return words.at_least(self._expected_number(step, low, words))
+        return "" if high is None else words.at_most(self._expected_number(step, high, words))
 
     def _range(self, step: StepOf[_Range]) -> tuple[float | None, float | None]:
         """Returns the lowest and highest possible answer."""
         return step.config.min, step.config.max
 
-    def _expected_number(self, step: StepOf[_Range], number: float) -> str:
-        return self.display(step, number)
+    def _expected_number(self, step: StepOf[_Range], number: float, words: DisplayText) -> str:
+        return self.display(step, number, words)
 
     def comparison_criterion(self, op: Operator, wanted: Any) -> Criterion:
         bound = _BOUNDS.get(op)
@@ -139,11 +140,11 @@ class NumberRules(_Numeric[NumberConfig]):
         schema |= {name: bound for name, bound in (("minimum", low), ("maximum", high)) if bound is not None}
         return schema | ({"description": f"Unit: {unit}"} if unit else {})
 
-    def display(self, step: StepOf[NumberConfig], value: Any) -> str:
+    def display(self, step: StepOf[NumberConfig], value: Any, words: DisplayText = ENGLISH) -> str:
         if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= MAX_NUMBER:
             return str(value)
         exact, decimal, unit = Decimal(str(value)), step.config.decimal, step.config.unit
-        number = f"{exact:f}" if decimal is None else f"{exact:.{decimal}f}"
+        number = words.number(f"{exact:f}" if decimal is None else f"{exact:.{decimal}f}")
         return f"{number} {unit}" if unit else number
 
 
@@ -168,8 +169,8 @@ class Rating(_Numeric[RatingConfig]):
     def _range(self, step: StepOf[RatingConfig]) -> tuple[float | None, float | None]:
         return (step.config.min, step.config.max) if list(integer_problems(step.config, "")) else rating_bounds(step)
 
-    def _expected_number(self, step: StepOf[RatingConfig], number: float) -> str:
-        return str(number)
+    def _expected_number(self, step: StepOf[RatingConfig], number: float, words: DisplayText) -> str:
+        return words.number(str(number))
 
     def validate(self, step: StepOf[RatingConfig], value: Any) -> JsonValue:
         low, high = rating_bounds(step)
@@ -184,12 +185,12 @@ class Rating(_Numeric[RatingConfig]):
         low, high = rating_bounds(step)
         return {"type": "integer", "minimum": low, "maximum": high}
 
-    def display(self, step: StepOf[RatingConfig], value: Any) -> str:
+    def display(self, step: StepOf[RatingConfig], value: Any, words: DisplayText = ENGLISH) -> str:
         if not isinstance(value, int):
             return str(value)
         low, high = rating_bounds(step)
         label = {low: step.config.low_label, high: step.config.high_label}.get(value)
-        return f"{value} of {high} ({label})" if label else f"{value} of {high}"
+        return words.rating(value, high, label)
 
 
 def rating_bounds(step: StepOf[RatingConfig]) -> tuple[int, int]:

@@ -23,6 +23,7 @@ from .base import (
     invalid,
     wrong_type,
 )
+from .display_text import ENGLISH, DisplayText
 from .expected import Expected, ExpectedBounds, ExpectedConfig
 
 MAX_TEXT: Final = 500
@@ -147,28 +148,28 @@ class _Date(TimeRules):
         first, last = expected.not_before, expected.not_after
         return (first is None or days >= first) and (last is None or days <= last)
 
-    def expected_text(self, step: StepOf[Any], expected: Expected) -> str:
+    def expected_text(self, step: StepOf[Any], expected: Expected, words: DisplayText = ENGLISH) -> str:
         if not isinstance(expected, ExpectedBounds):
             return ""
-        bounds = (("not before", expected.not_before), ("not after", expected.not_after))
-        return ", ".join(f"{words} {_days_text(days)}" for words, days in bounds if days is not None)
+        bounds = ((words.not_before, expected.not_before), (words.not_after, expected.not_after))
+        return words.items([text(days) for text, days in bounds if days is not None])
+
+    def display(self, step: StepOf[Any], value: Any, words: DisplayText = ENGLISH) -> str:
+        return words.date(str(value))
 
 
-def _days_text(days: int) -> str:
-    """`the day of the answer`, `1 day before the answer`, `30 days after the answer`."""
-    if days == 0:
-        return "the day of the answer"
-    return f"{abs(days)} day{'' if abs(days) == 1 else 's'} {'after' if days > 0 else 'before'} the answer"
+class _Time(TimeRules):
+    def display(self, step: StepOf[Any], value: Any, words: DisplayText = ENGLISH) -> str:
+        return words.time(str(value))
 
 
 class _DateTime(TimeRules):
-    def display(self, step: StepOf[Any], value: Any) -> str:
+    def display(self, step: StepOf[Any], value: Any, words: DisplayText = ENGLISH) -> str:
         try:
             moment = parse_timestamp(str(value))
         except (ValueError, OverflowError):
             return str(value)
-        # Not strftime, which omits leading zeros of years before 1000 on some systems.
-        return moment.replace(tzinfo=None).isoformat(" ", "seconds" if moment.second else "minutes") + " UTC"
+        return words.moment(moment)
 
 
 _HOUR_MINUTE: Final = "(?:[01][0-9]|2[0-3]):[0-5][0-9]"
@@ -176,7 +177,7 @@ DATE: Final = _Date(
     normal_date, "a date like 2026-11-21", {"format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
 )
 # The JSON Schema format "time" requires seconds and a zone.
-TIME: Final = TimeRules(normal_time, "a time like 13:50", {"pattern": f"^{_HOUR_MINUTE}(?::[0-5][0-9])?$"})
+TIME: Final = _Time(normal_time, "a time like 13:50", {"pattern": f"^{_HOUR_MINUTE}(?::[0-5][0-9])?$"})
 DATETIME: Final = _DateTime(
     normal_datetime,
     "a moment with its zone like 2026-11-21T13:50:00Z",

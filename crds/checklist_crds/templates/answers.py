@@ -12,6 +12,7 @@ from pydantic import JsonValue
 
 from ..errors import AnswerInvalid, Problem
 from ..resources.template_definition import Step
+from ..step_types.display_text import ENGLISH, DisplayText
 from ..values.json_types import MAX_NUMBER, json_type_name, tidy_number
 
 
@@ -20,9 +21,9 @@ def validate_value(step: Step, value: Any) -> JsonValue:
     return step.type.rules.validate(step, value)
 
 
-def display_value(step: Step, value: Any) -> str:
+def display_value(step: Step, value: Any, words: DisplayText = ENGLISH) -> str:
     """Formats the answer for people: labels instead of ids, numbers with their unit. Empty for null."""
-    return "" if value is None else step.type.rules.display(step, value)
+    return "" if value is None else step.type.rules.display(step, value, words)
 
 
 def is_flagged(step: Step, value: Any, today: date) -> bool:
@@ -33,10 +34,10 @@ def is_flagged(step: Step, value: Any, today: date) -> bool:
     return not step.type.rules.is_expected(expected, value, today)
 
 
-def expected_text(step: Step) -> str:
+def expected_text(step: Step, words: DisplayText = ENGLISH) -> str:
     """Formats what the step expects for people; empty if it expects nothing."""
     expected = step.config.expected
-    return step.type.rules.expected_text(step, expected) if step.expects and expected is not None else ""
+    return step.type.rules.expected_text(step, expected, words) if step.expects and expected is not None else ""
 
 
 def validate_geo(value: Any) -> dict[str, float | None] | None:

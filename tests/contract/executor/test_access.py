@@ -12,7 +12,7 @@ from checklist_crds.times import utc_now
 
 api = shared_api
 
-WRITES = OPERATIONS[2:]
+WRITES = OPERATIONS[3:]
 
 
 async def test_the_fragment_of_the_dispatched_link_is_the_token_and_the_owners_key_is_none(api: Api) -> None:
@@ -104,7 +104,8 @@ async def test_from_the_instant_of_expiry_on_the_run_is_gone_for_its_executor(st
     now = ends - timedelta(milliseconds=1)
     assert (await person.answer("a", False)).status_code == 200
     now = ends
-    assert error_of(await person.call("GET")) == (410, "run_expired")
+    for path in ("", "/receipt"):
+        assert error_of(await person.call("GET", path)) == (410, "run_expired")
     for method, path, body in WRITES:
         response = await person.call(method, path, **({"json": body} if body else {}))
         each = response.json()["results"][0] if path == "/operations" else response.json()

@@ -3,8 +3,6 @@
 import asyncio
 import hashlib
 import json
-import re
-import zlib
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,6 +12,7 @@ import pytest
 from tests.contract.conftest import Api
 from tests.contract.dashboard_client import at_desk
 from tests.contract.executor_client import answered, error_of, step
+from tests.contract.pdf_reading import actual_texts, pictures, text_of
 from tests.contract.pictures import picture
 from tests.waiting import until_the_next_second
 
@@ -43,31 +42,11 @@ async def pdf_of(client: httpx.AsyncClient, run_id: str) -> bytes:
     return response.content
 
 
-def text_of(pdf: bytes) -> str:
-    document = pypdfium2.PdfDocument(pdf)
-    return "\n".join(page.get_textpage().get_text_range() for page in document).replace("\r\n", "\n")
-
-
-def actual_texts(pdf: bytes) -> list[str]:
-    """What the document says of letters that their glyphs do not identify (ActualText)."""
-    contents = b"".join(_inflated(stream) for stream in re.findall(rb"stream\r?\n(.*?)\r?\nendstream", pdf, re.DOTALL))
-    return [
-        bytes.fromhex(text.decode()).decode("utf-16") for text in re.findall(rb"/ActualText <([0-9a-f]+)>", contents)
-    ]
-
-
-def _inflated(stream: bytes) -> bytes:
-    try:
-        return zlib.decompress(stream)
-    except zlib.error:
-        return b""
-
-
 def paper(*entries: Entry) -> Paper:
     return Paper(
         run_id="r-0b7c3c4e-6a52-4a5b-8d5e-0c8f6d1c2a11",
         title="Opening check",
-        organization="Test organization",
+        sender="Test organization",
         status="Completed",
         facts=[["Reference", "order 7"]],
         groups=[Group("Kitchen", list(entries))],
@@ -90,9 +69,7 @@ async def test_everything_of_a_run_is_printed(api: Api) -> None:
     for said in (*facts, *steps, completed_at, run["receipt"]["digest"], "Page 1 of "):
         assert said in text, said
     assert actual_texts(pdf) == [ARABIC, "نعم"]
-    document = pypdfium2.PdfDocument(pdf)
-    images = [found for page in document for found in page.get_objects([pypdfium2.raw.FPDF_PAGEOBJ_IMAGE])]
-    assert len(images) == 2  # the photo and the signature
+    assert len(pictures(pdf)) == 2  # the photo and the signature
     assert b"https://www.openstreetmap.org/?mlat=-33.856800" in pdf
 
     # The digest of the run as JSON, which is that of the export of many.

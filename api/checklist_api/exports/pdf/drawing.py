@@ -47,7 +47,7 @@ def draw(paper: Paper, images: Mapping[str, Pixels], folder: Path) -> bytes:
 class _Sheet(FPDF):
     def __init__(self, paper: Paper, case: FontCase, images: Mapping[str, Pixels]) -> None:
         super().__init__(format="A4")
-        self._paper = paper
+        self._paper, self._style = paper, paper.style
         self._case = case
         self._drawn = {text: case.clean(text) for text in paper.texts()}
         self._images = images
@@ -61,6 +61,7 @@ class _Sheet(FPDF):
             self._names.add(name)
         moment = datetime.fromisoformat(self._paper.last_changed)
         self.set_creation_date(moment)
+        self.set_lang(self._style.language)
         self.set_title(self._drawn[self._paper.title])
         self.set_subject(self._paper.run_id)
         self.set_creator("Checklist Dispatch")
@@ -75,14 +76,16 @@ class _Sheet(FPDF):
         # A standard font, because fpdf2 replaces {nb} in the content stream at the end.
         self.set_font("Helvetica", size=8)
         self.set_text_color(*_QUIET)
-        self.cell(_WIDTH_MM / 2, 5, self._paper.run_id, new_x="RIGHT", new_y="TOP")
-        self.cell(_WIDTH_MM / 2, 5, f"Page {self.page_no()} of {{nb}}", align="R")
+        parts = [self._paper.run_id, self._style.page.format(page=self.page_no(), pages="{nb}")]
+        left, right = reversed(parts) if self._style.is_right_to_left else parts
+        self.cell(_WIDTH_MM / 2, 5, left, new_x="RIGHT", new_y="TOP")
+        self.cell(_WIDTH_MM / 2, 5, right, align="R")
 
     def draw(self) -> None:
         paper = self._paper
         self.add_page()
         self._words(paper.title, size=19, bold=True)
-        self._words(paper.organization, size=11, color=_QUIET)
+        self._words(paper.sender, size=11, color=_QUIET)
         self.ln(2)
         self._words(paper.status, size=12, bold=True)
         self.ln(1)
@@ -105,10 +108,11 @@ class _Sheet(FPDF):
             points = sorted(ord(character) for character in self._case.missing)
             listed = ", ".join(f"U+{point:04X}" for point in points[:40]) + (", ..." if len(points) > 40 else "")
             self.ln(2)
-            self._plain(f"Characters without a font are printed as a question mark in a diamond: {listed}.")
+            self._words(self._style.missing_characters, size=8, color=_QUIET)
+            self._plain(f"{listed}.")
 
     def _entry(self, entry: Entry) -> None:
-        first = max((self._height(image) for image in entry.images[:2]), default=0.0)
+        first = max((self._height(image) for image in entry.images[: self._style.pictures_in_a_row]), default=0.0)
         self._room_for(min(24 + first, 120))
         self.ln(2.5)
         self._words(entry.label, size=10, bold=True)
@@ -121,7 +125,7 @@ class _Sheet(FPDF):
         if entry.note:
             self._words(entry.note, size=10)
         if entry.place:
-            self._words(entry.place, size=9, color=_LINK, link=entry.map_link)
+            self._words(entry.place, size=9, color=_LINK if entry.map_link else _INK, link=entry.map_link)
         self._pictures(entry.images)
         for note in entry.notes:
             self._words(note, size=8, color=_QUIET)
@@ -136,14 +140,14 @@ class _Sheet(FPDF):
         link: str = "",
         width: float = _WIDTH_MM,
     ) -> None:
-        """Draw a paragraph, right-aligned if its first letter is of a right-to-left script."""
+        """Draw a paragraph, right-aligned on a right-to-left page or if its first letter is of such a script."""
         drawn = self._drawn[text]
         if not drawn.strip():
             return
         self._set_fonts(text, "B" if bold else "", size)
         self.set_text_color(*color)
         high = size * 0.5
-        to_left = auto_detect_base_direction(drawn) is TextDirection.RTL
+        to_left = self._style.is_right_to_left or auto_detect_base_direction(drawn) is TextDirection.RTL
         has_actual_text = _needs_actual_text(drawn)
         if has_actual_text:
             needed = cast(float, self.multi_cell(width, high, drawn, dry_run=True, output="HEIGHT"))
@@ -162,11 +166,13 @@ class _Sheet(FPDF):
 
     def _pair(self, name: str, value: str) -> None:
         self._room_for(6)
-        top = self.y
+        top, rest = self.y, _WIDTH_MM - _NAME_MM
+        mirrored = self._style.is_right_to_left
+        self.set_x(_MARGIN_MM + (rest if mirrored else 0))
         self._words(name, size=9, color=_QUIET, width=_NAME_MM)
         below, page = self.y, self.page
-        self.set_xy(_MARGIN_MM + _NAME_MM, top)
-        self._words(value, size=9, width=_WIDTH_MM - _NAME_MM)
+        self.set_xy(_MARGIN_MM + (0 if mirrored else _NAME_MM), top)
+        self._words(value, size=9, width=rest)
         if self.page == page:
             self.set_y(max(self.y, below))
 
@@ -177,48 +183,55 @@ class _Sheet(FPDF):
 
     def _set_fonts(self, text: str, style: str, size: float) -> None:
         self.set_font(MAIN, style, size)
+        # fpdf2 takes a font for set that it has set within a line of another font only, and restored after it.
+        self.current_font_is_set_on_page = False
         self.set_fallback_fonts([name for name in self._case.order(text) if name in self._names and name != MAIN])
 
     def _pictures(self, images: list[Image]) -> None:
-        """Draw images in two columns."""
-        wide = (_WIDTH_MM - _IMAGE_GAP_MM) / 2
-        for start in range(0, len(images), 2):
-            row = images[start : start + 2]
+        """Draw images in rows."""
+        count, wide = self._style.pictures_in_a_row, self._column_mm
+        for start in range(0, len(images), count):
+            row = images[start : start + count]
             high = max(self._height(image) for image in row)
             self._room_for(high + 9)
             self.ln(1.5)
             top, below = self.y, self.y
             for place, image in enumerate(row):
-                left = _MARGIN_MM + place * (wide + _IMAGE_GAP_MM)
-                self._picture(image, left, top, wide)
+                column = count - 1 - place if self._style.is_right_to_left else place
+                left = _MARGIN_MM + column * (wide + _IMAGE_GAP_MM)
+                self._picture(image, left, top)
                 self.set_xy(left, top + high + 0.5)
                 if image.caption:
                     self._words(image.caption, size=8, color=_QUIET, width=wide)
                 below = max(below, self.y, top + high + 0.5)
             self.set_xy(_MARGIN_MM, below)
 
-    def _picture(self, image: Image, left: float, top: float, wide: float) -> None:
-        known = self._images.get(image.key)
+    def _picture(self, image: Image, left: float, top: float) -> None:
+        known, wide, high = self._images.get(image.key), self._column_mm, self._height(image)
         if known is None:
             self.set_draw_color(*_LINE)
-            self.rect(left, top, wide, self._height(image))
+            self.rect(left, top, wide, high)
             self.set_xy(left + 2, top + 2)
-            self.set_font("Helvetica", size=8)
-            self.set_text_color(*_QUIET)
-            self.cell(wide - 4, 5, "This image is no longer stored.")
+            self._words(self._style.missing_image, size=8, color=_QUIET, width=wide - 4)
             return
         jpeg, across, down = known
-        high = self._height(image)
-        self.image(BytesIO(jpeg), left, top, h=high, w=high * across / down, alt_text=self._drawn[image.caption])
+        drawn = high * across / down
+        start = left + wide - drawn if self._style.is_right_to_left else left
+        self.image(BytesIO(jpeg), start, top, h=high, w=drawn, alt_text=self._drawn[image.caption])
+
+    @property
+    def _column_mm(self) -> float:
+        """Width of a picture."""
+        count = self._style.pictures_in_a_row
+        return (_WIDTH_MM - _IMAGE_GAP_MM * (count - 1)) / count
 
     def _height(self, image: Image) -> float:
         known = self._images.get(image.key)
         if known is None:
             return 20.0
         _, across, down = known
-        wide = (_WIDTH_MM - _IMAGE_GAP_MM) / 2
         # Small images are not enlarged below 96 dpi.
-        return float(min(_IMAGE_HIGH_MM, wide * down / across, down * 25.4 / 96))
+        return float(min(_IMAGE_HIGH_MM, self._column_mm * down / across, down * 25.4 / 96))
 
     def _rule(self) -> None:
         self.set_draw_color(*_LINE)

@@ -43,6 +43,8 @@ _SCRIPTS: Final = (
 _FACES: Final = {"JP": 0, "KR": 1, "SC": 2, "TC": 3}
 """Indexes of faces in the CJK font collection."""
 _JOINERS: Final = "\u200c\u200d"
+_ISOLATES: Final = "\u2066\u2067\u2068\u2069"
+"""Set the direction of a part of a text (Unicode Standard Annex 9); without ink."""
 _FLAGS: Final = hb.SubsetFlags.DOWNGRADE_CFF2 | hb.SubsetFlags.NO_HINTING | hb.SubsetFlags.NOTDEF_OUTLINE
 
 
@@ -139,7 +141,7 @@ class FontCase:
             if typeface.has(character) and not (name == MAIN and character in _JOINERS):
                 typeface.used.add(character)
                 return character
-        if character in _JOINERS:
+        if character in _JOINERS or character in _ISOLATES:
             return ""
         self.missing.add(character)
         self.typefaces[MAIN].used.add(REPLACEMENT)
@@ -160,7 +162,7 @@ def _folder(package: str) -> Path | None:
 
 def _is_invisible(character: str) -> bool:
     """Whether it is a control or a variation selector."""
-    if character in _JOINERS:
+    if character in _JOINERS or character in _ISOLATES:
         return False
     return unicodedata.category(character) in ("Cc", "Cf", "Cs") or "\ufe00" <= character <= "\ufe0f"
 

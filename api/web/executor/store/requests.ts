@@ -46,6 +46,12 @@ export class RunAddresses {
     return { method: "POST", url: this.executor("/open"), token: this.token, session: this.withSession };
   }
 
+  /** The receipt of a completed run as a PDF, with times of this zone. */
+  receipt(timeZone: string | undefined): ApiRequest {
+    const url = this.executor("/receipt", timeZone === undefined ? {} : { time_zone: timeZone });
+    return { method: "GET", url, token: this.token, session: this.withSession };
+  }
+
   /** The signed-in person, from the dashboard's API. */
   session(): ApiRequest {
     return { method: "GET", url: new URL("../dashboard/api/session", this.api), token: null, session: true };

@@ -9,6 +9,7 @@ import { type MembershipDeps, MemberAccess } from "./membership";
 import { RunMemory } from "./memory";
 import { newOpId } from "./op_id";
 import { Reader, type ReaderDeps } from "./reader";
+import { fetchReceipt, type ReceiptReply } from "./receipt_file";
 import { NO_RECORDS, type Operation, type Records, stepOf, THE_DRAWING, type Command } from "./records";
 import { RunAddresses } from "./requests";
 import { type SenderDeps, Sender } from "./sender";
@@ -161,6 +162,11 @@ class LocalRun extends RunState implements RunStore {
 
   applyUpdate(): void {
     this.updates.apply();
+  }
+
+  async receipt(locale: string): Promise<ReceiptReply> {
+    const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
+    return fetchReceipt(this.addresses.receipt(timeZone), locale, this.options.fetch ?? ((...call) => fetch(...call)), this.timers);
   }
 
   async signIn(asOther: boolean): Promise<void> {

@@ -91,7 +91,7 @@ function upload(request: ApiRequest, blob: Blob, progress: (share: number) => vo
   });
 }
 
-function headersOf(request: ApiRequest): Record<string, string> {
+export function headersOf(request: ApiRequest): Record<string, string> {
   const headers: Record<string, string> = { Accept: "application/json" };
   if (request.token !== null) headers["Authorization"] = `Executor ${request.token}`;
   if (request.member !== undefined) headers["Answering-Member"] = request.member;

@@ -5,6 +5,7 @@
 import type { ReadonlySignal } from "@preact/signals";
 
 import type { Geo, JsonValue, Preview, Problem, Progress, ServerRun } from "../../core/types";
+import type { ReceiptReply } from "./receipt_file";
 
 export type {
   Answer,
@@ -195,6 +196,8 @@ export interface RunStore {
   withdraw(): Promise<boolean>;
   /** Activates the waiting version of the app and reloads (after the notice `update_ready`). */
   applyUpdate(): void;
+  /** Fetches the receipt of the completed run as a PDF, in the language of the locale. */
+  receipt(locale: string): Promise<ReceiptReply>;
   /** Opens the sign-in page, which returns to the run; unsent answers stay stored. */
   signIn(asOther: boolean): Promise<void>;
   /** Stops listening and sending, e.g. after a test. */

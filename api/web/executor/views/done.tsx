@@ -6,6 +6,7 @@ import { useApp } from "../context";
 import type { Receipt, ServerRun } from "../store/types";
 import { NotArrivedList } from "./not_arrived";
 import { Notices } from "./notices";
+import { SaveReceipt } from "./save_receipt";
 import { Screen } from "./screen";
 
 /** The run is submitted: shows the service's receipt. */
@@ -51,6 +52,7 @@ function ReceiptList({ receipt, signer }: { receipt: Receipt; signer: string | n
         ))}
       </dl>
       <p class="quiet small">{t("done.digest_text")}</p>
+      <SaveReceipt />
       {"clipboard" in navigator && (
         <button type="button" class="button" onClick={() => void copy().catch(() => setCopied(false))}>
           {copied && <Icon name="check" />}

@@ -394,6 +394,11 @@ export const arabic: Messages = {
   "done.copy_receipt": "نسخ الإيصال",
   "done.signed": "التوقيع",
   "done.close": "يمكنك إغلاق هذه الصفحة.",
+  "done.save_receipt": "حفظ إيصال (PDF)",
+  "done.receipt_working": "جارٍ إنشاء الإيصال…",
+  "done.receipt_saved": "تم حفظ الإيصال.",
+  "done.receipt_offline": "يتطلب حفظ الإيصال اتصالًا بالشبكة.",
+  "done.receipt_failed": "تعذّر إنشاء الإيصال. يُرجى إعادة المحاولة بعد قليل.",
 
   // --- states that end here
   "cancelled.title": "أُوقفت هذه القائمة",

@@ -265,6 +265,11 @@ export const german: Messages = {
   "done.copy_receipt": "Beleg kopieren",
   "done.signed": "Unterschrieben von",
   "done.close": "Sie können diese Seite schließen.",
+  "done.save_receipt": "Beleg speichern (PDF)",
+  "done.receipt_working": "Der Beleg wird erstellt …",
+  "done.receipt_saved": "Der Beleg ist gespeichert.",
+  "done.receipt_offline": "Zum Speichern des Belegs wird eine Verbindung gebraucht.",
+  "done.receipt_failed": "Der Beleg konnte nicht erstellt werden. Versuchen Sie es gleich noch einmal.",
 
   // --- states that end here
   "cancelled.title": "Diese Checkliste wurde abgebrochen",

@@ -250,6 +250,11 @@ export const english = {
   "done.copy_receipt": "Copy the receipt",
   "done.signed": "Signed by",
   "done.close": "You can close this page.",
+  "done.save_receipt": "Save a receipt (PDF)",
+  "done.receipt_working": "Creating the receipt…",
+  "done.receipt_saved": "The receipt is saved.",
+  "done.receipt_offline": "Saving a receipt needs a connection.",
+  "done.receipt_failed": "The receipt could not be created. Try again in a moment.",
 
   // --- states that end here
   "cancelled.title": "This checklist was stopped",

@@ -251,6 +251,11 @@ export const spanish: Messages = {
   "done.copy_receipt": "Copiar el comprobante",
   "done.signed": "Firmado por",
   "done.close": "Ya puede cerrar esta página.",
+  "done.save_receipt": "Guardar un comprobante (PDF)",
+  "done.receipt_working": "Creando el comprobante…",
+  "done.receipt_saved": "El comprobante está guardado.",
+  "done.receipt_offline": "Para guardar el comprobante hace falta conexión.",
+  "done.receipt_failed": "No se pudo crear el comprobante. Inténtelo de nuevo en un momento.",
 
   // --- states that end here
   "cancelled.title": "Esta lista se ha cancelado",

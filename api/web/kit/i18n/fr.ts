@@ -272,6 +272,11 @@ export const french: Messages = {
   "done.copy_receipt": "Copier le reçu",
   "done.signed": "Signé par",
   "done.close": "Vous pouvez fermer cette page.",
+  "done.save_receipt": "Enregistrer un reçu (PDF)",
+  "done.receipt_working": "Création du reçu…",
+  "done.receipt_saved": "Le reçu est enregistré.",
+  "done.receipt_offline": "Il faut une connexion pour enregistrer le reçu.",
+  "done.receipt_failed": "Le reçu n’a pas pu être créé. Réessayez dans un instant.",
 
   // --- states that end here
   "cancelled.title": "Cette liste a été arrêtée",

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 
 import { Icon } from "../../../kit/controls/icon";
-import { save } from "../../download";
+import { saveFile } from "../../../kit/save_file";
 import { CopyButton } from "../../parts/copy";
 import { TextAreaField } from "../../parts/fields";
 import { Section } from "../../parts/page_head";
@@ -60,7 +60,7 @@ export function Links({ job, results, organizationId }: LinksProps) {
         title="Links"
         lead="Anyone with a link can answer its run. Send each to one person only."
         actions={
-          <button type="button" class="button" onClick={() => save(new Blob([linksAsCsv(job, results)], { type: "text/csv" }), "links.csv")}>
+          <button type="button" class="button" onClick={() => saveFile(new Blob([linksAsCsv(job, results)], { type: "text/csv" }), "links.csv")}>
             <Icon name="download" />
             Save as CSV
           </button>
