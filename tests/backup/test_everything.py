@@ -138,6 +138,7 @@ async def made(source: Site, base_url: str) -> Requests:
         *(f"/runs/{run}/story" for run in runs),
         *(f"/runs/{run}/link" for run in runs[:2]),
         *(f"/templates/{other}/deletion", "/keys", "/members", "/audit", "/audit/export"),
+        *("/overview", "/search?q=done"),
     ]
     signed = [photo[name].removeprefix("https://checklists.example") for name in ("url", "thumbnail_url")]
     await account.http.aclose()
@@ -149,7 +150,7 @@ async def made(source: Site, base_url: str) -> Requests:
         *(
             (f"/v1/executor/runs/{run['run_id']}{below}", {"Authorization": f"Executor {token_of(run)}"})
             for run in (begun, done, cancelled)
-            for below in ("", "/changes")
+            for below in ("", "/changes", *(["/receipt"] if run is done else []))
         ),
     ]
 
