@@ -48,7 +48,7 @@ async def killed_and_repeated(api: Api, folder: Path, *, rows: int, kills: int) 
             assert process.returncode is None, "it ended before it was killed"
             return result.exists() and result.read_bytes().count(b",dispatched,") >= least
 
-        await eventually(is_far_enough, every_s=0.001)
+        await eventually(is_far_enough, within_s=max(60, rows / 5), every_s=0.01)
         process.kill()
         await process.wait()
         assert rows_of(result)[0]["status"] == "running"
