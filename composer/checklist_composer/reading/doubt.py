@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from .labels import ITEMS, Label, LabelledSpan
-from .sentences import Sentences
+from .sentences import Sentences, asks_back
 from .tokens import TokenizedText
 
 _CUTS: Final = frozenset(",;:()|")
@@ -206,9 +206,12 @@ class _Passages:
         inside = self._between(start, end)
         if self._requests(start, end) or (inside and not self.messy and all(span.label is Label.IF for span in inside)):
             return False
-        if self.messy and any(span.label in _ANSWERS for span in self._between(start, end)):
+        if self.messy and (self._answers(start, end) or asks_back(self.text, end)):
             return True
         return self._share(start, end) >= (_ASKING_OF_MESSY if self.messy else _ASKING)
+
+    def _answers(self, start: int, end: int) -> bool:
+        return any(span.label in _ANSWERS for span in self._between(start, end))
 
     def _share(self, start: int, end: int) -> float:
         return self.certainty.asked(self.text, start, end)
@@ -222,6 +225,8 @@ class _Passages:
             opened = any(token.text in ":(" for token in self.text.tokens[start:end])
             return same_line and opened and self.text.tokens[end - 1].text not in ".;!?"
         share = self._share(following, following_end)
+        if not self._asks(start, end):  # words that hardly ask for anything are no step of their own
+            return share >= _ASIDE and not self._is_understood(following, following_end)
         asked = self.text.tokens[end - 1].text == "?"
         asks = any(span.label in ITEMS for span in self._between(following, following_end))
         if not asked and share < _ASKING and not asks and self.text.tokens[following_end - 1].text != "?":

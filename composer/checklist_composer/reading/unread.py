@@ -13,12 +13,6 @@ from .tokens import TokenizedText
 
 _MAYBE: Final = 0.5
 """Words with a smaller probability of being outside of all spans may ask for something."""
-_LISTED: Final = 8
-"""Maximum tokens of a sentence that becomes a step if the sentences around it do, in a tidy prompt."""
-_LONG_WORD: Final = 3
-_TELLING: Final = frozenset(
-    {"we", "greeting", "meta", "request", "checklist", "closing", "notice", "it_should", "takes", "skip", "no_skip"}
-)
 _LEAST: Final = 2
 """Minimum words with meaning in a clause that becomes a step."""
 _MOST_ADJACENT: Final = 4
@@ -52,9 +46,9 @@ def unread_words(
     for start, end in runs(text, taken):
         words = [index for index in range(start, end) if text.tokens[index].is_word]
         meaning = text.stems(start, end)
-        listed = not messy and _is_listed(text, start, end, taken, sentences)
-        if not meaning and not listed:
+        if not meaning:
             continue
+        listed = not messy and _is_listed(text, start, end, taken, sentences)
         doubt = sum(1 - outside[index] for index in words) / len(words)
         line = text.tokens[start].line
         whole_line = BULLET.match(text.lines[line]) and start <= lines[line][0] and lines[line][-1] < end
@@ -67,19 +61,9 @@ def unread_words(
 
 
 def _is_listed(text: TokenizedText, start: int, end: int, taken: set[int], sentences: Sentences) -> bool:
-    """Whether words are a short sentence between others with labels."""
+    """Whether words are a whole sentence behind others with labels, so that they may be an item."""
     first, last = sentences.bounds(start)
-    inside = range(first, last)
-    return (
-        not taken.intersection(inside)
-        and end - start <= _LISTED
-        and sum(len(text.tokens[at].text) > _LONG_WORD for at in range(start, end)) >= _LEAST
-        and start - first <= 1
-        and last - end <= 1
-        and any(at in taken for at in range(first))
-        and (text.tokens[last - 1].text == "?" or any(at in taken for at in range(last, len(text))))
-        and not text.any_of(_TELLING, first, last)
-    )
+    return not taken.intersection(range(first, last)) and any(at in taken for at in range(first))
 
 
 def with_adjacent_words(
