@@ -19,11 +19,12 @@ _CUTS_OF_MESSY: Final = frozenset(",;|")
 """Text behind a colon or in parentheses belongs to the words before it."""
 _UNDERSTOOD: Final = 0.3
 """Minimum probability of every label in an understood passage."""
-_UNDERSTOOD_OF_MESSY: Final = 0.97
+_UNDERSTOOD_OF_MESSY: Final = 0.99
 """The same in a messy prompt."""
 _ASKING: Final = 0.5
 """Minimum share of words in a span, of a passage without an item that may ask for something."""
-_ASKING_OF_MESSY: Final = 0.03
+_ASIDE: Final = 0.015
+"""Words of a messy prompt with a smaller share are ignored; up to `_ASKING` they belong to the words next to them."""
 _READ: Final = 0.2
 """Words of a messy prompt with a smaller share become an instruction, not a question."""
 _SHORT: Final = 4
@@ -31,9 +32,7 @@ _SHORT: Final = 4
 _READ_SHORT: Final = 0.1
 """Like `_READ`, for short passages, and for passages with a verb or noun that asks for something."""
 _TASKS: Final = frozenset({"record", "describe", "measure", "count", "photo", "sign", "signature", "scan"})
-_ASIDE: Final = 0.04
-"""Words of a messy prompt with a smaller share are ignored; up to `_ASKING` they belong to the words before."""
-_BEGINS: Final = 0.8
+_BEGINS: Final = 0.95
 """Minimum probability that a new item begins in a passage."""
 _LONGEST: Final = 30
 """Maximum tokens of one passage."""
@@ -208,7 +207,7 @@ class _Passages:
             return False
         if self.messy and (self._answers(start, end) or asks_back(self.text, end)):
             return True
-        return self._share(start, end) >= (_ASKING_OF_MESSY if self.messy else _ASKING)
+        return self._share(start, end) >= (_ASIDE if self.messy else _ASKING)
 
     def _answers(self, start: int, end: int) -> bool:
         return any(span.label in _ANSWERS for span in self._between(start, end))

@@ -93,7 +93,7 @@ class _Reader:
         self.messy = labelled.messy
         self.sentences = labelled.sentences
         self.items = items_of(text, spans, self.sentences)
-        self.steps: dict[Item, DraftStep] = {item: step_of(text, item) for item in self.items}
+        self.steps: dict[Item, DraftStep] = {item: step_of(text, item, messy=self.messy) for item in self.items}
         self.name = self._best(Label.NAME)
 
     def reading(self) -> Reading:

@@ -57,14 +57,15 @@ _VOLUNTARY: Final = frozenset({"optional"})
 _OPTION_MARKS: Final = re.compile(r"\[[ xX]?\]|[☐☑□○●]")
 
 
-def step_of(text: TokenizedText, item: Item) -> DraftStep:
+def step_of(text: TokenizedText, item: Item, *, messy: bool = False) -> DraftStep:
+    """The step of an item; of a messy prompt, an instruction is words that hardly ask for anything."""
     step = DraftStep(label=_label(text, item), type=StepType.TEXT, subject=text.slice(item.start, item.end))
     step.source = (text.tokens[item.start].start, text.tokens[item.end - 1].end)
     step.confidence = item.confidence
     answered = item.label is Label.CHECK and item.has(Label.OPTIONS)
     if _names_its_kind(text, item) or item.has(Label.UNIT) or answered:
         step.confidence = max(SURE, item.confidence)
-    _take_type(text, item, step)
+    _take_type(text, item, step, messy=messy)
     _take_config(text, item, step)
     if item.confidence < DOUBTFUL:
         step.required = False
@@ -76,7 +77,7 @@ def step_of(text: TokenizedText, item: Item) -> DraftStep:
     return step
 
 
-def _take_type(text: TokenizedText, item: Item, step: DraftStep) -> None:
+def _take_type(text: TokenizedText, item: Item, step: DraftStep, *, messy: bool) -> None:
     if item.label in _CHOOSING or (item.has(Label.OPTIONS) and item.label in _WITH_OPTIONS):
         _choose(text, item, step)
         if step.type is StepType.TEXT and item.label not in _CHOOSING and not _offers(text, item):
@@ -94,7 +95,7 @@ def _take_type(text: TokenizedText, item: Item, step: DraftStep) -> None:
         step.type = StepType.NUMBER if item.has(Label.UNIT) else _date_type(text, item)
     elif item.label is Label.RATING:
         _rate(text, item, step)
-    elif item.label is Label.INSTRUCTION and text.any_of(_ANSWERED, item.start, item.end):
+    elif item.label is Label.INSTRUCTION and not messy and text.any_of(_ANSWERED, item.start, item.end):
         step.photo = _ANY  # `stop the pump and describe the leak` needs an answer
     else:
         step.type = _said_type(text, item) or _TYPES[item.label]
