@@ -66,7 +66,8 @@ class Prompt:
         if likely >= _ASKS or likely < _ASKS_NOT:
             return likely >= _ASKS
         spans = self._labelled.spans
-        return sum(span.label in ITEMS and span.confidence >= SURE for span in spans) >= _CERTAIN_ITEMS
+        certain = (span for span in spans if span.label in ITEMS - {Label.INSTRUCTION} and span.confidence >= SURE)
+        return len(list(certain)) >= _CERTAIN_ITEMS
 
     def read(self) -> Reading:
         return _Reader(self._text, self._labelled).reading()

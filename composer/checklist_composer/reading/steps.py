@@ -53,6 +53,7 @@ _MEASURED: Final = frozenset({Label.CHECK, Label.TEXT, Label.NUMBER})
 _COUNTING: Final = frozenset({"how_much", "count"})
 _ANSWERED: Final = frozenset({"record", "describe", "measure", "count", "photo", "sign"})
 """Roles of verbs and nouns that need an answer."""
+_RECORDED: Final = frozenset({"record", "describe"})
 _VOLUNTARY: Final = frozenset({"optional"})
 _OPTION_MARKS: Final = re.compile(r"\[[ xX]?\]|[☐☑□○●]")
 
@@ -150,6 +151,8 @@ def _said_type(text: TokenizedText, item: Item) -> StepType | None:
     if asks_back(text, item.end) and text.roles[item.start].keys() & _WHICH:
         return StepType.TEXT  # `which one?`
     last = item.end - 1
+    if item.has(Label.LIMIT) or any(text.roles[at].keys() & _RECORDED for at in (item.start, last)):
+        return StepType.TEXT  # `harnesses available, at least 20`, `note the place`
     if item.end - item.start > 1 and "preposition" in text.roles[last] and not text.has("question", item.start, last):
         return StepType.TEXT  # `test ride done by`
     opened = item.end < len(text) and text.tokens[item.end].text in "(-–"
@@ -202,10 +205,10 @@ def _choose(text: TokenizedText, item: Item, step: DraftStep) -> None:
         listed = range(span.start, span.end)
         end = next((at for at in listed if at > span.start and "several" in text.roles[at]), span.end)
         options = options_of(text.slice(span.start, end), text.language)
+        if item.label is Label.CHECK and text.has("yes_no", span.start, span.end):
+            return
         if _runs_into(text, item, span):
             step.label = label_of(text.slice(item.start, span.end))
-            return
-        if item.label is Label.CHECK and text.has("yes_no", span.start, span.end):
             return
     if len(options) < 2:
         return
@@ -219,9 +222,12 @@ def _choose(text: TokenizedText, item: Item, step: DraftStep) -> None:
 
 
 def _runs_into(text: TokenizedText, item: Item, span: LabelledSpan) -> bool:
-    """Whether comma-separated options directly follow their item, which may be two items: `vests dry, fee paid`."""
+    """Whether comma-separated options may be items: they directly follow their item (`vests dry, fee paid`), or the item
+    is a check (`no splinters: slide, swing, tower`)."""
     marks = [token.text for token in text.tokens[item.end : span.end] if not (token.is_word or token.is_number)]
-    return item.end == span.start and set(marks) == {","} and not text.has("or", span.start, span.end)
+    if "," not in marks or not set(marks) <= {",", ":"} or text.has("or", span.start, span.end):
+        return False
+    return item.end == span.start or (item.label is Label.CHECK and not item.has(Label.EACH))
 
 
 def _offers(text: TokenizedText, item: Item) -> bool:
