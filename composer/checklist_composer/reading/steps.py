@@ -222,8 +222,8 @@ def _choose(text: TokenizedText, item: Item, step: DraftStep) -> None:
 
 
 def _runs_into(text: TokenizedText, item: Item, span: LabelledSpan) -> bool:
-    """Whether comma-separated options may be items: directly behind their item (`vests dry, fee paid`), or of a check (`no
-    splinters: slide, swing, tower`)."""
+    """Whether options with commas only may be items: directly behind their item (`vests dry, fee paid`), or of a check
+    (`no splinters: slide, swing, tower`)."""
     marks = [token.text for token in text.tokens[item.end : span.end] if not (token.is_word or token.is_number)]
     if "," not in marks or not set(marks) <= {",", ":"} or text.has("or", span.start, span.end):
         return False
