@@ -224,15 +224,14 @@ class _Passages:
             opened = any(token.text in ":(" for token in self.text.tokens[start:end])
             return same_line and opened and self.text.tokens[end - 1].text not in ".;!?"
         share = self._share(following, following_end)
-        if not self._asks(start, end):  # words that hardly ask for anything are no step of their own
+        same = self.sentences.of[following] == self.sentences.of[start]
+        if same and not self._asks(start, end):  # words that hardly ask for anything are no step of their own
             return share >= _ASIDE and not self._is_understood(following, following_end)
         asked = self.text.tokens[end - 1].text == "?"
         asks = any(span.label in ITEMS for span in self._between(following, following_end))
         if not asked and share < _ASKING and not asks and self.text.tokens[following_end - 1].text != "?":
             return share >= _ASIDE and not self._is_understood(following, following_end)
-        same = (
-            asked or self.text.tokens[end - 1].text == ";" or self.sentences.of[following] == self.sentences.of[start]
-        )
+        same = same or asked or self.text.tokens[end - 1].text == ";"
         return same and max(self.certainty.begins[following:following_end]) < _BEGINS
 
     def _left(self, start: int, end: int, taken: set[int]) -> Iterator[tuple[int, int]]:
