@@ -21,6 +21,10 @@ from checklist_operator.transport.sender import Sender, tls_context
 SECRET = "a secret of sixteen characters or more"
 RUN = "r-0b9c7a52-6f0e-4f58-9a0c-3c1c9a9f2f10"
 CREATED = datetime(2026, 11, 21, 13, 50, 0, tzinfo=UTC)
+KEY = "cds_live_of_the_test"
+TEMPLATE = "t-0b9c7a52-6f0e-4f58-9a0c-3c1c9a9f2f10"
+LINK = f"https://checklists.example/r/{RUN}#token"
+DISPATCHED = {"run_id": RUN, "link": LINK, "expires_at": None, "assigned_to": None}
 Capture = pytest.CaptureFixture[str]
 
 
@@ -86,6 +90,16 @@ class Answer:
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     breaks: bool = False
+
+
+def said(document: Any, status: int = 200, **headers: str) -> Answer:
+    """`Retry_After` stands for `Retry-After`."""
+    named = {name.replace("_", "-"): text for name, text in headers.items()}
+    return Answer(json.dumps(document).encode(), status, named)
+
+
+def refused(status: int, code: str, message: str = "Not now.", **headers: str) -> Answer:
+    return said({"error": code, "message": message}, status, **headers)
 
 
 @dataclass(frozen=True)

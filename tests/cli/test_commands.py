@@ -40,7 +40,7 @@ def verify(*arguments: object) -> int:
 
 
 def test_every_command_and_option_is_explained_by_help_and_documentation(capsys: Capture) -> None:
-    documented = (ROOT / "docs/command-line.md").read_text() + (ROOT / "docs/secrets.md").read_text()
+    documented = "".join((ROOT / f"docs/{page}.md").read_text() for page in ("command-line", "secrets", "mcp"))
     for command in COMMANDS:
         with pytest.raises(SystemExit) as ended:
             main([command.name, "--help"])

@@ -1,21 +1,18 @@
 """`checklist-dispatch export`: a file is whole or not there, and the key is nowhere but in the request."""
 
 import io
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import RUN, Answer, Asked, Capture, Service
+from tests.cli.conftest import KEY, RUN, Answer, Asked, Capture, Service, refused
 
 from checklist_cli.client.api_key import KEY_VARIABLE
 from checklist_cli.client.connection import client_of
 from checklist_cli.client.export_download import ATTEMPTS, Download, File
 from checklist_cli.console.progress import Progress
 from checklist_cli.program import main
-
-KEY = "cds_live_of_the_test"
 
 
 @pytest.fixture(autouse=True)
@@ -48,11 +45,6 @@ def target(tmp_path: Path) -> Path:
 
 def export(service: Service, *arguments: str | Path) -> int:
     return main(["export", "--server", service.url, *map(str, arguments)])
-
-
-def refused(status: int, message: str = "no", **headers: str) -> Answer:
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Answer(json.dumps({"error": "x", "message": message}).encode(), status, named)
 
 
 def test_a_file_has_what_the_service_gave_for_the_filters_and_is_for_its_owner_alone(
@@ -109,10 +101,14 @@ def test_what_was_printed_in_part_is_not_printed_again(
     ("answers", "status", "pauses", "said"),
     [
         (
-            [refused(429, "Other exports are under way", Retry_After="7"), refused(503), Answer(b"it")],
+            [
+                refused(429, "rate_limited", "Other exports are under way", Retry_After="7"),
+                refused(503, "service_unavailable"),
+                Answer(b"it"),
+            ],
             *(0, [7.0, 4.0], "429: Other exports are under way; next attempt in 7 s"),
         ),
-        ([refused(401, "no such key\x1b[2J")], 2, [], "the service answers 401: no such key"),
+        ([refused(401, "unauthorized", "no such key\x1b[2J")], 2, [], "the service answers 401: no such key"),
         (
             [Answer(b"it", headers={"Export-Incomplete": "damaged", "Export-Runs": "1204"})],
             1,

@@ -9,18 +9,13 @@ from typing import Any
 import pytest
 from mcp import Client
 from mcp.types import CallToolResult
-from tests.cli.conftest import RUN, Answer, Capture, Service
+from tests.cli.conftest import DISPATCHED, KEY, LINK, RUN, TEMPLATE, Answer, Capture, Service, refused, said
 
 from checklist_cli.client.api_key import KEY_VARIABLE
 from checklist_cli.client.connection import async_client_of
 from checklist_cli.mcp_server import service as mcp_service
 from checklist_cli.mcp_server.server import as_text, server_of
 from checklist_cli.program import main
-
-KEY = "cds_live_of_the_test"
-TEMPLATE = "t-0b9c7a52-6f0e-4f58-9a0c-3c1c9a9f2f10"
-LINK = f"https://checklists.example/r/{RUN}#token"
-DISPATCHED = {"run_id": RUN, "link": LINK, "expires_at": None, "assigned_to": None}
 
 
 class Time:
@@ -36,16 +31,6 @@ class Time:
     async def pause(self, seconds: float) -> None:
         self.pauses.append(seconds)
         self.now_s += max(seconds, 0.01)
-
-
-def said(document: Any, status: int = 200, **headers: str) -> Answer:
-    return Answer(
-        json.dumps(document).encode(), status, {name.replace("_", "-"): text for name, text in headers.items()}
-    )
-
-
-def refused(status: int, code: str, **headers: str) -> Answer:
-    return said({"error": code, "message": "Not now."}, status, **headers)
 
 
 def run_of(status: str, answered: int = 1) -> dict[str, Any]:

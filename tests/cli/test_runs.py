@@ -8,36 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.conftest import RUN, Answer, Capture, Service
+from tests.cli.conftest import DISPATCHED, KEY, LINK, RUN, TEMPLATE, Answer, Capture, Service, refused, said
 
 from checklist_cli.client import runs as client_runs
 from checklist_cli.client.api_key import KEY_VARIABLE
 from checklist_cli.client.connection import client_of
-from checklist_cli.client.runs import Runs
+from checklist_cli.client.runs import WAIT_S, Runs
 from checklist_cli.console.command import CommandFailed
 from checklist_cli.console.progress import Progress
 from checklist_cli.program import main
 from checklist_cli.receiver.secret_source import VARIABLE
 
-KEY = "cds_live_of_the_test"
-TEMPLATE = "t-0b9c7a52-6f0e-4f58-9a0c-3c1c9a9f2f10"
-LINK = f"https://checklists.example/r/{RUN}#token"
-DISPATCHED = {"run_id": RUN, "link": LINK, "expires_at": None, "assigned_to": None}
-
 
 def run_of(status: str = "in_progress", **fields: Any) -> dict[str, Any]:
     progress = {"total": 3, "answered": 1, "skipped": 0}
     return {"run_id": RUN, "status": status, "progress": progress, "answers": {}, **fields}
-
-
-def said(document: Any, status: int = 200, **headers: str) -> Answer:
-    return Answer(
-        json.dumps(document).encode(), status, {name.replace("_", "-"): text for name, text in headers.items()}
-    )
-
-
-def refused(status: int, code: str, message: str = "no", **headers: str) -> Answer:
-    return said({"error": code, "message": message}, status, **headers)
 
 
 @pytest.fixture(autouse=True)
@@ -123,7 +108,7 @@ def test_a_dispatch_without_an_answer_names_the_key_that_makes_no_second_run(ser
     ("answer", "text"),
     [
         (refused(402, "quota_exceeded", "The runs of this month are used up."), "402: The runs of this month"),
-        (refused(409, "run_closed"), "409: no"),
+        (refused(409, "run_closed"), "409: Not now."),
         (
             said(
                 {
@@ -159,7 +144,7 @@ def test_each_end_of_a_run_has_an_exit_status_of_its_own(
         f"{RUN} is pending, 1 of 3 answered",
         f"{RUN} is in_progress, 1 of 3 answered",
     ]
-    assert [(asked.path, asked.query) for asked in service.asked] == [(f"/v1/runs/{RUN}", {"wait": "30"})] * 4
+    assert [(asked.path, asked.query) for asked in service.asked] == [(f"/v1/runs/{RUN}", {"wait": str(WAIT_S)})] * 4
 
     service.answers = [said(DISPATCHED, 201), said(run_of(status, answers={"s-a": {"value": "ü\u202e"}}))]
     assert main(["dispatch", TEMPLATE, "--wait", "-o", "json"]) == code
@@ -196,8 +181,8 @@ def waited(service: Service, clock: Clock, timeout_s: float | None) -> dict[str,
 
 def test_a_wait_ends_at_its_time_and_asks_for_no_more_than_is_left(service: Service) -> None:
     service.answers = [said(run_of())]
-    assert waited(service, Clock(service, 30, 30, 15.5), 75.5)["status"] == "in_progress"
-    assert [asked.query["wait"] for asked in service.asked] == ["30", "30", "15"]
+    assert waited(service, Clock(service, WAIT_S, WAIT_S, 15.5), 2 * WAIT_S + 15.5)["status"] == "in_progress"
+    assert [asked.query["wait"] for asked in service.asked] == [str(WAIT_S), str(WAIT_S), "15"]
 
 
 def test_the_time_that_is_up_has_an_exit_status_and_leaves_the_run_open(
@@ -316,17 +301,19 @@ def test_what_makes_no_sense_is_refused_before_anything_is_asked(
         ["dispatch", TEMPLATE, "--expires", "4"],
         ["dispatch", TEMPLATE, "--expires", "0h"],
         ["wait", "r-1"],
+        ["link", "r-1"],
+        ["link"],
         ["wait", RUN, "--timeout", "-1s"],
         ["answers", RUN, "-o", "yaml"],
     ):
         with pytest.raises(SystemExit):
             main(wrong)
     monkeypatch.delenv("CHECKLISTS_BASE_URL")
-    for command in (["dispatch", TEMPLATE], ["wait", RUN], ["answers", RUN]):
+    for command in (["dispatch", TEMPLATE], ["wait", RUN], ["answers", RUN], ["link", RUN]):
         assert main(command) == 2
         assert "--server" in capsys.readouterr().err
     assert service.asked == []
 
 
 def test_a_request_that_waits_is_shorter_than_the_time_that_is_allowed_for_its_answer() -> None:
-    assert client_runs.WAIT_S + 10 < client_runs.ANSWER_WITHIN_S
+    assert WAIT_S + 10 < client_runs.ANSWER_WITHIN_S

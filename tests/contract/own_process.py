@@ -28,7 +28,7 @@ async def own_process(
         (program.child._env or {}).pop(name.removesuffix("_FILE") if name.endswith("_FILE") else "", None)
     program.child.start()
     try:
-        await eventually(program.is_ready)
+        await eventually(program.is_ready, within_s=300)  # reads everything first, in some tests 100 MB
         async with http_client(program.url, api.account.key) as http:
             yield program, http
     finally:

@@ -50,10 +50,10 @@ async def test_a_whole_template_is_made_by_keyboard_alone(office: Office, signed
     await type_into("Option 1", "Too warm")
     await type_into("Option 2", "Door open")
     await keys.press("Enter")
-    await expect(page.get_by_label("Option 3", exact=True)).to_be_focused()
+    await expect(page.get_by_role("textbox", name="Option 3", exact=True)).to_be_focused()
     await keys.type("Dirty")
     await keys.press("Alt+ArrowUp")
-    await expect(page.get_by_label("Option 2", exact=True)).to_have_value("Dirty")
+    await expect(page.get_by_role("textbox", name="Option 2", exact=True)).to_have_value("Dirty")
     await press("Only show it when")
     await expect(editor.row("What is wrong?")).to_contain_text("when “Fridge ok?” is …")
     await type_into("Compared value", "No")
@@ -205,8 +205,8 @@ async def test_every_kind_of_step_is_added_and_taken_by_the_service(office: Offi
         await screen.dialog().locator(".type-name").get_by_text(kind, exact=True).click()
         await screen.page.get_by_label(re.compile("^(Question|Text)$")).fill(f"A {kind}")
         if kind.startswith("Choice"):
-            await screen.page.get_by_label("Option 1", exact=True).fill("One")
-            await screen.page.get_by_label("Option 2", exact=True).fill("Two")
+            await screen.page.get_by_role("textbox", name="Option 1", exact=True).fill("One")
+            await screen.page.get_by_role("textbox", name="Option 2", exact=True).fill("Two")
     await editor.save("The template is saved.")
     (summary,) = office.call("GET", "/v1/templates")["data"]
     types = [each["type"] for each in stored(office, summary["id"])["sections"][0]["steps"]]

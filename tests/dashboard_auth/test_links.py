@@ -104,8 +104,8 @@ async def test_another_page_cannot_sign_a_browser_in(api: Api, make_link: MakeLi
     assert (await PersonAt(api.anonymous).post("sign-in/link", {"secret": token})).status_code == 200
 
 
-async def _by_invitation(api: Api, organization: str) -> PersonAt:
-    token, _ = await api.services.accounts.invite(email=GRACE, name="Grace", organization=organization)
+async def _by_invitation(api: Api, organization: str, email: str = GRACE) -> PersonAt:
+    token, _ = await api.services.accounts.invite(email=email, name="Grace", organization=organization)
     person = PersonAt(api.anonymous)
     response = await person.post("sign-in/link", {"secret": token})
     assert response.json() == {"choose_password": True}
@@ -126,9 +126,7 @@ async def test_inviting_an_address_gives_no_access_to_its_account_elsewhere(api:
 
 async def _with_password_in(api: Api, organization: str, password: str, email: str = GRACE) -> PersonAt:
     """A person whom an organization invited, and who has chosen a password there."""
-    token, _ = await api.services.accounts.invite(email=email, name="Grace", organization=organization)
-    person = PersonAt(api.anonymous)
-    await person.post("sign-in/link", {"secret": token})
+    person = await _by_invitation(api, organization, email)
     await person.session()
     assert (await person.post("account/password", {"new_password": password})).status_code == 200
     await person.session()

@@ -8,6 +8,9 @@ from tests.waiting import eventually
 
 from checklist_crds.resources.kinds import DELIVERY_REPLAY, WEBHOOK_DELIVERY
 
+AFTER_YEAR_9999 = "9999-12-31T23:59:59-14:00"
+"""The API server accepts this time, the service does not."""
+
 
 @pytest.mark.usefixtures("operator")
 async def test_one_delivery_is_sent_again_and_the_tree_shows_every_attempt(
@@ -36,11 +39,12 @@ async def test_one_delivery_is_sent_again_and_the_tree_shows_every_attempt(
     assert tree.lines[9].startswith("   └─ replay") and "success, 202" in tree.lines[9]
     assert len(tree.lines) == 10
 
-    other = await lab.dispatch()
+    other, unreadable = await lab.dispatch(), await lab.apply_run(expiresAt=AFTER_YEAR_9999)
     whole = await shell("tree")
     assert {line for line in whole.lines if line.startswith("Run ")} == {
         tree.lines[0],
         f"Run {other}: Pending, 0 of 3 answered",
+        f"Run {unreadable}: this version cannot read the run {unreadable}; update the plugin",
     }
     everywhere = await shell("tree", "-A")
     assert f"Run {lab.namespace}/{other}: Pending, 0 of 3 answered" in everywhere.lines

@@ -12,7 +12,7 @@ from tests.kubectl.plugin_lab import Shell
 from tests.waiting import eventually
 
 from checklist_crds.ids import is_id, object_id
-from checklist_crds.resources.kinds import RUN, SECRET
+from checklist_crds.resources.kinds import RUN, SECRET, TEMPLATE
 from checklist_crds.secrets.sealing import ServerKeys, executor_link
 
 pytestmark = pytest.mark.usefixtures("operator")
@@ -35,13 +35,15 @@ async def test_from_a_template_to_the_answers_with_five_commands_and_no_key(lab:
     dispatched = await shell("dispatch", template_of(lab), "--ref", "shift 7", "--expires", "90m", "--link")
     assert dispatched.code == 0, dispatched.err
     run, link = dispatched.lines
-    assert link == link_to(lab, run)
+    public_id = (await lab.run(run)).id
+    assert run.startswith("run-") and is_id("r", public_id)
+    assert link == link_to(lab, public_id)
     spec = (await lab.get(RUN, run))["spec"]
     assert spec == {
         "templateId": template_of(lab),
         "executorRef": "shift 7",
         "expiresInHours": 1.5,
-        "linkSecretRef": {"name": f"{run}-link"},
+        "linkSecretRef": {},
     }
     printed = await shell("link", f"run.checklists.dev/{run}")
     assert (printed.code, printed.lines, printed.err) == (0, [link], "")
@@ -57,6 +59,7 @@ async def test_from_a_template_to_the_answers_with_five_commands_and_no_key(lab:
     code, out, _ = await finish(waiting)
     ended = json.loads(out)
     assert (code, ended["status"], ended["executor_ref"]) == (0, "completed", "shift 7")
+    assert (ended["name"], ended["run_id"]) == (run, public_id)
     assert ended["answers"]["s-0"]["value"] == 4.5
 
     value = await shell("answers", run, "--step", "s-0")
@@ -66,7 +69,22 @@ async def test_from_a_template_to_the_answers_with_five_commands_and_no_key(lab:
     assert (await shell("answers", run, "--step", "s-2")).code == 2
     gone = await shell("link", run)
     assert (gone.code, gone.out) == (1, "") and "completed" in gone.err
-    assert await eventually(lambda: lab.is_gone(SECRET, f"{run}-link"))
+    assert await eventually(lambda: lab.is_gone(SECRET, run))
+
+
+async def test_names_come_from_the_template_or_from_the_caller(lab: Lab, shell: Shell) -> None:
+    spec = lab.template_body("opening")
+    await lab.client.create(TEMPLATE, spec, lab.namespace)
+    done = [await shell("dispatch", "opening", "--link") for _ in range(2)]
+    names = {each.lines[0] for each in done}
+    assert len(names) == 2 and all(name.startswith("opening-") for name in names)
+    named = await shell("dispatch", "opening", "--name", "daily", "--link-secret", "daily-link")
+    assert named.lines[0] == "daily", named.err
+    assert (await lab.get(RUN, "daily"))["spec"]["linkSecretRef"] == {"name": "daily-link"}
+    taken = await shell("dispatch", "opening", "--name", "daily")
+    assert taken.code == 2 and "daily" in taken.err
+    tree = await shell("tree", "daily")
+    assert tree.lines[0] == f"Run daily ({(await lab.run('daily')).id}): Pending, 0 of 3 answered"
 
 
 @pytest.mark.parametrize(("end", "code"), [("cancelled", 3), ("expired", 4), ("open", 5)])
@@ -84,7 +102,8 @@ async def test_dispatch_waits_for_the_end_and_ctrl_c_leaves_the_run_open(
     waiting = shell.start("dispatch", template_of(lab), "--wait", "-o", "json")
     assert waiting.stdout is not None and waiting.stderr is not None
     made: dict[str, Any] = json.loads(await asyncio.to_thread(waiting.stdout.readline))
-    assert made == {"name": made["name"], "namespace": lab.namespace} and is_id("r", made["name"])
+    public_id = (await lab.run(made["name"])).id
+    assert made == {"name": made["name"], "namespace": lab.namespace, "run_id": public_id}
     assert "pending" in await asyncio.to_thread(waiting.stderr.readline)
     waiting.send_signal(signal.SIGINT)
     code, out, err = await finish(waiting)
@@ -117,7 +136,7 @@ async def test_a_link_that_the_operator_cannot_write_says_what_is_missing(lab: L
     await lab.client.create(SECRET, body, lab.namespace)
     done = await shell("dispatch", template_of(lab), "--link", "--link-secret", "taken")
     assert done.code == 1 and "SecretNotOwned" in done.err
-    assert is_id("r", done.out.strip())
+    assert await lab.run(done.out.strip())
 
 
 async def test_a_webhook_is_signed_with_a_secret_of_the_cluster(lab: Lab, shell: Shell, receiver: Receiver) -> None:
@@ -128,7 +147,7 @@ async def test_a_webhook_is_signed_with_a_secret_of_the_cluster(lab: Lab, shell:
     run = done.out.strip()
     await lab.cancel(run)
     await lab.until_settled(run)
-    assert [event["event"] for event in receiver.events(run)] == ["run.cancelled"]
+    assert [event["event"] for event in receiver.events((await lab.run(run)).id)] == ["run.cancelled"]
 
 
 async def test_the_namespace_is_that_of_the_context_or_of_the_option(lab: Lab, shell: Shell) -> None:

@@ -13,6 +13,8 @@ from tests.kubectl.plugin_lab import Shell, kubeconfig_for
 from tests.waiting import eventually
 
 from checklist_crds.ids import object_id
+from checklist_crds.resources.kinds import RUN
+from checklist_crds.resources.run import Run
 from checklist_crds.secrets.sealing import ServerKeys, executor_link
 from checklist_dev.local.controlplane import ControlPlane
 from checklist_dev.local.kubectl import Kubectl
@@ -26,7 +28,7 @@ STEP = "s-0"
 
 @dataclass(frozen=True)
 class Person:
-    """The recipient of the link in a chat, who answers."""
+    """The recipient of the link in a chat, who answers. Runs are by the names of their objects."""
 
     lab: Lab
     chat: Receiver
@@ -37,10 +39,12 @@ class Person:
         (message,) = self.chat.received
         assert message.headers["Content-Type"] == "application/json"
         text = json.loads(message.body)["text"]
-        (run,) = re.findall(r"/r/([^#]+)#", text)
-        link = executor_link(BASE_URL, ServerKeys(SERVER_KEY), object_id("org", self.lab.organization), run)
+        (public_id,) = re.findall(r"/r/([^#]+)#", text)
+        link = executor_link(BASE_URL, ServerKeys(SERVER_KEY), object_id("org", self.lab.organization), public_id)
         assert text == f"Please answer: {link}"
-        return str(run)
+        bodies, _ = await self.lab.client.list_all(RUN, self.lab.namespace)
+        (name,) = [run.name for run in map(Run.parse, bodies) if run.public_id == public_id]
+        return name
 
     async def answers(self, value: float = 4.5) -> str:
         run = await self.got_link()

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,6 @@ from tests.kubectl.plugin_lab import Done, Shell
 from tests.pipelines.conftest import EXAMPLES, STEP, Person
 from tests.pipelines.judging import verdict
 
-from checklist_crds.ids import new_id
 from checklist_crds.resources.kinds import RUN
 
 pytestmark = pytest.mark.usefixtures("operator")
@@ -114,19 +114,25 @@ async def test_the_tekton_step_fails_when_the_run_is_cancelled(
 class Workflow:
     """One workflow of argo.yaml: each template as the controller fills it in and the executor runs it."""
 
-    def __init__(self, pipeline: Shell, lab: Lab, run: str) -> None:
+    def __init__(self, pipeline: Shell, lab: Lab, run: str = "") -> None:
         spec = yaml.safe_load((EXAMPLES / "argo.yaml").read_text())["spec"]
         self._pipeline = pipeline
         self._lab = lab
         self._run = run
-        self._parameters = {"run": run, "step": STEP, "reference": "workflow 7", "expires-hours": "4"}
-        self._parameters["template"] = str(lab.template["metadata"]["name"])
-        self.templates = {template["name"]: self._filled(template) for template in spec["templates"]}
+        self._given = {template["name"]: template for template in spec["templates"]}
+        self._values = {"pod.name": f"workflow-7-dispatch-{uuid.uuid4().hex[:10]}"}
+        self._values |= {"inputs.parameters.reference": "workflow 7", "inputs.parameters.expires-hours": "4"}
+        self._values |= {"inputs.parameters.template": str(lab.template["metadata"]["name"])}
+        self._values |= {"inputs.parameters.step": STEP, "inputs.parameters.run": run}
 
-    def _filled(self, template: Any) -> Any:
-        text = json.dumps(template)
-        for name, value in self._parameters.items():
-            text = text.replace(f"{{{{inputs.parameters.{name}}}}}", value)
+    @property
+    def templates(self) -> dict[str, Any]:
+        return {name: self._filled(template) for name, template in self._given.items()}
+
+    def _filled(self, part: Any) -> Any:
+        text = json.dumps(part)
+        for name, value in self._values.items():
+            text = text.replace(f"{{{{{name}}}}}", value)
         return json.loads(text)
 
     async def act(self, template: str) -> Done:
@@ -135,16 +141,30 @@ class Workflow:
         command = [str(self._pipeline.kubectl), resource["action"], "-f", "-", "-o", "json"]
         return await self._pipeline.run(command, stdin=resource["manifest"])
 
+    async def dispatch(self) -> str:
+        """Create the run, wait until the executor sees it succeed, and hand its outputs to the other steps."""
+        created = await self.act("dispatch")
+        assert created.code == 0, created.err
+        self._run = json.loads(created.out)["metadata"]["name"]
+        await self._lab.until_condition(RUN, self._run, "LinkReady", status="True")
+        assert await self.judged("dispatch") == "succeeded"
+        self._values["steps.dispatch.outputs.parameters.run"] = await self.output("dispatch", "run")
+        for step in (step for group in self._given["human-step"]["steps"] for step in group):
+            if step["name"] != "dispatch":
+                given = {one["name"]: self._filled(one["value"]) for one in step["arguments"]["parameters"]}
+                self._values |= {f"inputs.parameters.{name}": value for name, value in given.items()}
+        return self._run
+
     async def judged(self, template: str) -> str:
         """What the executor makes of the conditions now."""
         resource = self.templates[template]["resource"]
         body = await self._lab.get(RUN, self._run)
         return verdict(body, success=resource["successCondition"], failure=resource["failureCondition"])
 
-    async def output(self) -> str:
-        """The output parameter of `wait`, which the executor reads with kubectl."""
-        (output,) = self.templates["wait"]["outputs"]["parameters"]
-        path = output["valueFrom"]["jsonPath"]
+    async def output(self, template: str = "wait", name: str = "answer") -> str:
+        """An output parameter, which the executor reads with kubectl."""
+        outputs = {one["name"]: one["valueFrom"] for one in self.templates[template]["outputs"]["parameters"]}
+        path = outputs[name]["jsonPath"]
         command = [str(self._pipeline.kubectl), "get", f"run/{self._run}", "-o", f"jsonpath={path}"]
         return (await self._pipeline.run(command)).out
 
@@ -152,12 +172,9 @@ class Workflow:
 async def test_the_argo_templates_dispatch_send_wait_and_return_the_answer(
     pipeline: Shell, lab: Lab, person: Person
 ) -> None:
-    run = new_id("r")
-    workflow = Workflow(pipeline, lab, run)
-    created = await workflow.act("dispatch")
-    assert created.code == 0, created.err
-    await lab.until_condition(RUN, run, "LinkReady", status="True")
-    assert await workflow.judged("dispatch") == "succeeded"
+    workflow = Workflow(pipeline, lab)
+    run = await workflow.dispatch()
+    assert run.startswith("human-step-")
 
     script = workflow.templates["send-link"]["script"]
     secret = {one["name"]: one["valueFrom"]["secretKeyRef"] for one in script["env"]}["LINK"]

@@ -52,6 +52,9 @@ def test_the_argo_steps_give_each_template_what_it_needs() -> None:
     for name, template in templates.items():
         used = set(re.findall(r"\{\{inputs\.parameters\.([\w-]+)\}\}", json.dumps(template)))
         assert used == {one["name"] for one in template["inputs"]["parameters"]}, name
+    made = {one["name"] for one in templates["dispatch"]["outputs"]["parameters"]}
+    taken = set(re.findall(r"\{\{steps\.dispatch\.outputs\.parameters\.([\w-]+)\}\}", json.dumps(steps)))
+    assert taken == made
 
 
 def test_tekton_refuses_what_its_webhook_refuses() -> None:

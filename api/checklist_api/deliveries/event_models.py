@@ -7,7 +7,18 @@ from pydantic import Field, JsonValue
 from checklist_crds.ids import ID_PATTERNS
 
 from ..http.models import Count, Moment, RunId, Shape, StepId, TemplateId, UserId, Version
-from ..runs.models import RECEIVED_AT, Answer, ExecutorRef, Geo, Identity, RunProgress, Signature
+from ..runs.models import RECEIVED_AT, AnswerParts, ExecutorRef, Geo, Identity, RunProgress, Signature
+
+ReceivedAt = Annotated[
+    Moment | None,
+    Field(exclude_if=lambda moment: moment is None, description=f"{RECEIVED_AT} Left out if it equals `at`."),
+]
+
+
+class EventAnswer(AnswerParts):
+    """The answer to a step in an event."""
+
+    received_at: ReceivedAt = None
 
 
 class EventPhoto(Shape):
@@ -35,7 +46,7 @@ class StepCompletedData(Shape):
     at: Moment = Field(description="When the answer was given.")
     by: UserId | None
     revision: Version = Field(description="1 for the first answer, incremented by each further one.")
-    received_at: Moment = Field(description=RECEIVED_AT)
+    received_at: ReceivedAt = None
     progress: RunProgress
 
 
@@ -47,7 +58,7 @@ class StepSkippedData(Shape):
     label: str
     at: Moment = Field(description="When the step was skipped.")
     by: UserId | None
-    received_at: Moment = Field(description=RECEIVED_AT)
+    received_at: ReceivedAt = None
     progress: RunProgress
 
 
@@ -63,7 +74,7 @@ class RunCompletedData(Shape):
     completed_at: Moment
     started_at: Moment
     duration_seconds: float = Field(ge=0)
-    answers: dict[str, Answer]
+    answers: dict[str, EventAnswer]
     photos: list[CompletedPhoto]
     skipped_steps: list[StepId]
     signature: Signature | None
@@ -76,7 +87,7 @@ class RunCancelledData(Shape):
     cancelled_at: Moment
     reason: str | None = Field(description="`cancelled_by_owner` if the owner cancelled.")
     last_step_id: StepId | None
-    answers: dict[str, Answer] = Field(description="Answers given so far.")
+    answers: dict[str, EventAnswer] = Field(description="Answers given so far.")
     progress: RunProgress
 
 

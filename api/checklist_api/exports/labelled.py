@@ -7,6 +7,7 @@ from typing import Any
 
 from checklist_crds.photos.urls import PhotoUrl
 from checklist_crds.resources.run import IdentityMode
+from checklist_crds.runs.events import recorded
 
 from ..runs import models
 from ..runs.steps import StepResult, people_of, step_results
@@ -52,15 +53,12 @@ def labelled_view(exported: ExportedRun, context: ExportContext) -> dict[str, An
     """Render the Run object with these additional fields: `sections` with all steps (`state`: answered, skipped, open,
     not_applicable or instruction; `display`: the formatted answer or null), and `people` (names by member id).
 
-    `received_at` of an answer is left out where it equals `at`, so that digests printed by earlier releases stay the
-    same."""
+    Answers are `recorded`, so that digests printed by earlier releases stay the same."""
     run, results = exported.run, list(step_results(exported.run, exported.definition))
     view = models.Run.of(run, context.moment, context.photo_url).model_dump(warnings=False)
-    for answer in view["answers"].values():
-        if answer["received_at"] == answer["at"]:
-            del answer["received_at"]
     return {
         **view,
+        "answers": {step_id: recorded(answer) for step_id, answer in view["answers"].items()},
         "sections": [
             {
                 "id": section.id,

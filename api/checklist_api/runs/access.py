@@ -62,6 +62,7 @@ class RunAccess:
         self._archived = archived
         self._clock = clock
         self._absences = expiring_keys()
+        self._renamed_absences = expiring_keys()
         self._look_ups = LocalRateLimiter()
         self._recent = RecentRuns()
         self._locks = KeyedLocks()
@@ -237,11 +238,11 @@ class RunAccess:
 
         The API server looks at every run for it, so it is rarely allowed: the index lags behind only for moments.
         """
-        if run_id in self._absences or await self._look_ups.wait_for("", _LOOK_UPS) > 0:
+        if run_id in self._renamed_absences or await self._look_ups.wait_for("", _LOOK_UPS) > 0:
             return ()
         found = await find_renamed(self._client, run_id)
         if not found:
-            self._absences.add(run_id)
+            self._renamed_absences.add(run_id)
         return [key_of(body) for body in found]
 
     def _is_only_archived(self, run_id: str, organization: Organization | None = None) -> bool:

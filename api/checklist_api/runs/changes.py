@@ -87,11 +87,16 @@ class RunChanges:
             run.left_at = self._monotonic()
             self._forget_left(run.left_at)
 
-    async def wait(self, run: WatchedRun, after: int, seconds: float) -> None:
-        """Wait until the run has more than `after` changes or is deleted, at most `seconds`."""
+    async def wait(
+        self, run: WatchedRun, after: int, seconds: float, *, has_left: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Wait until the run has more than `after` changes or is deleted, at most `seconds`.
+
+        Ends early once `has_left()`, which is checked whenever the run is woken.
+        """
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                while not run.is_after(after) and not self._closing:
+                while not (run.is_after(after) or self._closing or has_left()):
                     future = asyncio.get_running_loop().create_future()
                     run.waiting.add(future)
                     try:

@@ -129,9 +129,7 @@ RECEIVED_AT: Final = (
 )
 
 
-class Answer(Shape):
-    """The answer to a step. The type of `value` depends on the step's type."""
-
+class AnswerParts(Shape):
     value: JsonValue = Field(
         description="boolean: true or false. number, rating: a number. choice: an option id. multi_choice: a list of "
         "option ids. text, scan: text. date `2026-11-21`, time `13:50`, datetime RFC 3339 in UTC. "
@@ -141,6 +139,11 @@ class Answer(Shape):
     geo: Geo | None = Field(description="Location of the answer.")
     at: Moment = Field(description="When the answer was given.")
     by: UserId | None = Field(description="The answering member; null for others.")
+
+
+class Answer(AnswerParts):
+    """The answer to a step. The type of `value` depends on the step's type."""
+
     received_at: Moment = Field(description=RECEIVED_AT)
 
     @classmethod

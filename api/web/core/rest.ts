@@ -391,6 +391,24 @@ export interface components {
             /** @description The value of X-Request-Id. */
             request_id: string;
         };
+        /** @description The answer to a step in an event. */
+        EventAnswer: {
+            /** @description boolean: true or false. number, rating: a number. choice: an option id. multi_choice: a list of option ids. text, scan: text. date `2026-11-21`, time `13:50`, datetime RFC 3339 in UTC. signature: `{url, name, signed_at}`. photo: null (the answer is in `photos`). */
+            value: components["schemas"]["JsonValue"];
+            /** @description May be empty. */
+            photos: components["schemas"]["Photo"][];
+            /** @description Location of the answer. */
+            geo: components["schemas"]["Geo"] | null;
+            /**
+             * Format: date-time
+             * @description When the answer was given.
+             */
+            at: string;
+            /** @description The answering member; null for others. */
+            by: string | null;
+            /** @description When it arrived: later than `at` if it was given without network. A delay of at most a second is not stored. Left out if it equals `at`. */
+            received_at?: string | null;
+        };
         EventPhoto: {
             photo_index: number;
             /** @description Signed URL, valid for 7 days; renewed at each attempt. */
@@ -867,7 +885,7 @@ export interface components {
             last_step_id: string | null;
             /** @description Answers given so far. */
             answers: {
-                [key: string]: components["schemas"]["Answer"];
+                [key: string]: components["schemas"]["EventAnswer"];
             };
             progress: components["schemas"]["RunProgress"];
         };
@@ -924,7 +942,7 @@ export interface components {
             /** Format: double */
             duration_seconds: number;
             answers: {
-                [key: string]: components["schemas"]["Answer"];
+                [key: string]: components["schemas"]["EventAnswer"];
             };
             photos: components["schemas"]["CompletedPhoto"][];
             skipped_steps: string[];
@@ -1145,11 +1163,8 @@ export interface components {
             by: string | null;
             /** @description 1 for the first answer, incremented by each further one. */
             revision: number;
-            /**
-             * Format: date-time
-             * @description When it arrived: later than `at` if it was given without network. A delay of at most a second is not stored.
-             */
-            received_at: string;
+            /** @description When it arrived: later than `at` if it was given without network. A delay of at most a second is not stored. Left out if it equals `at`. */
+            received_at?: string | null;
             progress: components["schemas"]["RunProgress"];
         };
         StepCompletedEvent: {
@@ -1255,11 +1270,8 @@ export interface components {
              */
             at: string;
             by: string | null;
-            /**
-             * Format: date-time
-             * @description When it arrived: later than `at` if it was given without network. A delay of at most a second is not stored.
-             */
-            received_at: string;
+            /** @description When it arrived: later than `at` if it was given without network. A delay of at most a second is not stored. Left out if it equals `at`. */
+            received_at?: string | null;
             progress: components["schemas"]["RunProgress"];
         };
         StepSkippedEvent: {
@@ -1437,6 +1449,7 @@ export type Endpoint = components['schemas']['Endpoint'];
 export type EndpointError = components['schemas']['EndpointError'];
 export type EndpointList = components['schemas']['EndpointList'];
 export type Error = components['schemas']['Error'];
+export type EventAnswer = components['schemas']['EventAnswer'];
 export type EventPhoto = components['schemas']['EventPhoto'];
 export type Execution = components['schemas']['Execution'];
 export type ExecutionInput = components['schemas']['ExecutionInput'];

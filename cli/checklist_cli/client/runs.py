@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Run = dict[str, Any]
 """As `GET /v1/runs/{run_id}` answers."""
 
-WAIT_S: Final = 30
+WAIT_S: Final = 50
 """Seconds of one waiting request: below the read timeout of proxies, which is often a minute."""
 ANSWER_WITHIN_S: Final = WAIT_S + 20.0
 FINAL: Final = ("completed", "cancelled", "expired")

@@ -2,10 +2,10 @@
 
 from argparse import ArgumentParser, Namespace
 
-from ..client.answer_text import print_answer, value_text
+from ..client.answer_text import print_answers, value_text
 from ..client.connection import add_service_options
 from ..client.runs import connected_runs
-from ..client.waiting import add_output_option, print_json, status_of
+from ..client.waiting import add_output_option, status_of
 from ..console.command import Command, CommandFailed, ExitStatus
 from ..console.terminal import plain
 from ..console.values import run_id
@@ -24,16 +24,13 @@ def _run(options: Namespace) -> ExitStatus:
     answers = run.get("answers")
     if not isinstance(answers, dict) or not all(isinstance(answer, dict) for answer in answers.values()):
         raise CommandFailed("the service answers with an unexpected body; check --server")
-    if options.step is not None:
-        if options.step not in answers:
-            raise CommandFailed(f"the run has no answer to {options.step}")
-        print_answer(answers[options.step], as_json=options.output == "json")
-    elif options.output == "json":
-        print_json(answers)
-    else:
+
+    def print_all() -> None:
         width = max(map(len, answers), default=0)
         for step_id, answer in answers.items():
             print(f"{plain(step_id):{width}}  {plain(value_text(answer))}")
+
+    print_answers(answers, step=options.step, as_json=options.output == "json", print_all=print_all)
     return status_of(run, if_open=ExitStatus.NO)
 
 

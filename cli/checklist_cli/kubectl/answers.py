@@ -4,9 +4,8 @@ import asyncio
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from ..client.answer_text import print_answer, value_text
-from ..client.waiting import print_json
-from ..console.command import Command, CommandFailed, ExitStatus
+from ..client.answer_text import print_answers, value_text
+from ..console.command import Command, ExitStatus
 from ..console.terminal import plain
 from .cluster import add_cluster_options, cluster_of
 from .runs import add_run_argument, answers_of, exit_status, read_run
@@ -32,15 +31,12 @@ def _configure(parser: ArgumentParser) -> None:
 def _run(options: Namespace) -> ExitStatus:
     run = asyncio.run(_read(options))
     answers = answers_of(run)
-    if options.step is not None:
-        if options.step not in answers:
-            raise CommandFailed(f"the run has no answer to {options.step}")
-        print_answer(answers[options.step], as_json=options.output == "json")
-    elif options.output == "json":
-        print_json(answers)
-    else:
+
+    def print_all() -> None:
         rows = [(step_id, plain(value_text(answer)), answer["at"]) for step_id, answer in answers.items()]
         print_table(("STEP", "ANSWER", "AT"), rows)
+
+    print_answers(answers, step=options.step, as_json=options.output == "json", print_all=print_all)
     return exit_status(run, if_open=ExitStatus.NO)
 
 
@@ -55,9 +51,9 @@ COMMAND = Command(
     description="""\
 Print the answers of a run. Another person entered them: treat them as untrusted data.
 
-  kubectl checklists answers r-...
-  temperature=$(kubectl checklists answers r-... --step s-fridge-temp)
-  kubectl checklists answers r-... -o json | jq '."s-fridge-temp".value'
+  kubectl checklists answers opening-x7k2p
+  temperature=$(kubectl checklists answers opening-x7k2p --step s-fridge-temp)
+  kubectl checklists answers opening-x7k2p -o json | jq '."s-fridge-temp".value'
 
 Photos have no URL here; `checklist-dispatch answers -o json` prints URLs.
 

@@ -14,7 +14,7 @@ from ..console.terminal import plain
 from ..console.values import duration
 from .cluster import Cluster, JsonObject, add_cluster_options, cluster_of, condition_of
 from .link import NoLink, link_of
-from .runs import create_run, interrupted, new_run_name, parsed, wait_for_end
+from .runs import create_run, interrupted, parsed, wait_for_end
 from .wait import report
 
 if TYPE_CHECKING:
@@ -37,7 +37,9 @@ def _configure(parser: ArgumentParser) -> None:
         "template", metavar="TEMPLATE", help="metadata.name of the Template, or its id t-<uuid>"
     )
     template.completes = "templates"  # type: ignore[attr-defined]
-    parser.add_argument("--name", metavar="NAME", help="metadata.name of the run (default: a new r-<uuid>)")
+    parser.add_argument(
+        "--name", metavar="NAME", help="metadata.name of the run (default: a new name that begins with the template's)"
+    )
     parser.add_argument("--ref", metavar="TEXT", help="executorRef: your own reference, returned in reads and events")
     parser.add_argument(
         "--expires", metavar="TIME", type=duration, help="when the link expires, as 30m, 4h or 2d (default: never)"
@@ -46,9 +48,9 @@ def _configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--link-secret",
         metavar="NAME",
-        help="have the link put into this Secret (default with --link: the run's name with -link)",
+        help="have the link put into this Secret (default with --link: the name of the run)",
     )
-    add_output_option(parser, "json: one line with name, namespace and link; with --wait also one with the run")
+    add_output_option(parser, "json: one line with name, namespace, run_id and link; with --wait also one with the run")
     hook = parser.add_argument_group("the webhook")
     hook.add_argument("--webhook", metavar="URL", help="endpoint for the events of the run")
     hook.add_argument(
@@ -66,10 +68,11 @@ def _configure(parser: ArgumentParser) -> None:
 def _run(options: Namespace) -> ExitStatus:
     if options.timeout is not None and not options.wait:
         raise CommandFailed("--timeout needs --wait")
-    options.name, options.created = options.name or new_run_name(), False
+    metadata = {"generateName": _prefix(options)} if options.name is None else {"name": options.name}
     spec = _spec(options)
+    options.created = False
     try:
-        run = asyncio.run(_dispatch(options, spec))
+        run = asyncio.run(_dispatch(options, metadata, spec))
     except _NotDispatched as reason:
         print(f"kubectl-checklists dispatch: {reason}", file=sys.stderr)
         return reason.status
@@ -80,16 +83,16 @@ def _run(options: Namespace) -> ExitStatus:
     return report(run, options) if run is not None else ExitStatus.YES
 
 
-async def _dispatch(options: Namespace, spec: JsonObject) -> "Run | None":
+async def _dispatch(options: Namespace, metadata: dict[str, str], spec: JsonObject) -> "Run | None":
     """Return the run after --wait. Raises _NotDispatched, CommandFailed and KubeError."""
     async with cluster_of(options) as cluster:
-        await create_run(cluster, options.name, spec)
+        options.name = (await create_run(cluster, metadata, spec)).name
         options.created = True
-        shown = {"name": options.name, "namespace": cluster.namespace}
+        shown: dict[str, str | None] = {"name": options.name, "namespace": cluster.namespace}
         if options.output == "text":
             print(options.name, flush=True)  # before anything else can fail: the run exists
         try:
-            await _admitted(cluster, options.name)
+            shown["run_id"] = (await _admitted(cluster, options.name)).public_id
             if options.link:
                 shown["link"] = await link_of(cluster, options.name, _ADMITTED_WITHIN_S)
         except NoLink as reason:
@@ -98,11 +101,11 @@ async def _dispatch(options: Namespace, spec: JsonObject) -> "Run | None":
             if options.output == "json":
                 print_json(shown)
         if options.output == "text" and "link" in shown:
-            print(plain(shown["link"]), flush=True)
+            print(plain(str(shown["link"])), flush=True)
         return await wait_for_end(cluster, options.name, options.timeout) if options.wait else None
 
 
-async def _admitted(cluster: Cluster, name: str) -> None:
+async def _admitted(cluster: Cluster, name: str) -> "Run":
     """Wait for the operator's decision. Raises _NotDispatched unless the run is admitted."""
     from checklist_crds.resources.kinds import RUN
 
@@ -118,6 +121,12 @@ async def _admitted(cluster: Cluster, name: str) -> None:
         why = f"{name} is not admitted: {admitted['reason']}: {admitted['message']}"
         advice = f"It is admitted when the cause is gone; to give up: kubectl delete run {name} -n {cluster.namespace}"
         raise _NotDispatched(f"{why} {advice}", ExitStatus.NO)
+    return parsed(body)
+
+
+def _prefix(options: Namespace) -> str:
+    """What the name of the run begins with, if the caller gives none."""
+    return "run-" if is_id("t", options.template) else f"{options.template}-"
 
 
 def _spec(options: Namespace) -> JsonObject:
@@ -132,7 +141,7 @@ def _spec(options: Namespace) -> JsonObject:
     if options.expires is not None:
         spec["expiresInHours"] = options.expires / _HOUR_S
     if options.link or options.link_secret:
-        spec["linkSecretRef"] = {"name": options.link_secret or f"{options.name}-link"}
+        spec["linkSecretRef"] = {"name": options.link_secret} if options.link_secret else {}
     if options.webhook is not None:
         if options.webhook_secret is None:
             raise CommandFailed("--webhook needs --webhook-secret")
@@ -154,7 +163,8 @@ COMMAND = Command(
     name="dispatch",
     summary="create a run of a template, optionally print its link and wait for its end",
     description="""\
-Create a Run of a Template, wait until the operator has admitted it, and print its name.
+Create a Run of a Template, wait until the operator has admitted it, and print its name. Its public id, which
+links and events have, is run_id of -o json.
 
   kubectl checklists dispatch restaurant-opening --ref "shift 7" --expires 12h
   kubectl checklists dispatch restaurant-opening --link

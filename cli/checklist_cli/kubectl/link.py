@@ -26,7 +26,7 @@ async def link_of(cluster: Cluster, name: str, timeout_s: float) -> str:
     """Return the link when the operator has created the Secret. Raises NoLink, CommandFailed and KubeError."""
     from checklist_crds.kube.errors import KubeForbidden, KubeNotFound
     from checklist_crds.resources.kinds import RUN, SECRET
-    from checklist_crds.runs.link_secret import LINK_KEY, LINK_READY
+    from checklist_crds.runs.link_secret import LINK_KEY, LINK_READY, secret_name
 
     def is_decided(body: JsonObject) -> bool:
         run = parsed(body)
@@ -44,7 +44,7 @@ async def link_of(cluster: Cluster, name: str, timeout_s: float) -> str:
     if run.spec.link_secret_ref is None:
         raise NoLink(
             f"{name} has no spec.linkSecretRef, so its link is not in the cluster: dispatch with --link, or use "
-            f"`checklist-dispatch link {name}` with an API key, or the dashboard"
+            f"`checklist-dispatch link {run.public_id or 'RUN_ID'}` with an API key, or the dashboard"
         )
     refused = condition_of(body, "Admitted") or {}
     ready = condition_of(body, LINK_READY)
@@ -54,7 +54,7 @@ async def link_of(cluster: Cluster, name: str, timeout_s: float) -> str:
         raise NoLink(f"{name} has no Secret with its link after {timeout_s:g} s: is the operator running?")
     if ready["status"] != "True":
         raise NoLink(f"{name} has no Secret with its link: {ready['reason']}: {ready['message']}")
-    secret = run.spec.link_secret_ref.name
+    secret = secret_name(run)
     try:
         found = await cluster.client.get(SECRET, secret, cluster.namespace)
         return base64.b64decode(found["data"][LINK_KEY], validate=True).decode()
@@ -100,7 +100,7 @@ COMMAND = Command(
 Print the link of an open run that has spec.linkSecretRef. Anyone with the link can answer the run: send it to the
 executor only, and keep it out of logs.
 
-  kubectl checklists link r-...
+  kubectl checklists link opening-x7k2p
 
 It reads the Secret that the operator created (rights: get and watch runs, get secrets). With the chart, the operator
 creates such Secrets if linkSecrets.enabled is set.

@@ -133,7 +133,7 @@ COMMAND = Command(
 Send one delivery again, or all that match a filter, and report what became of them.
 
   kubectl checklists replay evt-...
-  kubectl checklists replay --run r-...
+  kubectl checklists replay --run opening-x7k2p
   kubectl checklists replay --organization acme --host hooks.example.com --after 2026-11-21T08:00:00Z --dry-run
 
 One delivery is requested by the annotation checklists.dev/replay (rights: get, patch and watch webhookdeliveries), many

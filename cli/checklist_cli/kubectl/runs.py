@@ -5,7 +5,6 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from checklist_crds.ids import new_id
 from checklist_crds.times import format_optional, format_timestamp, utc_now
 
 from ..client.waiting import status_of
@@ -17,11 +16,6 @@ if TYPE_CHECKING:
     from checklist_crds.resources.run import Answer, Run
 
 _PREFIXES: Final = ("run/", "runs/", "clrun/", "run.checklists.dev/", "runs.checklists.dev/")
-
-
-def new_run_name() -> str:
-    """A name for a new run: its id, which the service requires of objects."""
-    return new_id("r")
 
 
 def run_name(text: str) -> str:
@@ -59,11 +53,14 @@ async def read_run(cluster: Cluster, name: str) -> "Run":
     return parsed(await cluster.get(RUN, name))
 
 
-async def create_run(cluster: Cluster, name: str, spec: Mapping[str, Any]) -> "Run":
-    """Raises KubeError."""
+async def create_run(cluster: Cluster, name: Mapping[str, str], spec: Mapping[str, Any]) -> "Run":
+    """`name`: its `name`, or a `generateName`. Raises KubeError."""
+    from checklist_crds.resources.base import API_VERSION
     from checklist_crds.resources.kinds import RUN
 
-    return parsed(await cluster.client.create(RUN, RUN.manifest(name, cluster.namespace, spec), cluster.namespace))
+    metadata = {**name, "namespace": cluster.namespace}
+    body = {"apiVersion": API_VERSION, "kind": RUN.kind, "metadata": metadata, "spec": dict(spec)}
+    return parsed(await cluster.client.create(RUN, body, cluster.namespace))
 
 
 async def wait_for_end(cluster: Cluster, name: str, timeout_s: float | None) -> "Run":
@@ -102,6 +99,7 @@ def document_of(run: "Run") -> JsonObject:
     return {
         "name": run.name,
         "namespace": run.namespace,
+        "run_id": run.public_id,
         "status": rest_status(run),
         "executor_ref": run.spec.executor_ref,
         "expires_at": format_optional(run.expires_at),

@@ -49,6 +49,7 @@ async def _print_trees(options: Namespace) -> int:
 
 
 async def _print_all(cluster: Cluster, namespace: str | None) -> int:
+    from checklist_crds.kube.informer import key_of
     from checklist_crds.resources.kinds import RUN
 
     by_run: dict[tuple[str, str], list[JsonObject]] = defaultdict(list)
@@ -57,9 +58,14 @@ async def _print_all(cluster: Cluster, namespace: str | None) -> int:
     count = 0
     async for page, _ in cluster.client.pages(RUN, namespace):
         for body in page:
-            run = parsed(body)
-            _print_tree(run, by_run[run.namespace, run.name], with_namespace=namespace is None)
             count += 1
+            try:
+                run = parsed(body)
+            except CommandFailed as failed:
+                place = _place(*key_of(body), with_namespace=namespace is None)
+                print(plain(f"Run {place}: {failed}"))
+                continue
+            _print_tree(run, by_run[run.namespace, run.name], with_namespace=namespace is None)
     return count
 
 
@@ -80,14 +86,21 @@ def _print_tree(run: "Run", deliveries: Sequence[JsonObject], *, with_namespace:
             print(rest + (_LAST if place == len(below) else _BRANCH)[0] + plain(text))
 
 
+def _place(namespace: str, name: str, *, with_namespace: bool) -> str:
+    return f"{namespace}/{name}" if with_namespace else name
+
+
 def _title(run: "Run", *, with_namespace: bool) -> str:
-    namespace = f"{run.namespace}/" if with_namespace else ""
+    place = _place(run.namespace, run.name, with_namespace=with_namespace)
     progress = "" if run.resolved is None else f", {run.progress.answered} of {run.progress.total} answered"
     reference = f", {run.spec.executor_ref}" if run.spec.executor_ref else ""
-    return f"Run {namespace}{run.name}: {run.status.phase.value}{progress}{reference}"
+    public_id = f" ({run.public_id})" if run.public_id not in (None, run.name) else ""
+    return f"Run {place}{public_id}: {run.status.phase.value}{progress}{reference}"
 
 
 def _branches(run: "Run", deliveries: Sequence[JsonObject]) -> Iterator[tuple[str, list[str]]]:
+    from checklist_crds.runs.link_secret import secret_name
+
     conditions = {condition.type: condition for condition in run.status.conditions}
     if run.resolved is not None:
         template = f"{run.resolved.template_name} v{run.resolved.template_version} ({run.resolved.template_id})"
@@ -96,7 +109,7 @@ def _branches(run: "Run", deliveries: Sequence[JsonObject]) -> Iterator[tuple[st
         yield f"not admitted: {admitted.reason}: {admitted.message}", []
     if run.spec.link_secret_ref is not None:
         ready = conditions.get("LinkReady")
-        yield f"Secret {run.spec.link_secret_ref.name}: {'not created' if ready is None else ready.reason}", []
+        yield f"Secret {secret_name(run)}: {'not created' if ready is None else ready.reason}", []
     yield from _events(run, deliveries)
 
 
@@ -147,7 +160,7 @@ COMMAND = Command(
 Print a run with the TemplateRevision that it uses, the Secret with its link, and every event with its delivery: state,
 attempts, and for a delivery that was retried or replayed each attempt. Without RUN: all runs of the namespace.
 
-  kubectl checklists tree r-...
+  kubectl checklists tree opening-x7k2p
   kubectl checklists tree -A
 
 Rights: get runs (without RUN: list) and list webhookdeliveries.

@@ -50,7 +50,7 @@ COMMAND = Command(
     description="""\
 Wait until a run is completed, cancelled or expired, and print how it ended. Progress goes to standard error.
 
-  kubectl checklists wait r-... --timeout 1h && echo done
+  kubectl checklists wait opening-x7k2p --timeout 1h && echo done
   kubectl checklists wait "$(kubectl create -f run.yaml -o name)" -o json
 
 It watches the object (rights: get and watch runs), and survives outages of the Kubernetes API of up to ten minutes.

@@ -127,7 +127,13 @@ class ResolvedTemplate(KubeModel):
 class LinkSecretRef(KubeModel):
     """A Secret in the run's namespace that the operator creates for this run only."""
 
-    name: str = Field(min_length=1, max_length=253, pattern=OBJECT_NAME_PATTERN, description="Name of the Secret.")
+    name: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=253,
+        pattern=OBJECT_NAME_PATTERN,
+        description="Name of the Secret; absent: that of the run.",
+    )
 
 
 class RunSpec(KubeModel):

@@ -77,6 +77,19 @@ def answer_view(answer: Answer, photo_url: PhotoUrl) -> dict[str, Any]:
     }
 
 
+def recorded(view: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns an `answer_view` for what must not change between releases: events, and exports with a digest.
+
+    `received_at` is left out where it equals `at`, because releases that do not know it have no other answers.
+    """
+    return {name: value for name, value in view.items() if name != "received_at" or value != view["at"]}
+
+
+def recorded_answer_view(answer: Answer, photo_url: PhotoUrl) -> dict[str, Any]:
+    """Returns `answer_view`, as `recorded` has it."""
+    return recorded(answer_view(answer, photo_url))
+
+
 def _with_drawing(value: JsonValue, drawing: PhotoRef | None, photo_url: PhotoUrl) -> JsonValue:
     """Adds the URL of its drawing to a signature's value; without a name it is not a signature."""
     if drawing is None or not isinstance(value, dict):
@@ -156,7 +169,8 @@ def _step_data(entry: OutboxEntry, definition: Definition, photo_url: PhotoUrl) 
         }
     else:
         data |= {"label": step.label, "at": frozen["at"], "by": frozen["by"]}
-    data["received_at"] = frozen.get("received_at") or frozen["at"]
+    if "received_at" in frozen:  # and another time than `at`
+        data["received_at"] = frozen["received_at"]
     data["progress"] = frozen["progress"]
     return data
 
@@ -169,7 +183,7 @@ def _completed_data(run: Run, photo_url: PhotoUrl) -> dict[str, Any]:
         "completed_at": format_timestamp(completed_at),
         "started_at": format_timestamp(started_at),
         "duration_seconds": (completed_at - started_at).total_seconds(),
-        "answers": {step_id: answer_view(answer, photo_url) for step_id, answer in status.answers.items()},
+        "answers": {step_id: recorded_answer_view(answer, photo_url) for step_id, answer in status.answers.items()},
         "photos": [
             {"step_id": step_id, "photo_index": photo.index, "url": photo_url(photo)}
             for step_id, answer in status.answers.items()
@@ -187,7 +201,7 @@ def _cancelled_data(run: Run, photo_url: PhotoUrl) -> dict[str, Any]:
         "cancelled_at": format_timestamp(status.cancelled_at or run.created_at),
         "reason": status.cancel_reason,
         "last_step_id": status.last_step_id,
-        "answers": {step_id: answer_view(answer, photo_url) for step_id, answer in status.answers.items()},
+        "answers": {step_id: recorded_answer_view(answer, photo_url) for step_id, answer in status.answers.items()},
         "progress": progress_view(run.progress),
     }
 

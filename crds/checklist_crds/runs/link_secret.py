@@ -41,7 +41,8 @@ def link_work(run: Run, now: datetime) -> LinkWork:
 
 def secret_name(run: Run) -> str:
     """Returns the name of the run's Secret; empty without linkSecretRef."""
-    return "" if run.spec.link_secret_ref is None else run.spec.link_secret_ref.name
+    reference = run.spec.link_secret_ref
+    return "" if reference is None else reference.name or run.name
 
 
 def link_secret(run: Run, link: str, *, uid: str | None = None) -> dict[str, Any]:
@@ -49,7 +50,7 @@ def link_secret(run: Run, link: str, *, uid: str | None = None) -> dict[str, Any
     if run.spec.link_secret_ref is None:
         raise ValueError(f"run {run.name} has no linkSecretRef")
     metadata: dict[str, Any] = {
-        "name": run.spec.link_secret_ref.name,
+        "name": secret_name(run),
         "namespace": run.namespace,
         "labels": {ORGANIZATION_LABEL: run.admitted_as.organization},
         "ownerReferences": [
@@ -104,7 +105,7 @@ def is_left_over(secret: Mapping[str, Any], run: Run | None, now: datetime) -> b
     another uid and becomes the owner."""
     if run is None or run.spec.link_secret_ref is None or link_work(run, now) is not LinkWork.ENSURE:
         return True
-    return run.spec.link_secret_ref.name != str(secret["metadata"]["name"])
+    return secret_name(run) != str(secret["metadata"]["name"])
 
 
 def _with_condition(run: Run, uid: str | None, holds: bool, reason: str, message: str, *, now: datetime) -> RunStatus:

@@ -69,6 +69,7 @@ def _of_answer(step: Step) -> dict[str, Any]:
             "photos": photos,
             "geo": {"type": place, **_LOCATION},
             "at": _MOMENT,
+            "received_at": _MOMENT,
             "by": {"type": ["string", "null"]},
         },
     }

@@ -52,6 +52,7 @@ def main() -> int:
             scenario.cancellation()
             scenario.kubernetes()
             scenario.agent()
+            scenario.kubectl_alone()
             scenario.quota()
     print(f"\nall {transcript.checks} checks passed", flush=True)
     return 0

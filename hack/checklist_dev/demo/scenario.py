@@ -12,6 +12,7 @@ import httpx
 from checklist_dev.browser.stage import Link, Stage
 from checklist_dev.demo.agent import ask_a_person
 from checklist_dev.demo.browser import finish_offline
+from checklist_dev.demo.kubectl_alone import human_step
 from checklist_dev.demo.person import Json, drawn_signature, photos_needed, plausible_value, steps_of, taken_photo
 from checklist_dev.demo.transcript import Transcript
 from checklist_dev.local.bootstrap import NAMESPACE
@@ -219,25 +220,23 @@ class Scenario:
         name = link.run_id
         self._kubectl("wait", "--for=condition=Completed", f"run/{name}", "-n", NAMESPACE, "--timeout=20s")
         self._say.check("kubectl wait --for=condition=Completed returns", True)
-        made = f"r-{uuid.uuid4()}"
-        body = {
-            "apiVersion": "checklists.dev/v1",
-            "kind": "Run",
-            "metadata": {"name": made, "namespace": NAMESPACE},
-            "spec": {"templateId": self._small, "executorRef": "made with kubectl"},
-        }
-        self._kubectl("apply", "-f", "-", stdin=json.dumps(body))
-        self._kubectl("wait", "--for=condition=Admitted", f"run/{made}", "-n", NAMESPACE, "--timeout=20s")
-        seen = self._rest.call("GET", f"/v1/runs/{made}")
-        self._say.check(
-            "a run created with kubectl is admitted and readable by REST",
-            seen["executor_ref"] == "made with kubectl" and seen["status"] == "pending",
-            seen,
-        )
 
     def agent(self) -> None:
         self._say.chapter("8. An agent asks a person")
         asyncio.run(ask_a_person(self._stage, self._say, self._answer_for_agent))
+
+    def kubectl_alone(self) -> None:
+        self._say.chapter("9. A human step with kubectl alone")
+        run_id = human_step(self._kubectl, self._say, self._small, "s-ok", self._complete_by_link)
+        seen = self._rest.call("GET", f"/v1/runs/{run_id}")
+        self._say.check(
+            "REST reads it by its id",
+            (seen["executor_ref"], seen["status"]) == ("made with kubectl", "completed"),
+            seen,
+        )
+
+    def _complete_by_link(self, run_id: str, link: str) -> None:
+        self._complete(Link(run_id, link))
 
     def _answer_for_agent(self, run_id: str) -> int:
         """Get the link as the agent's user, answer and submit; return the number of answers."""
@@ -247,7 +246,7 @@ class Scenario:
         return answers
 
     def quota(self) -> None:
-        self._say.chapter("9. The quota")
+        self._say.chapter("10. The quota")
         used = self._rest.call("GET", "/v1/usage")["used"]
         self._plan(used + 2)
         codes = [self._try_dispatch().status_code for _ in range(2)]

@@ -80,7 +80,8 @@ class RunLinks:
             self._refusals.pop(key, None)
             self.queue.forget(key)
             if status.get("linkSecretUid"):
-                self._orphans[key] = _Orphan(body["metadata"]["uid"], reference["name"], status["linkSecretUid"])
+                secret = reference.get("name") or key[1]
+                self._orphans[key] = _Orphan(body["metadata"]["uid"], secret, status["linkSecretUid"])
                 self.queue.add(key)
         elif type_ is None or _is_due(body):  # on a resync, always: the Secret may have been deleted
             self.queue.add(key)

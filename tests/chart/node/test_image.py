@@ -77,7 +77,13 @@ def test_what_it_holds_runs_the_service_and_nothing_else(files: dict[str, TarInf
     """No shell, no package manager, no compiler, no tests, no caches and no keys."""
     paths = [PurePosixPath(name) for name in files]
     programs = {path.name for path in paths if path.parent.name in ("bin", "sbin")}
-    ours = {"checklist-api", "checklist-operator", "checklist-dispatch"}
+    ours = {
+        "checklist-api",
+        "checklist-operator",
+        "checklist-dispatch",
+        "kubectl-checklists",
+        "kubectl_complete-checklists",
+    }
     assert ours <= programs
     assert programs - ours <= {"python", "python3", "python3.11", "python3.12", "python3.13", "python3.14"}
     forbidden = {"pip", "setuptools", "ensurepip", "sh", "bash", "busybox", "test", "tests", ".git", ".cache"}

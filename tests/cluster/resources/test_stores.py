@@ -55,21 +55,6 @@ async def used(client: KubeClient, organization: str) -> Quota:
     return Quota.parse((await client.get(ORGANIZATION, organization))["status"]["quota"])
 
 
-async def test_confirm_and_release_leave_no_pending_runs(client: KubeClient, organization: str) -> None:
-    ledger, other = QuotaLedger(client, utc_now), QuotaLedger(client, utc_now)
-    made, unmade = new_run_id(), new_run_id()
-    reserving = (one.reserve(organization, made) for one in (ledger, ledger, other))
-    verdicts = sorted(one.verdict for one in await asyncio.gather(*reserving))
-    assert verdicts == [Verdict.ALREADY_PENDING, Verdict.ALREADY_PENDING, Verdict.RESERVED]
-    await ledger.reserve(organization, unmade)
-    assert (await used(client, organization)).used == 2
-    ledger.confirm(organization, made)
-    ledger.release(organization, unmade)
-    await ledger.close()
-    quota = await used(client, organization)
-    assert (quota.used, quota.pending) == (1, {})
-
-
 async def with_a_plan_of(client: KubeClient, organization: str, runs: int | None) -> None:
     await client.patch(ORGANIZATION, organization, {"spec": {"plan": {"runsPerMonth": runs}}})
 

@@ -131,21 +131,6 @@ async def eventually_status(rest: httpx.AsyncClient, path: str, status: int) -> 
     return found
 
 
-async def test_many_runs_of_one_prefix_are_as_many_ids_and_are_counted_once_each(
-    lab: Lab, operator: OperatorProcess
-) -> None:
-    names = await asyncio.gather(*(created(lab) for _ in range(40)))
-    runs = await asyncio.gather(*(lab.until_admitted(name) for name in names))
-    assert len({run.id for run in runs}) == 40
-    assert all(is_id("r", run.id) for run in runs)
-
-    async def confirmed() -> bool:
-        now = await used(lab)
-        return now.used == 40 and not now.pending
-
-    await eventually(confirmed)
-
-
 async def test_a_name_used_in_two_namespaces_and_twice_in_one_is_three_runs(
     lab: Lab, start_operator: StartOperator, receiver: Receiver
 ) -> None:
@@ -183,16 +168,6 @@ async def test_a_name_used_in_two_namespaces_and_twice_in_one_is_three_runs(
 async def settled(lab: Lab) -> list[JsonObject]:
     found = await lab.deliveries("daily")
     return found if all((one.get("status") or {}).get("settled") for one in found) else []
-
-
-async def test_a_run_named_by_an_id_keeps_it_and_nothing_else_is_written(
-    lab: Lab, operator: OperatorProcess, rest: httpx.AsyncClient
-) -> None:
-    name = await lab.apply_run()
-    run = await lab.until_admitted(name)
-    assert run.id == name
-    assert "runId" not in (await lab.get(RUN, name))["status"]["resolved"]
-    assert (await eventually_status(rest, f"/v1/runs/{name}", 200)).json()["run_id"] == name
 
 
 @pytest.mark.parametrize("name", ["a", "0", "x." * 100 + "y", "r-1", "r-abc"])

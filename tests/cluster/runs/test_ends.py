@@ -7,16 +7,10 @@ import pytest
 from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver, StartOperator, condition
 
 from checklist_crds.kube.client import JsonObject, KubeClient
-from checklist_crds.resources.delivery_records import DeliveryPhase
 from checklist_crds.resources.kinds import RUN
-from checklist_crds.resources.run import Run, RunStatus
-from checklist_crds.runs.end_conditions import ENDED, with_missing_ended
-from checklist_crds.times import utc_now
+from checklist_crds.runs.end_conditions import ENDED
 from checklist_dev.local.kubectl import Kubectl
-from checklist_operator.attempts.run_status import change_run_status, with_delivering
 from checklist_operator.controllers.run_ends import RunEnds
-
-from .test_status_writers import CountingClient, record
 
 
 async def ended_before(lab: Lab, run: str) -> JsonObject:
@@ -95,25 +89,3 @@ async def test_a_sweep_lists_settled_runs_only_until_it_has_found_none_without_t
     assert lists == ["status.settled=true"] * 2
     for run in runs:
         assert condition(await lab.get(RUN, run), ENDED) is not None
-
-
-async def test_adding_the_condition_and_recording_events_never_refuse_each_other(lab: Lab) -> None:
-    """Both are the operator's, after the end of the run; only the condition of a fault is in the same list."""
-    run = await lab.dispatch("https://receiver.example/hook")
-    await lab.answer(run)
-    await lab.cancel(run)
-    await ended_before(lab, run)
-    known = await lab.get(RUN, run)
-
-    def fault(one: Run) -> RunStatus:
-        return with_delivering(one, one.status, ("SecretNotFound", "It is gone."), now=utc_now())
-
-    client = CountingClient(lab.client)
-    for write in (record(1, DeliveryPhase.DELIVERED), with_missing_ended):
-        await change_run_status(client, lab.namespace, run, write, known=known)
-    assert client.refused == 0
-    await change_run_status(client, lab.namespace, run, fault, known=known)
-    assert client.refused == 1, "the list of conditions has one writer at a time, as before"
-    status = (await lab.run(run)).status
-    assert [one.type for one in status.conditions] == ["Completed", ENDED, "Delivering"]
-    assert [one.seq for one in status.deliveries] == [1]

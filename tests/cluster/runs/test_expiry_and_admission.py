@@ -66,6 +66,7 @@ async def test_a_run_of_kubectl_is_admitted_and_works_like_one_of_the_api(
     run = await lab.until_admitted(name)
     assert (await lab.get(RUN, name))["metadata"]["labels"][ORGANIZATION_LABEL] == lab.organization
     assert run.resolved is not None and run.resolved.template_version == 1
+    assert run.id == name and "runId" not in (await lab.get(RUN, name))["status"]["resolved"]
     assert run.expires_at == run.created_at + timedelta(hours=1.5)
     by_api = await lab.dispatch(expires_in_s=60)
     head, *rows = (await asyncio.to_thread(kubectl, "get", "clrun", "-n", lab.namespace, "-o", "wide")).splitlines()

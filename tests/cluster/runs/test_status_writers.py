@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-import pytest
 import pytest_asyncio
 from tests.cluster.operator_lab import Lab
 
@@ -197,12 +196,3 @@ def assert_is_whole(run: Run, pair: str) -> None:
     waiting, recorded = [one.seq for one in run.status.outbox], [one.seq for one in run.status.deliveries]
     assert sorted(waiting + recorded) == list(range(1, run.status.seq + 1)), pair
     assert not run.status.settled, pair
-
-
-async def test_before_a_run_is_admitted_its_writers_hold_on_the_whole_object(lab: Lab) -> None:
-    """Admission and its refusal; nothing else writes the status then, and no answer is accepted yet."""
-    name = await lab.apply_run()
-    version = (await lab.get(RUN, name))["metadata"]["resourceVersion"]
-    await lab.client.patch_status(RUN, name, {"phase": "Pending"}, lab.namespace, resource_version=version)
-    with pytest.raises(KubeConflict):
-        await lab.client.patch_status(RUN, name, {"phase": "Expired"}, lab.namespace, resource_version=version)

@@ -248,16 +248,12 @@ async def test_a_revoked_key_stays_in_the_list_and_revoking_it_again_changes_not
 
 
 async def test_a_revoked_key_is_refused_at_once_by_another_replica_too(start_api: StartApi) -> None:
-    """Also one that kubectl revokes; the other replica has used the key a moment before, so it has it in its copy."""
+    """It has used the key a moment before, so it has it in its copy. One that kubectl revokes:
+    tests/contract/service/test_authentication.py."""
     first, second = await start_api(), await start_api()
     desk = await at_desk(first)
-    for by_kubectl in (False, True):
-        made = (await desk.post("/keys", {"name": "export"})).json()
-        async with http_client(second.base_url, made["key"]) as bearer:
-            assert (await bearer.get("/v1/templates")).status_code == 200
-            if by_kubectl:
-                await first.kube.patch(API_KEY, made["id"], {"spec": {"revoked": True}}, first.namespace)
-            else:
-                await desk.post(f"/keys/{made['id']}/revoke")
-
-            await until_status(401, partial(bearer.get, "/v1/templates"), within_s=10)
+    made = (await desk.post("/keys", {"name": "export"})).json()
+    async with http_client(second.base_url, made["key"]) as bearer:
+        assert (await bearer.get("/v1/templates")).status_code == 200
+        await desk.post(f"/keys/{made['id']}/revoke")
+        await until_status(401, partial(bearer.get, "/v1/templates"), within_s=10)

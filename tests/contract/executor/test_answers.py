@@ -126,22 +126,6 @@ async def test_an_external_executor_and_no_other_says_who_they_are_first(api: Ap
     assert error_of(await anonymous.call("PUT", "/identity", json=ADA)) == (422, "validation_failed")
 
 
-async def test_submit_names_every_gap_and_keeps_the_signature(api: Api) -> None:
-    person = await person_for(
-        api, step("a", required=True), step("b"), step("c", required=True), signature_on_complete=True
-    )
-    response = await person.submit()
-    assert error_of(response) == (422, "required_steps_missing")
-    assert paths(response) == ["s-a", "s-c", "signature"]
-    assert (await person.look())["missing_steps"] == ["s-a", "s-c"]
-    for name in ("a", "c"):
-        await person.answer(name)
-    assert (await person.submit(signature={"name": "Ada"})).json()["status"] == "completed"
-    view = await person.look()
-    assert view["signature"]["name"] == "Ada"
-    assert view["completed_at"] is not None
-
-
 @pytest.mark.parametrize("end", ["submit", "cancel", "owner"])
 async def test_a_closed_run_takes_no_more_changes_but_shows_its_receipt(api: Api, end: str) -> None:
     person = await person_for(api, step("a"), identity="external", allow_skip=True)

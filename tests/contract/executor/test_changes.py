@@ -10,7 +10,6 @@ from tests.contract.executor_client import Person, error_of, paths, person_for, 
 from tests.waiting import eventually
 
 from checklist_crds.kube.run_store import RunStore
-from checklist_crds.resources.kinds import RUN
 
 api = shared_api
 
@@ -85,12 +84,15 @@ async def test_the_time_of_waiting_is_not_counted_as_time_to_answer(api: Api) ->
     assert total < 1
 
 
-async def test_a_deleted_run_ends_the_waiting(api: Api) -> None:
+async def test_a_reader_that_disconnects_gives_its_place_back_at_once(api: Api) -> None:
     person = await person_for(api, step("a"))
-    waiting = asyncio.create_task(waits(person, 0))
-    await eventually(lambda: api.services.run_changes.readers == 1)
-    await api.kube.delete(RUN, person.run_id, api.namespace)
-    assert error_of(await waiting) == (404, "run_not_found")
+    staying, leaving = (asyncio.create_task(waits(person, 0)) for _ in range(2))
+    await eventually(lambda: api.services.run_changes.readers == 2)
+    leaving.cancel()
+    await eventually(lambda: api.services.run_changes.readers == 1, within_s=WAIT_S / 2)
+    assert not staying.done()
+    await person.answer("a")
+    assert await changes(await staying) == 1
 
 
 async def test_a_wrong_query_and_a_wrong_token_are_refused(api: Api) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.contract.conftest import Account, Api, StartApi, owned, until_status
+from tests.contract.conftest import Account, Api, owned, until_status
 from tests.contract.executor_client import Person, checklist, error_of, step
 from tests.contract.pictures import picture
 from tests.waiting import eventually
@@ -13,7 +13,7 @@ from tests.waiting import eventually
 from checklist_crds.ids import new_id, object_id
 from checklist_crds.photos.keys import PhotoFolder
 from checklist_crds.resources.event_names import EventName
-from checklist_crds.resources.kinds import DELIVERY_REPLAY, NAMESPACE, RUN, WEBHOOK_DELIVERY
+from checklist_crds.resources.kinds import DELIVERY_REPLAY, RUN, WEBHOOK_DELIVERY
 from checklist_crds.times import format_timestamp, utc_now
 
 Json = dict[str, Any]
@@ -115,24 +115,6 @@ async def test_an_open_page_waits_for_changes_of_the_run_with_its_id(api: Api) -
     second = await admitted(api, "daily")
     assert error_of(await wait(0, 0)) == (404, "run_not_found")
     assert (await person_of(api, second).call("GET", "/changes")).json() == {"run_id": second, "changes": 0}
-
-
-async def test_one_name_in_two_namespaces_is_two_runs(start_api: StartApi) -> None:
-    api = await start_api(CHECKLISTS_WATCH_NAMESPACES="")
-    accounts = []
-    for _ in range(2):
-        home = f"test-{new_id('r')[2:14]}"
-        await api.kube.create(NAMESPACE, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": home}})
-        accounts.append(await api.make_account(home=home))
-    mine, theirs = accounts
-    ids = [await admitted(api, "daily", account) for account in accounts]
-    for run_id, owner, other in zip(ids, (mine, theirs), (theirs, mine), strict=True):
-        assert (await owner.http.get(f"/v1/runs/{run_id}")).status_code == 200
-        assert error_of(await other.http.get(f"/v1/runs/{run_id}")) == (404, "run_not_found")
-        assert error_of(await person_of(api, run_id, other).call("GET")) == (404, "run_not_found")
-    assert (await person_of(api, ids[0], mine).answer("a")).status_code == 200
-    assert (await person_of(api, ids[0], mine).call("POST", "/cancel")).status_code == 200
-    assert (await person_of(api, ids[1], theirs).look())["status"] == "pending"
 
 
 async def test_deliveries_and_replays_go_by_the_id_and_name_the_object(api: Api) -> None:

@@ -14,7 +14,7 @@ import pytest
 from tests.contract.conftest import Api, shared_api
 from tests.waiting import WITHIN_S, eventually
 
-from checklist_crds.runs.lifecycle import AnswerStep, Cancel, Command, Submit
+from checklist_crds.runs.lifecycle import AnswerStep, Submit
 
 api = shared_api
 pytestmark = pytest.mark.usefixtures("default_sigint")
@@ -95,29 +95,6 @@ async def test_a_step_of_a_pipeline_dispatches_waits_and_reads_the_answers(api: 
 
 
 @pytest.mark.parametrize(
-    ("commands", "expires_in_hours", "status"),
-    [([Cancel(reason="enough")], None, 3), ([], 2 / 3600, 4), ([ANSWER, WHY, Submit()], None, 0)],
-    ids=["cancelled", "expired", "completed"],
-)
-async def test_wait_ends_with_the_status_of_the_end(
-    api: Api, commands: list[Command], expires_in_hours: float | None, status: int
-) -> None:
-    members = {} if expires_in_hours is None else {"expires_in_hours": expires_in_hours}
-    run_id = await api.account.new_run(**members)
-    async with program(api, "wait", run_id, "--timeout", "1h") as running:
-        if commands:
-            await until_waiting(api, run_id, running)
-            await api.does(run_id, *commands)
-        assert (await running.end())[0] == status
-
-
-async def test_a_wait_ends_at_its_timeout(api: Api) -> None:
-    run_id = await api.account.new_run()
-    status, out, _ = await result(api, "wait", run_id, "--timeout", "1s")
-    assert (status, out) == (5, f"{run_id} pending\n")
-
-
-@pytest.mark.parametrize(
     ("options", "number", "after"),
     [
         ([], signal.SIGINT, "pending"),
@@ -136,13 +113,3 @@ async def test_an_interrupted_wait_leaves_the_run_or_cancels_it(
     assert status == 130
     assert run_id in err and "Traceback" not in err
     assert (await api.http.get(f"/v1/runs/{run_id}")).json()["status"] == after
-
-
-async def test_a_repeated_step_with_the_same_key_makes_one_run(api: Api) -> None:
-    template = (await api.account.create_template())["id"]
-    first, second = [await result(api, "dispatch", template, "--idempotency-key", "step 7") for _ in range(2)]
-    assert first[0] == second[0] == 2
-    assert "Idempotency-Key must be 1 to 255 visible ASCII characters" in first[2]
-    first, second = [await result(api, "dispatch", template, "--idempotency-key", "step-7") for _ in range(2)]
-    assert first[0] == 0 and first == second
-    assert (await api.http.get("/v1/runs", params={"template_id": template})).json()["pagination"]["total"] == 1

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.contract.conftest import Api, StartApi, shared_api, until
 from tests.contract.executor_client import error_of
-from tests.generation.model_server import TEMPLATE, ModelServer, fails, model_server, says, stays_silent
+from tests.generation.model_server import TEMPLATE, ModelServer, fails, model_server, says
 
 from checklist_cli.program import main as checklist_dispatch
 from checklist_crds.templates.validation import parse_definition
@@ -151,16 +151,6 @@ async def test_the_model_answers_up_to_its_limit_and_what_was_made_is_counted(st
         'checklists_model_prompts_total{outcome="model_unauthorized"} 1.0',
     ):
         assert line in metrics
-
-
-async def test_the_composer_answers_when_the_model_does_not_and_says_so(start_api: StartApi) -> None:
-    async with model_server(stays_silent) as server:
-        api = await with_model(start_api, server, TIMEOUT="1")
-        response = await api.http.post(GENERATE, json={"prompt": PROMPTS[0]})
-    alone = await (await start_api()).http.post(GENERATE, json={"prompt": PROMPTS[0]})
-    assert response.headers[BY] == "composer; reason=model_timeout"
-    assert response.content == alone.content
-    assert alone.headers[BY] == "composer"
 
 
 async def test_without_a_fallback_the_models_failure_or_limit_is_the_answer(start_api: StartApi) -> None:

@@ -18,6 +18,7 @@ from checklist_crds.runs.events import (
     event_name_problem,
     for_attempt,
     identity_view,
+    recorded_answer_view,
 )
 from checklist_crds.runs.lifecycle import decide
 from checklist_operator.attempts.envelopes import body_of, kept_message, payload_of
@@ -73,7 +74,7 @@ def test_the_envelope_has_the_specified_fields_in_their_order_and_attempts_diffe
 
 
 def test_step_events_tell_the_answer_as_value_and_in_words_and_the_progress() -> None:
-    at = {"at": "2026-11-21T12:00:00.000Z", "by": None, "received_at": "2026-11-21T12:00:00.000Z"}
+    at = {"at": "2026-11-21T12:00:00.000Z", "by": None}
     run, definition = story(AnswerStep(step_id="s-temp", value=4, geo=Geo(lat=1, lng=2)))
     step = {"step_id": "s-temp", "section_id": "g-one", "type": "number", "label": "Temperature"}
     geo = {"lat": 1.0, "lng": 2.0, "accuracy_m": None}
@@ -111,7 +112,7 @@ def test_run_completed_tells_everything_and_how_long_it_took() -> None:
     assert list(data) == specified.split()
     assert (data["started_at"], data["completed_at"]) == ("2026-11-21T12:00:00.000Z", "2026-11-21T12:01:30.250Z")
     assert data["duration_seconds"] == pytest.approx(90.25)
-    assert data["answers"] == {"s-door": answer_view(answer, photo_url)}
+    assert data["answers"] == {"s-door": recorded_answer_view(answer, photo_url)}
     assert data["photos"] == [{"step_id": "s-door", "photo_index": 0, "url": "https://photos.example/k1"}]
     assert data["signature"] == {"url": None, "name": "Ada", "signed_at": "2026-11-21T12:01:30.250Z"}
     assert data["progress"] == {"total": 2, "answered": 1, "skipped": 0}
@@ -123,7 +124,7 @@ def test_run_cancelled_tells_the_partial_answers_the_last_step_and_the_reason() 
         "cancelled_at": "2026-11-21T12:01:30.250Z",
         "reason": "no key",
         "last_step_id": "s-temp",
-        "answers": {"s-temp": answer_view(run.status.answers["s-temp"], photo_url)},
+        "answers": {"s-temp": recorded_answer_view(run.status.answers["s-temp"], photo_url)},
         "progress": {"total": 2, "answered": 1, "skipped": 0},
     }
 

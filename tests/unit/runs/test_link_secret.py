@@ -158,10 +158,11 @@ def test_a_refusal_keeps_the_record_of_an_earlier_secret_and_settles_nothing() -
         (Stored(linkSecretUid="u").run(), False),
         (Stored(phase="Completed", linkSecretUid="u").run(), True),
         (Stored({"linkSecretRef": {"name": "another"}}).run(), True),
+        (Stored({"linkSecretRef": {}}).run(), True),
         (Stored({"linkSecretRef": None}).run(), True),
         (Stored(resolved=None).run(), True),
     ],
-    ids=["deleted", "open", "recorded", "ended", "of another name", "asks for none", "not admitted"],
+    ids=["deleted", "open", "recorded", "ended", "of another name", "of its own name", "asks for none", "not admitted"],
 )
 def test_a_sweep_takes_what_no_open_run_asks_for(run: Run | None, is_left: bool) -> None:
     assert is_left_over({"metadata": {"name": "person-link"}}, run, NOW) is is_left

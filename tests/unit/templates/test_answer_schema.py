@@ -118,7 +118,7 @@ def test_values_that_no_step_accepts_are_invalid(definition: Definition, data: s
         for part, wrong in _wrong_parts(each):
             changed = answers | {each.id: answers[each.id] | {part: wrong}}
             assert not fits.is_valid(changed), (each.type, part, wrong)
-        for part in answers[each.id]:
+        for part in answers[each.id].keys() - {"received_at"}:  # JSON exports leave it out if it equals `at`
             rest = {name: value for name, value in answers[each.id].items() if name != part}
             assert not fits.is_valid(answers | {each.id: rest}), part
     one = next(iter(answers.values()), None)
@@ -154,6 +154,7 @@ def _wrong_parts(step: Step) -> list[tuple[str, Any]]:
         *(("value", value) for value in wrong),
         *(("photos", value) for value in photos),
         *(("geo", place) for place in places),
+        ("received_at", "yesterday"),
     ]
 
 
