@@ -12,6 +12,7 @@ from typing import Final
 
 from .labels import ITEMS, Label, LabelledSpan
 from .sentences import Sentences, asks_back
+from .token_features import BULLET
 from .tokens import TokenizedText
 
 _CUTS: Final = frozenset(",;:()|")
@@ -180,16 +181,17 @@ class _Passages:
 
     def _is_understood(self, start: int, end: int) -> bool:
         inside = self._between(start, end)
-        if self.messy and inside and inside[-1].label in {Label.CHOICE, Label.MULTI_CHOICE}:
+        messy = self.messy and not BULLET.match(self.text.lines[self.text.tokens[start].line])
+        if messy and inside and inside[-1].label in {Label.CHOICE, Label.MULTI_CHOICE}:
             return False  # its options are elsewhere
-        if self.messy and any(span.label is Label.OPTIONS and self._runs_on(span) for span in inside):
+        if messy and any(span.label is Label.OPTIONS and self._runs_on(span) for span in inside):
             return False
-        if self.messy and inside and inside[0].label in _ANSWERS and start < inside[0].start:
+        if messy and inside and inside[0].label in _ANSWERS and start < inside[0].start:
             unread = range(start, inside[0].start)  # what asks for it has no label
             return not any(map(self.text.carries_meaning, unread))
         words = filter(self.text.carries_meaning, range(start, end))
         least = min((self.certainty.of_label[at] for at in words), default=1.0)
-        return least >= (_UNDERSTOOD_OF_MESSY if self.messy else _UNDERSTOOD)
+        return least >= (_UNDERSTOOD_OF_MESSY if messy else _UNDERSTOOD)
 
     def _runs_on(self, span: LabelledSpan) -> bool:
         """Whether options have no separator except one `or`, so that one may be two: `full half or empty`."""

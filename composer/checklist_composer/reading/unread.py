@@ -13,6 +13,10 @@ from .tokens import TokenizedText
 
 _MAYBE: Final = 0.5
 """Words with a smaller probability of being outside of all spans may ask for something."""
+_NO_ITEMS: Final = frozenset(
+    {"greeting", "closing", "takes", "skip", "no_skip", "text_type", "number_type"}
+)
+"""Roles of words that are no item by themselves."""
 _LEAST: Final = 2
 """Minimum words with meaning in a clause that becomes a step."""
 _MOST_ADJACENT: Final = 4
@@ -63,7 +67,8 @@ def unread_words(
 def _is_listed(text: TokenizedText, start: int, end: int, taken: set[int], sentences: Sentences) -> bool:
     """Whether words are a whole sentence behind others with labels, so that they may be an item."""
     first, last = sentences.bounds(start)
-    return not taken.intersection(range(first, last)) and any(at in taken for at in range(first))
+    whole = not taken.intersection(range(first, last)) and any(at in taken for at in range(first))
+    return whole and not text.any_of(_NO_ITEMS, first, last)
 
 
 def with_adjacent_words(
