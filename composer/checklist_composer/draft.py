@@ -30,14 +30,9 @@ class DraftStep:
     """Minimum and maximum number of photos attached to a step of another type; a maximum of None is the limit."""
     geo: bool = False
     multiline: bool | None = None
-    placeholder: str | None = None
     low_label: str | None = None
     high_label: str | None = None
-    true_label: str | None = None
-    false_label: str | None = None
     condition: "DraftCondition | None" = None
-    minutes: float | None = None
-    """Duration, if known."""
     source: tuple[int, int] | None = None
     """Character offsets of its words in the prompt; None for a step of the library."""
     confidence: float = 1.0
@@ -83,7 +78,6 @@ class Draft:
 
     locale: str
     name: str | None = None
-    description: str | None = None
     sections: list[DraftSection] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
     allow_skip: bool | None = None

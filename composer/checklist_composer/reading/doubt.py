@@ -80,25 +80,19 @@ def in_own_words(
     text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sentences, certainty: Certainty, *, messy: bool
 ) -> list[LabelledSpan]:
     """The spans, in order; passages that were not understood become text items with confidence 0."""
-    return _Passages(text, spans, sentences, certainty, messy=messy).in_own_words()
+    return _Passages(text, spans, sentences, certainty, messy).in_own_words()
 
 
+@dataclass
 class _Passages:
-    def __init__(
-        self,
-        text: TokenizedText,
-        spans: Sequence[LabelledSpan],
-        sentences: Sentences,
-        certainty: Certainty,
-        *,
-        messy: bool,
-    ) -> None:
-        self.text = text
-        self.spans = spans
-        self.starts = [span.start for span in spans]
-        self.sentences = sentences
-        self.certainty = certainty
-        self.messy = messy
+    text: TokenizedText
+    spans: Sequence[LabelledSpan]
+    sentences: Sentences
+    certainty: Certainty
+    messy: bool
+
+    def __post_init__(self) -> None:
+        self.starts = [span.start for span in self.spans]
         self.bounds = list(self._bounds())
 
     def _bounds(self) -> Iterator[tuple[int, int]]:
@@ -202,17 +196,14 @@ class _Passages:
 
     def _may_ask(self, start: int, end: int) -> bool:
         """Whether a passage may ask for something other than the checklist itself."""
-        if any(span.label in ITEMS for span in self._between(start, end)):
-            return self.messy or not self._requests(start, end)
         inside = self._between(start, end)
+        if any(span.label in ITEMS for span in inside):
+            return self.messy or not self._requests(start, end)
         if self._requests(start, end) or (inside and not self.messy and all(span.label is Label.IF for span in inside)):
             return False
-        if self.messy and (self._answers(start, end) or asks_back(self.text, end)):
+        if self.messy and (any(span.label in _ANSWERS for span in inside) or asks_back(self.text, end)):
             return True
         return self._share(start, end) >= (_ASIDE if self.messy else _ASKING)
-
-    def _answers(self, start: int, end: int) -> bool:
-        return any(span.label in _ANSWERS for span in self._between(start, end))
 
     def _share(self, start: int, end: int) -> float:
         return self.certainty.asked(self.text, start, end)

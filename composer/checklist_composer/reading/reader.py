@@ -124,7 +124,8 @@ class _Reader:
             if span.label is Label.SETTING:
                 take_setting(self.text, span, draft)
         job = self.text.slice(self.name.start, self.name.end) if self.name else None
-        return Reading(draft, job, [(self._offset(start), self._offset_end(end)) for start, end in unused])
+        tokens = self.text.tokens
+        return Reading(draft, job, [(tokens[start].start, tokens[end - 1].end) for start, end in unused])
 
     def _title(self) -> str | None:
         """The name in the prompt, else the words before the first item, without those of the request."""
@@ -150,12 +151,6 @@ class _Reader:
     def _section_at(self, start: int) -> LabelledSpan | None:
         before = [span for span in self.spans if span.label is Label.SECTION and span.start <= start]
         return before[-1] if before else None
-
-    def _offset(self, index: int) -> int:
-        return self.text.tokens[index].start
-
-    def _offset_end(self, index: int) -> int:
-        return self.text.tokens[index - 1].end
 
     # -- conditions ------------------------------------------------------------------------------------------------
 

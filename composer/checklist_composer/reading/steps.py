@@ -34,7 +34,6 @@ _CHOOSING: Final = {Label.CHOICE: StepType.CHOICE, Label.MULTI_CHOICE: StepType.
 _LONG: Final = frozenset({"describe", "long_noun", "remarks", "open_question"})
 _WITH_OPTIONS: Final = frozenset({Label.TEXT, Label.CHECK, Label.NUMBER, Label.LOCATION, Label.INSTRUCTION})
 """Items that become a choice if they have options other than yes and no."""
-_SEVERAL: Final = frozenset({"several"})
 _ANY: Final = (0, None)
 _CERTAIN: Final = frozenset({Label.PHOTO, Label.SIGNATURE})
 """Items whose nouns are unambiguous."""
@@ -54,7 +53,6 @@ _COUNTING: Final = frozenset({"how_much", "count"})
 _ANSWERED: Final = frozenset({"record", "describe", "measure", "count", "photo", "sign"})
 """Roles of verbs and nouns that need an answer."""
 _RECORDED: Final = frozenset({"record", "describe"})
-_VOLUNTARY: Final = frozenset({"optional"})
 _OPTION_MARKS: Final = re.compile(r"\[[ xX]?\]|[☐☑□○●]")
 
 
@@ -70,7 +68,7 @@ def step_of(text: TokenizedText, item: Item, *, messy: bool = False) -> DraftSte
     _take_config(text, item, step)
     if item.confidence < DOUBTFUL:
         step.required = False
-    if item.has(Label.OPTIONAL) or text.any_of(_VOLUNTARY, item.start, item.end + item.behind):
+    if item.has(Label.OPTIONAL) or text.has("optional", item.start, item.end + item.behind):
         step.required = False
     elif item.has(Label.REQUIRED):
         step.required = True
@@ -216,7 +214,7 @@ def _choose(text: TokenizedText, item: Item, step: DraftStep) -> None:
     while first and item.start - first < 3 and text.tokens[first - 1].text not in ".?!;":
         first -= 1
     last = span.end if span is not None else end
-    several = text.any_of(_SEVERAL, first, last + 3) or text.has("which_several", first, item.end)
+    several = text.has("several", first, last + 3) or text.has("which_several", first, item.end)
     step.type = StepType.MULTI_CHOICE if several else _CHOOSING.get(item.label, StepType.CHOICE)
     step.options = options
 

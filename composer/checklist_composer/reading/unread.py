@@ -13,9 +13,7 @@ from .tokens import TokenizedText
 
 _MAYBE: Final = 0.5
 """Words with a smaller probability of being outside of all spans may ask for something."""
-_NO_ITEMS: Final = frozenset(
-    {"greeting", "closing", "takes", "skip", "no_skip", "text_type", "number_type"}
-)
+_NO_ITEMS: Final = frozenset({"greeting", "closing", "takes", "skip", "no_skip", "text_type", "number_type"})
 """Roles of words that are no item by themselves."""
 _LEAST: Final = 2
 """Minimum words with meaning in a clause that becomes a step."""
