@@ -149,7 +149,8 @@ def _said_type(text: TokenizedText, item: Item) -> StepType | None:
     if asks_back(text, item.end) and text.roles[item.start].keys() & _WHICH:
         return StepType.TEXT  # `which one?`
     last = item.end - 1
-    if item.has(Label.LIMIT) or any(text.roles[at].keys() & _RECORDED for at in (item.start, last)):
+    limit = item.first(Label.LIMIT)
+    if (limit is not None and limit.start >= item.end) or any(text.roles[at].keys() & _RECORDED for at in (item.start, last)):
         return StepType.TEXT  # `harnesses available, at least 20`, `note the place`
     if item.end - item.start > 1 and "preposition" in text.roles[last] and not text.has("question", item.start, last):
         return StepType.TEXT  # `test ride done by`
@@ -223,6 +224,8 @@ def _runs_into(text: TokenizedText, item: Item, span: LabelledSpan) -> bool:
     """Whether options with commas only may be items: directly behind their item (`vests dry, fee paid`), or of a check
     (`no splinters: slide, swing, tower`)."""
     marks = [token.text for token in text.tokens[item.end : span.end] if not (token.is_word or token.is_number)]
+    if any(mark.startswith("__") for mark in marks):  # blanks for answers: `shampoo ___ %, wax ___ %`
+        return True
     if "," not in marks or not set(marks) <= {",", ":"} or text.has("or", span.start, span.end):
         return False
     return item.end == span.start or (item.label is Label.CHECK and not item.has(Label.EACH))
