@@ -2,8 +2,7 @@
 conditions refer to step objects.
 """
 
-from dataclasses import dataclass, field, fields
-from operator import attrgetter
+from dataclasses import dataclass, field
 from typing import Final
 
 from checklist_crds.resources.template_definition import Operator, StepType
@@ -39,14 +38,6 @@ class DraftStep:
     """Confidence in its type and condition, 0 to 1."""
     subject: str = ""
     """The checked object, as in the prompt: `fridge` in "check that the fridge is below 5 °C"."""
-
-    def copy(self) -> "DraftStep":
-        other = DraftStep(*_ALL_FIELDS(self))
-        other.options = [*self.options]
-        return other
-
-
-_ALL_FIELDS: Final = attrgetter(*(each.name for each in fields(DraftStep)))
 
 
 @dataclass(slots=True)

@@ -1,6 +1,6 @@
 """Converts a prompt to a draft, with the source of each step."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
@@ -228,7 +228,10 @@ class _Reader:
                 continue
             made += len(things) * len(items)
             for item in items:
-                copies[id(self.steps[item])] = [self._copy(self.steps[item], thing) for thing in things]
+                step = self.steps[item]
+                copies[id(step)] = [
+                    replace(step, label=f"{step.label} – {thing}", options=[*step.options]) for thing in things
+                ]
         depended = {id(one.step) for _, step, _ in placed if step.condition for one in step.condition.comparisons}
         for key in [key for key in copies if key in depended]:
             things_said = " / ".join(copy.label.rpartition(" – ")[2] for copy in copies.pop(key))
@@ -244,11 +247,6 @@ class _Reader:
         things, step.options = step.options, []
         step.type = StepType.BOOLEAN if step.type in CHOICES else step.type
         return things
-
-    def _copy(self, step: DraftStep, thing: str) -> DraftStep:
-        copy = step.copy()
-        copy.label = f"{step.label} – {thing}"
-        return copy
 
     def _for_each(self, words: str, items: list[Item]) -> None:
         for item in items:

@@ -9,8 +9,8 @@ from .tokens import TokenizedText
 _ENDS: Final = frozenset(".!?;")
 _WRAPPED: Final = 60
 """A line of at least so many characters may be a wrapped one."""
-_FAREWELL: Final = 12
-"""Maximum tokens of a farewell."""
+_FAREWELL: Final = {"closing": 12, "meta": 4}
+"""Maximum tokens of a sentence that begins with one of these roles and is a farewell."""
 LONG: Final = 40
 """A sentence of more tokens is speech without punctuation: its end tells nothing about what belongs together."""
 
@@ -38,7 +38,7 @@ class Sentences:
         self.farewell = {
             index
             for start, end in pairwise(self._starts)
-            if end - start <= _FAREWELL and "closing" in text.roles[start]
+            if any(0 < end - start <= most and role in text.roles[start] for role, most in _FAREWELL.items())
             for index in range(start, end)
         }
         """The tokens of sentences such as `Thanks a million, Beatrix`."""

@@ -150,7 +150,8 @@ def _said_type(text: TokenizedText, item: Item) -> StepType | None:
         return StepType.TEXT  # `which one?`
     last = item.end - 1
     limit = item.first(Label.LIMIT)
-    if (limit is not None and limit.start >= item.end) or any(text.roles[at].keys() & _RECORDED for at in (item.start, last)):
+    limited = limit is not None and limit.start >= item.end
+    if limited or any(text.roles[at].keys() & _RECORDED for at in (item.start, last)):
         return StepType.TEXT  # `harnesses available, at least 20`, `note the place`
     if item.end - item.start > 1 and "preposition" in text.roles[last] and not text.has("question", item.start, last):
         return StepType.TEXT  # `test ride done by`

@@ -108,8 +108,9 @@ def _with_named_limits(text: TokenizedText, spans: Sequence[LabelledSpan]) -> It
             named = any(map(text.carries_meaning, range(span.start, start))) and start < span.end
             if named and text.tokens[span.start - 1].text in _APART:
                 yield LabelledSpan(Label.NUMBER, span.start, start, UNASKED)
-                span = replace(span, start=start)
-        yield span
+            else:
+                start = span.start
+        yield replace(span, start=start)
         before = span
 
 
