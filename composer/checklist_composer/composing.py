@@ -7,7 +7,6 @@ from typing import Final
 
 from checklist_crds.resources.template_definition import Definition
 
-from .collector import collector_at_rest
 from .draft import Draft, DraftSection, DraftStep
 from .finishing import finish
 from .language import language_of
@@ -67,8 +66,7 @@ def compose(prompt: str, *, locale: str | None = None) -> Composition:
     wanted = locale if locale in LOCALES else None
     language = detect(prompt, wanted)
     _keep_tables(language)
-    with collector_at_rest:
-        return _composed(prompt, language, wanted)
+    return _composed(prompt, language, wanted)
 
 
 def _composed(prompt: str, language: Locale, wanted: Locale | None) -> Composition:

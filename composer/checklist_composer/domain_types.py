@@ -89,11 +89,8 @@ class BlockStep(_Model):
     photo: PhotoBounds | None = None
     geo: bool = False
     multiline: bool | None = None
-    placeholder: Words | None = None
     low_label: Words | None = None
     high_label: Words | None = None
-    true_label: Words | None = None
-    false_label: Words | None = None
     when: Comparison | None = None
     when_any: tuple[Comparison, ...] = ()
     """Instead of `when`: at least one of these holds."""

@@ -2,8 +2,7 @@
 conditions refer to step objects.
 """
 
-from dataclasses import dataclass, field, fields
-from operator import attrgetter
+from dataclasses import dataclass, field
 from typing import Final
 
 from checklist_crds.resources.template_definition import Operator, StepType
@@ -30,28 +29,15 @@ class DraftStep:
     """Minimum and maximum number of photos attached to a step of another type; a maximum of None is the limit."""
     geo: bool = False
     multiline: bool | None = None
-    placeholder: str | None = None
     low_label: str | None = None
     high_label: str | None = None
-    true_label: str | None = None
-    false_label: str | None = None
     condition: "DraftCondition | None" = None
-    minutes: float | None = None
-    """Duration, if known."""
     source: tuple[int, int] | None = None
     """Character offsets of its words in the prompt; None for a step of the library."""
     confidence: float = 1.0
     """Confidence in its type and condition, 0 to 1."""
     subject: str = ""
     """The checked object, as in the prompt: `fridge` in "check that the fridge is below 5 °C"."""
-
-    def copy(self) -> "DraftStep":
-        other = DraftStep(*_ALL_FIELDS(self))
-        other.options = [*self.options]
-        return other
-
-
-_ALL_FIELDS: Final = attrgetter(*(each.name for each in fields(DraftStep)))
 
 
 @dataclass(slots=True)
@@ -83,7 +69,6 @@ class Draft:
 
     locale: str
     name: str | None = None
-    description: str | None = None
     sections: list[DraftSection] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
     allow_skip: bool | None = None

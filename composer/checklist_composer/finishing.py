@@ -81,7 +81,6 @@ class _Finisher:
         name = cut(label_of(self.draft.name or self._name()), _MAX_NAME)[0]
         return {
             "name": name if visible(name) else texts["checklist"],
-            "description": (self.draft.description or "")[:4_000],
             "tags": [tag[:64] for tag in dict.fromkeys(self.draft.tags) if visible(tag)][:50],
             "settings": {
                 "allow_skip": bool(self.draft.allow_skip),
@@ -164,9 +163,6 @@ class _Finisher:
             "low_label": step.low_label and step.low_label[:200],
             "high_label": step.high_label and step.high_label[:200],
             "multiline": step.multiline,
-            "placeholder": step.placeholder if step.type is StepType.TEXT else None,
-            "true_label": step.true_label and step.true_label[:200],
-            "false_label": step.false_label and step.false_label[:200],
             "options": self._options(step) if step.type in CHOICES else None,
         }
         known = step.type.rules.config_fields
@@ -266,8 +262,6 @@ def _required(step: DraftStep) -> bool:
 
 
 def _minutes(step: DraftStep) -> float:
-    if step.minutes is not None:
-        return step.minutes
     return {StepType.PHOTO: 1.0, StepType.TEXT: 1.0, StepType.NUMBER: 0.75, StepType.INSTRUCTION: 0.25}.get(
         step.type, 0.5
     )

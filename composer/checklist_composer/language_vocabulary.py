@@ -13,13 +13,10 @@ from .library import heads
 from .locales import LOCALES, Locale
 
 _WORD: Final = re.compile(r"[^\W\d_]{3,}")
-_GERMAN_ENDINGS: Final = ("ung", "ungen", "keit", "heit", "schaft", "raum", "zeug", "prufung", "kontrolle", "protokoll")
-_SPANISH_ENDINGS: Final = ("cion", "ciones", "idad", "miento", "mientos", "dores", "dora")
-_FRENCH_ENDINGS: Final = ("eaux", "ement", "ements", "euse", "eurs", "ees", "eur")
 _ENDINGS: Final[Mapping[Locale, tuple[str, ...]]] = {
-    "de": _GERMAN_ENDINGS,
-    "es": _SPANISH_ENDINGS,
-    "fr": _FRENCH_ENDINGS,
+    "de": ("ung", "ungen", "keit", "heit", "schaft", "raum", "zeug", "prufung", "kontrolle", "protokoll"),
+    "es": ("cion", "ciones", "idad", "miento", "mientos", "dores", "dora"),
+    "fr": ("eaux", "ement", "ements", "euse", "eurs", "ees", "eur"),
 }
 _SHORTEST_WITH_ENDING: Final = 7
 _COMPOUND: Final = 15

@@ -45,11 +45,8 @@ def _step(block: BlockStep, found: Domain, locale: Locale, made: Mapping[str, Dr
         photo=(block.photo.min, block.photo.max) if block.photo else None,
         geo=block.geo,
         multiline=block.multiline,
-        placeholder=said(block.placeholder),
         low_label=said(block.low_label),
         high_label=said(block.high_label),
-        true_label=said(block.true_label),
-        false_label=said(block.false_label),
         condition=_condition(block, found, locale, made),
     )
 

@@ -14,8 +14,6 @@ from .locales import LOCALES, Locale
 from .ranking_index import Index, Name, index_of
 from .ranking_terms import compound_heads, other_jobs, plain_words
 
-__all__ = ["closest_jobs", "find_domains", "names_job"]
-
 MOST_WORDS: Final = 30
 """Maximum words of a query that are searched for names of jobs."""
 MOST_DOMAINS: Final = 3

@@ -28,8 +28,6 @@ from .ranking_terms import (
     word_forms,
 )
 
-__all__ = ["Index", "Name", "Word", "index_of"]
-
 _CANDIDATES: Final = 12
 _SHORTEST_PART: Final = 4
 """Minimum letters of a part of a compound."""

@@ -6,37 +6,18 @@ The reader of prompts has its own tokens.
 import re
 from collections.abc import Mapping
 from enum import IntEnum
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
-from threading import Lock
 from typing import Final
 
-import snowballstemmer
 import yaml
 
-from .language import fold
+from .language import fold, language_of
 from .locales import Locale
 
-__all__ = [
-    "Meaning",
-    "check_words",
-    "compound_heads",
-    "known_words",
-    "meaning",
-    "other_jobs",
-    "plain_words",
-    "stem",
-    "strong_stems",
-    "weak_stems",
-    "word_forms",
-]
-
-_STEMMERS: Final = {"en": "english", "de": "german", "es": "spanish", "fr": "french"}
 _LONGEST_WORD: Final = 40
 _WORD: Final = re.compile(r"[^\W_]+")
 _WHOSE: Final = re.compile(r"['’]s\b")
-_STEMMER_LOCK: Final = Lock()
-"""Stemmers are not thread-safe."""
 
 
 class Meaning(IntEnum):
@@ -52,11 +33,9 @@ def plain_words(text: str) -> list[str]:
     return [word[:_LONGEST_WORD] for word in _WORD.findall(_WHOSE.sub(" ", text.casefold()))]
 
 
-@lru_cache(maxsize=20_000)
 def stem(word: str, locale: Locale) -> str:
     """The stem of a word, folded."""
-    with _STEMMER_LOCK:
-        return fold(_stemmer(locale).stemWord(word.casefold()))
+    return language_of(locale).any_stem(word)
 
 
 def meaning(word: str, stemmed: str, locale: Locale) -> Meaning:
@@ -113,11 +92,6 @@ def compound_heads(locale: Locale) -> frozenset[str]:
     """Nouns that change the meaning of the noun before them (a `car park` is no car); for English, where compounds are
     separate words."""
     return frozenset(plain_words(_tables()[locale].get("heads", "")))
-
-
-@cache
-def _stemmer(locale: Locale) -> "snowballstemmer.stemmer":
-    return snowballstemmer.stemmer(_STEMMERS[locale])
 
 
 @cache

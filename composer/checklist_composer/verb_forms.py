@@ -12,7 +12,6 @@ Participles are no instructions but states (`Tür geschlossen`), so they are non
 the stem stands in the tables as it is.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -90,21 +89,6 @@ def _french(entry: str) -> list[str]:
     if kind == "ir":
         return [infinitive, root + "is", root + "it", root + "issez", root + "issons", root + "issent"]
     return [infinitive, root + "s", root, root + "ez", root + "ons", root + "ent"]
-
-
-_INFINITIVES: Final[Mapping[str, re.Pattern[str]]] = {
-    "es": re.compile(r"[^\W\d_]{2,}[aei]r(?:l[ao]s?|se|les?)?"),
-    "fr": re.compile(r"[^\W\d_]{2,}(?:er|ir|re)"),
-    # Participles (gewaschen, abgefahren, verbogen) and adjectives are none.
-    "de": re.compile(r"(?!(?:ab|an|auf|aus|bei|durch|ein|fest|her|hin|los|nach|vor|weg|zu|um)?ge)"
-                     r"(?!(?:ver|zer|ent|be|er|miss|über|unter))[a-zäöüß]{3,}(?:en|eln|ern)"),
-}  # fmt: skip
-
-
-def looks_like_infinitive(locale: str, word: str) -> bool:
-    """Whether a word that no table has may be a verb, by its form; what stands beside it has to show it as well."""
-    form = _INFINITIVES.get(locale)
-    return form is not None and form.fullmatch(word) is not None
 
 
 _RULES: Final[Mapping[str, Callable[[str], list[str]]]] = {"de": _german, "es": _spanish, "fr": _french}

@@ -82,6 +82,10 @@ def spans_of(labelled: Labelled) -> list[str]:
         ("<num>Battery</num> <limit>above 50 %</limit>?", ["yes: Battery above 50 %"]),
         ("<yes>Clean combs</yes> and brushes.", ["yes: Clean combs and brushes"]),
         (
+            "<yes>Bin emptied</yes>, <limit>fridge below 5 °C</limit>",
+            ["yes: Bin emptied", "num: fridge", "limit: below 5 °C"],
+        ),
+        (
             "<name>Canoe return: boat no.</name>, <yes>paddle</yes>",
             ["name: Canoe return", "txt: boat no.", "yes: paddle"],
         ),
@@ -156,6 +160,7 @@ def test_a_condition_names_the_answer_that_its_words_state(language: str, text: 
         ("<many>Racks washed</many>: <opts>a, b</opts>", StepType.MULTI_CHOICE),
         ("<one>Areas</one> (<opts>path, stairs - tick all that apply</opts>)", StepType.MULTI_CHOICE),
         ("<one>Vests</one> <opts>dry, fee paid</opts>", StepType.TEXT),
+        ("<one>Levels</one>: <opts>soap ___ %, wax ___ %</opts>", StepType.TEXT),
         ("<one>Rope for each bell</one> (<opts>first, second</opts>): <opts>good, worn</opts>", StepType.TEXT),
         ("<one>Locked</one>: <opts>yes/no</opts>", StepType.BOOLEAN),
         ("<yes>Test ride done by</yes>", StepType.TEXT),
@@ -203,6 +208,8 @@ def test_a_passage_that_was_not_understood_stays_in_its_own_words() -> None:
             1.0,
             ["txt: Fuel: full half or empty", "txt: lamp on"],
         ),
+        # The lines of a list are read as in a tidy prompt.
+        ("- <yes>Lamp on</yes>\n- <num>oil</num>", 1.0, ["yes: Lamp on", "num: oil"]),
         # Not wanted.
         ("<yes>Lamp on</yes>, leave out the <yes>horn</yes>", 1.0, ["txt: Lamp on"]),
     ],
@@ -219,3 +226,9 @@ def test_long_speech_is_cut_where_items_begin() -> None:
     assert all(span.end - span.start <= 30 for span in found)
     assert sum(span.end - span.start for span in found) >= len(tokens) - 2 * len(found)
     assert {tokens.tokens[span.start].text for span in found[1:]} == {"doors"}
+
+
+def test_a_farewell_ends_with_the_name_of_its_writer() -> None:
+    tokens, _ = tagged("<yes>Lamp on</yes>. Thanks a million, Beatrix\n<num>Oil</num>")
+    farewell = Sentences(tokens).farewell
+    assert [tokens.tokens[at].text for at in sorted(farewell)] == ["Thanks", "a", "million", ",", "Beatrix"]

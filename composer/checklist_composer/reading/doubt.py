@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from .labels import ITEMS, Label, LabelledSpan
-from .sentences import Sentences
+from .sentences import Sentences, asks_back
+from .token_features import BULLET
 from .tokens import TokenizedText
 
 _CUTS: Final = frozenset(",;:()|")
@@ -19,11 +20,12 @@ _CUTS_OF_MESSY: Final = frozenset(",;|")
 """Text behind a colon or in parentheses belongs to the words before it."""
 _UNDERSTOOD: Final = 0.3
 """Minimum probability of every label in an understood passage."""
-_UNDERSTOOD_OF_MESSY: Final = 0.97
+_UNDERSTOOD_OF_MESSY: Final = 0.99
 """The same in a messy prompt."""
 _ASKING: Final = 0.5
 """Minimum share of words in a span, of a passage without an item that may ask for something."""
-_ASKING_OF_MESSY: Final = 0.03
+_ASIDE: Final = 0.015
+"""Words of a messy prompt with a smaller share are ignored; up to `_ASKING` they belong to the words next to them."""
 _READ: Final = 0.2
 """Words of a messy prompt with a smaller share become an instruction, not a question."""
 _SHORT: Final = 4
@@ -31,9 +33,7 @@ _SHORT: Final = 4
 _READ_SHORT: Final = 0.1
 """Like `_READ`, for short passages, and for passages with a verb or noun that asks for something."""
 _TASKS: Final = frozenset({"record", "describe", "measure", "count", "photo", "sign", "signature", "scan"})
-_ASIDE: Final = 0.04
-"""Words of a messy prompt with a smaller share are ignored; up to `_ASKING` they belong to the words before."""
-_BEGINS: Final = 0.8
+_BEGINS: Final = 0.95
 """Minimum probability that a new item begins in a passage."""
 _LONGEST: Final = 30
 """Maximum tokens of one passage."""
@@ -80,25 +80,19 @@ def in_own_words(
     text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sentences, certainty: Certainty, *, messy: bool
 ) -> list[LabelledSpan]:
     """The spans, in order; passages that were not understood become text items with confidence 0."""
-    return _Passages(text, spans, sentences, certainty, messy=messy).in_own_words()
+    return _Passages(text, spans, sentences, certainty, messy).in_own_words()
 
 
+@dataclass
 class _Passages:
-    def __init__(
-        self,
-        text: TokenizedText,
-        spans: Sequence[LabelledSpan],
-        sentences: Sentences,
-        certainty: Certainty,
-        *,
-        messy: bool,
-    ) -> None:
-        self.text = text
-        self.spans = spans
-        self.starts = [span.start for span in spans]
-        self.sentences = sentences
-        self.certainty = certainty
-        self.messy = messy
+    text: TokenizedText
+    spans: Sequence[LabelledSpan]
+    sentences: Sentences
+    certainty: Certainty
+    messy: bool
+
+    def __post_init__(self) -> None:
+        self.starts = [span.start for span in self.spans]
         self.bounds = list(self._bounds())
 
     def _bounds(self) -> Iterator[tuple[int, int]]:
@@ -181,16 +175,17 @@ class _Passages:
 
     def _is_understood(self, start: int, end: int) -> bool:
         inside = self._between(start, end)
-        if self.messy and inside and inside[-1].label in {Label.CHOICE, Label.MULTI_CHOICE}:
+        messy = self.messy and not BULLET.match(self.text.lines[self.text.tokens[start].line])
+        if messy and inside and inside[-1].label in {Label.CHOICE, Label.MULTI_CHOICE}:
             return False  # its options are elsewhere
-        if self.messy and any(span.label is Label.OPTIONS and self._runs_on(span) for span in inside):
+        if messy and any(span.label is Label.OPTIONS and self._runs_on(span) for span in inside):
             return False
-        if self.messy and inside and inside[0].label in _ANSWERS and start < inside[0].start:
+        if messy and inside and inside[0].label in _ANSWERS and start < inside[0].start:
             unread = range(start, inside[0].start)  # what asks for it has no label
             return not any(map(self.text.carries_meaning, unread))
         words = filter(self.text.carries_meaning, range(start, end))
         least = min((self.certainty.of_label[at] for at in words), default=1.0)
-        return least >= (_UNDERSTOOD_OF_MESSY if self.messy else _UNDERSTOOD)
+        return least >= (_UNDERSTOOD_OF_MESSY if messy else _UNDERSTOOD)
 
     def _runs_on(self, span: LabelledSpan) -> bool:
         """Whether options have no separator except one `or`, so that one may be two: `full half or empty`."""
@@ -201,14 +196,14 @@ class _Passages:
 
     def _may_ask(self, start: int, end: int) -> bool:
         """Whether a passage may ask for something other than the checklist itself."""
-        if any(span.label in ITEMS for span in self._between(start, end)):
-            return self.messy or not self._requests(start, end)
         inside = self._between(start, end)
+        if any(span.label in ITEMS for span in inside):
+            return self.messy or not self._requests(start, end)
         if self._requests(start, end) or (inside and not self.messy and all(span.label is Label.IF for span in inside)):
             return False
-        if self.messy and any(span.label in _ANSWERS for span in self._between(start, end)):
+        if self.messy and (any(span.label in _ANSWERS for span in inside) or asks_back(self.text, end)):
             return True
-        return self._share(start, end) >= (_ASKING_OF_MESSY if self.messy else _ASKING)
+        return self._share(start, end) >= (_ASIDE if self.messy else _ASKING)
 
     def _share(self, start: int, end: int) -> float:
         return self.certainty.asked(self.text, start, end)
@@ -222,13 +217,14 @@ class _Passages:
             opened = any(token.text in ":(" for token in self.text.tokens[start:end])
             return same_line and opened and self.text.tokens[end - 1].text not in ".;!?"
         share = self._share(following, following_end)
+        same = self.sentences.of[following] == self.sentences.of[start]
+        if same and not self._asks(start, end):  # words that hardly ask for anything are no step of their own
+            return share >= _ASIDE and not self._is_understood(following, following_end)
         asked = self.text.tokens[end - 1].text == "?"
         asks = any(span.label in ITEMS for span in self._between(following, following_end))
         if not asked and share < _ASKING and not asks and self.text.tokens[following_end - 1].text != "?":
             return share >= _ASIDE and not self._is_understood(following, following_end)
-        same = (
-            asked or self.text.tokens[end - 1].text == ";" or self.sentences.of[following] == self.sentences.of[start]
-        )
+        same = same or asked or self.text.tokens[end - 1].text == ";"
         return same and max(self.certainty.begins[following:following_end]) < _BEGINS
 
     def _left(self, start: int, end: int, taken: set[int]) -> Iterator[tuple[int, int]]:

@@ -57,7 +57,9 @@ def labelled(text: TokenizedText) -> Labelled:
     beginnings = [name for label in ITEMS if (name := token_label(label, first=True)) in known]
     certainty = Certainty(
         [model.marginal(label, index) for index, label in enumerate(labels)],
-        outside := [model.marginal(OUTSIDE, index) for index in range(len(labels))],
+        outside := [
+            1.0 if index in sentences.farewell else model.marginal(OUTSIDE, index) for index in range(len(labels))
+        ],
         [sum(model.marginal(name, index) for name in beginnings) for index in range(len(labels))],
     )
     messy = messiness(text, sentences) >= _MESSY

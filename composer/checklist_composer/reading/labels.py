@@ -37,23 +37,6 @@ class Label(StrEnum):
     SETTING = "set"
 
 
-ITEMS: Final = frozenset(
-    {
-        Label.CHECK,
-        Label.NUMBER,
-        Label.TEXT,
-        Label.DATE,
-        Label.CHOICE,
-        Label.MULTI_CHOICE,
-        Label.RATING,
-        Label.PHOTO,
-        Label.SIGNATURE,
-        Label.LOCATION,
-        Label.SCAN,
-        Label.INSTRUCTION,
-    }
-)
-"""The labels that become steps."""
 DETAILS: Final = frozenset(
     {
         Label.OPTIONS,
@@ -68,6 +51,8 @@ DETAILS: Final = frozenset(
     }
 )
 """The labels that say more about a step."""
+ITEMS: Final = frozenset(Label) - DETAILS - {Label.IF, Label.NAME, Label.SECTION, Label.SETTING}
+"""The labels that become steps."""
 OUTSIDE: Final = "O"
 """The label of a token in no span."""
 

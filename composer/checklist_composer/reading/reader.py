@@ -1,6 +1,6 @@
 """Converts a prompt to a draft, with the source of each step."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
@@ -66,7 +66,8 @@ class Prompt:
         if likely >= _ASKS or likely < _ASKS_NOT:
             return likely >= _ASKS
         spans = self._labelled.spans
-        return sum(span.label in ITEMS and span.confidence >= SURE for span in spans) >= _CERTAIN_ITEMS
+        certain = (span for span in spans if span.label in ITEMS - {Label.INSTRUCTION} and span.confidence >= SURE)
+        return len(list(certain)) >= _CERTAIN_ITEMS
 
     def read(self) -> Reading:
         return _Reader(self._text, self._labelled).reading()
@@ -93,7 +94,7 @@ class _Reader:
         self.messy = labelled.messy
         self.sentences = labelled.sentences
         self.items = items_of(text, spans, self.sentences)
-        self.steps: dict[Item, DraftStep] = {item: step_of(text, item) for item in self.items}
+        self.steps: dict[Item, DraftStep] = {item: step_of(text, item, messy=self.messy) for item in self.items}
         self.name = self._best(Label.NAME)
 
     def reading(self) -> Reading:
@@ -123,7 +124,8 @@ class _Reader:
             if span.label is Label.SETTING:
                 take_setting(self.text, span, draft)
         job = self.text.slice(self.name.start, self.name.end) if self.name else None
-        return Reading(draft, job, [(self._offset(start), self._offset_end(end)) for start, end in unused])
+        tokens = self.text.tokens
+        return Reading(draft, job, [(tokens[start].start, tokens[end - 1].end) for start, end in unused])
 
     def _title(self) -> str | None:
         """The name in the prompt, else the words before the first item, without those of the request."""
@@ -149,12 +151,6 @@ class _Reader:
     def _section_at(self, start: int) -> LabelledSpan | None:
         before = [span for span in self.spans if span.label is Label.SECTION and span.start <= start]
         return before[-1] if before else None
-
-    def _offset(self, index: int) -> int:
-        return self.text.tokens[index].start
-
-    def _offset_end(self, index: int) -> int:
-        return self.text.tokens[index - 1].end
 
     # -- conditions ------------------------------------------------------------------------------------------------
 
@@ -232,7 +228,10 @@ class _Reader:
                 continue
             made += len(things) * len(items)
             for item in items:
-                copies[id(self.steps[item])] = [self._copy(self.steps[item], thing) for thing in things]
+                step = self.steps[item]
+                copies[id(step)] = [
+                    replace(step, label=f"{step.label} – {thing}", options=[*step.options]) for thing in things
+                ]
         depended = {id(one.step) for _, step, _ in placed if step.condition for one in step.condition.comparisons}
         for key in [key for key in copies if key in depended]:
             things_said = " / ".join(copy.label.rpartition(" – ")[2] for copy in copies.pop(key))
@@ -248,11 +247,6 @@ class _Reader:
         things, step.options = step.options, []
         step.type = StepType.BOOLEAN if step.type in CHOICES else step.type
         return things
-
-    def _copy(self, step: DraftStep, thing: str) -> DraftStep:
-        copy = step.copy()
-        copy.label = f"{step.label} – {thing}"
-        return copy
 
     def _for_each(self, words: str, items: list[Item]) -> None:
         for item in items:

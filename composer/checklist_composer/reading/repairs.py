@@ -153,7 +153,7 @@ def _with_unasked(text: TokenizedText, spans: Sequence[LabelledSpan], sentences:
             continue
         start, end = sentences.bounds(inside[0].start)
         for at, span in enumerate(inside):
-            doubtful = all(one.label in DETAILS and one.confidence < _SURE for one in inside[at + 1 :])
+            doubtful = all(one.label in DETAILS | {Label.IF} and one.confidence < _SURE for one in inside[at + 1 :])
             hints = all(one.label in {Label.HOW, Label.HINT} for one in inside[at + 1 :])
             heads = ":" in {token.text for token in text.tokens[end - 1 : end]}
             if span.label is Label.EACH and hints and not heads:

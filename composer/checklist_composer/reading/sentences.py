@@ -1,5 +1,6 @@
 """Where sentences end: at a full stop and the like, and at the end of a line that is not merely wrapped."""
 
+from itertools import pairwise
 from typing import Final
 
 from .token_features import BULLET
@@ -8,6 +9,8 @@ from .tokens import TokenizedText
 _ENDS: Final = frozenset(".!?;")
 _WRAPPED: Final = 60
 """A line of at least so many characters may be a wrapped one."""
+_FAREWELL: Final = {"closing": 12, "meta": 4}
+"""Maximum tokens of a sentence that begins with one of these roles and is a farewell."""
 LONG: Final = 40
 """A sentence of more tokens is speech without punctuation: its end tells nothing about what belongs together."""
 
@@ -32,6 +35,13 @@ class Sentences:
                 number += 1
                 self._starts.append(index + 1)
         self._starts.append(len(text.tokens))
+        self.farewell = {
+            index
+            for start, end in pairwise(self._starts)
+            if any(0 < end - start <= most and role in text.roles[start] for role, most in _FAREWELL.items())
+            for index in range(start, end)
+        }
+        """The tokens of sentences such as `Thanks a million, Beatrix`."""
 
     def bounds(self, index: int) -> tuple[int, int]:
         """The first token of a token's sentence, and the one behind its last."""

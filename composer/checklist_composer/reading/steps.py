@@ -34,7 +34,6 @@ _CHOOSING: Final = {Label.CHOICE: StepType.CHOICE, Label.MULTI_CHOICE: StepType.
 _LONG: Final = frozenset({"describe", "long_noun", "remarks", "open_question"})
 _WITH_OPTIONS: Final = frozenset({Label.TEXT, Label.CHECK, Label.NUMBER, Label.LOCATION, Label.INSTRUCTION})
 """Items that become a choice if they have options other than yes and no."""
-_SEVERAL: Final = frozenset({"several"})
 _ANY: Final = (0, None)
 _CERTAIN: Final = frozenset({Label.PHOTO, Label.SIGNATURE})
 """Items whose nouns are unambiguous."""
@@ -53,22 +52,23 @@ _MEASURED: Final = frozenset({Label.CHECK, Label.TEXT, Label.NUMBER})
 _COUNTING: Final = frozenset({"how_much", "count"})
 _ANSWERED: Final = frozenset({"record", "describe", "measure", "count", "photo", "sign"})
 """Roles of verbs and nouns that need an answer."""
-_VOLUNTARY: Final = frozenset({"optional"})
+_RECORDED: Final = frozenset({"record", "describe"})
 _OPTION_MARKS: Final = re.compile(r"\[[ xX]?\]|[☐☑□○●]")
 
 
-def step_of(text: TokenizedText, item: Item) -> DraftStep:
+def step_of(text: TokenizedText, item: Item, *, messy: bool = False) -> DraftStep:
+    """The step of an item; of a messy prompt, an instruction is words that hardly ask for anything."""
     step = DraftStep(label=_label(text, item), type=StepType.TEXT, subject=text.slice(item.start, item.end))
     step.source = (text.tokens[item.start].start, text.tokens[item.end - 1].end)
     step.confidence = item.confidence
     answered = item.label is Label.CHECK and item.has(Label.OPTIONS)
     if _names_its_kind(text, item) or item.has(Label.UNIT) or answered:
         step.confidence = max(SURE, item.confidence)
-    _take_type(text, item, step)
+    _take_type(text, item, step, messy=messy)
     _take_config(text, item, step)
     if item.confidence < DOUBTFUL:
         step.required = False
-    if item.has(Label.OPTIONAL) or text.any_of(_VOLUNTARY, item.start, item.end + item.behind):
+    if item.has(Label.OPTIONAL) or text.has("optional", item.start, item.end + item.behind):
         step.required = False
     elif item.has(Label.REQUIRED):
         step.required = True
@@ -76,7 +76,7 @@ def step_of(text: TokenizedText, item: Item) -> DraftStep:
     return step
 
 
-def _take_type(text: TokenizedText, item: Item, step: DraftStep) -> None:
+def _take_type(text: TokenizedText, item: Item, step: DraftStep, *, messy: bool) -> None:
     if item.label in _CHOOSING or (item.has(Label.OPTIONS) and item.label in _WITH_OPTIONS):
         _choose(text, item, step)
         if step.type is StepType.TEXT and item.label not in _CHOOSING and not _offers(text, item):
@@ -94,7 +94,7 @@ def _take_type(text: TokenizedText, item: Item, step: DraftStep) -> None:
         step.type = StepType.NUMBER if item.has(Label.UNIT) else _date_type(text, item)
     elif item.label is Label.RATING:
         _rate(text, item, step)
-    elif item.label is Label.INSTRUCTION and text.any_of(_ANSWERED, item.start, item.end):
+    elif item.label is Label.INSTRUCTION and not messy and text.any_of(_ANSWERED, item.start, item.end):
         step.photo = _ANY  # `stop the pump and describe the leak` needs an answer
     else:
         step.type = _said_type(text, item) or _TYPES[item.label]
@@ -149,6 +149,10 @@ def _said_type(text: TokenizedText, item: Item) -> StepType | None:
     if asks_back(text, item.end) and text.roles[item.start].keys() & _WHICH:
         return StepType.TEXT  # `which one?`
     last = item.end - 1
+    limit = item.first(Label.LIMIT)
+    limited = limit is not None and limit.start >= item.end
+    if limited or any(text.roles[at].keys() & _RECORDED for at in (item.start, last)):
+        return StepType.TEXT  # `harnesses available, at least 20`, `note the place`
     if item.end - item.start > 1 and "preposition" in text.roles[last] and not text.has("question", item.start, last):
         return StepType.TEXT  # `test ride done by`
     opened = item.end < len(text) and text.tokens[item.end].text in "(-–"
@@ -201,10 +205,10 @@ def _choose(text: TokenizedText, item: Item, step: DraftStep) -> None:
         listed = range(span.start, span.end)
         end = next((at for at in listed if at > span.start and "several" in text.roles[at]), span.end)
         options = options_of(text.slice(span.start, end), text.language)
+        if item.label is Label.CHECK and text.has("yes_no", span.start, span.end):
+            return
         if _runs_into(text, item, span):
             step.label = label_of(text.slice(item.start, span.end))
-            return
-        if item.label is Label.CHECK and text.has("yes_no", span.start, span.end):
             return
     if len(options) < 2:
         return
@@ -212,15 +216,20 @@ def _choose(text: TokenizedText, item: Item, step: DraftStep) -> None:
     while first and item.start - first < 3 and text.tokens[first - 1].text not in ".?!;":
         first -= 1
     last = span.end if span is not None else end
-    several = text.any_of(_SEVERAL, first, last + 3) or text.has("which_several", first, item.end)
+    several = text.has("several", first, last + 3) or text.has("which_several", first, item.end)
     step.type = StepType.MULTI_CHOICE if several else _CHOOSING.get(item.label, StepType.CHOICE)
     step.options = options
 
 
 def _runs_into(text: TokenizedText, item: Item, span: LabelledSpan) -> bool:
-    """Whether comma-separated options directly follow their item, which may be two items: `vests dry, fee paid`."""
+    """Whether options with commas only may be items: directly behind their item (`vests dry, fee paid`), or of a check
+    (`no splinters: slide, swing, tower`)."""
     marks = [token.text for token in text.tokens[item.end : span.end] if not (token.is_word or token.is_number)]
-    return item.end == span.start and set(marks) == {","} and not text.has("or", span.start, span.end)
+    if any(mark.startswith("__") for mark in marks):  # blanks for answers: `shampoo ___ %, wax ___ %`
+        return True
+    if "," not in marks or not set(marks) <= {",", ":"} or text.has("or", span.start, span.end):
+        return False
+    return item.end == span.start or (item.label is Label.CHECK and not item.has(Label.EACH))
 
 
 def _offers(text: TokenizedText, item: Item) -> bool:

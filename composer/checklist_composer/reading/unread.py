@@ -13,17 +13,14 @@ from .tokens import TokenizedText
 
 _MAYBE: Final = 0.5
 """Words with a smaller probability of being outside of all spans may ask for something."""
-_LISTED: Final = 8
-"""Maximum tokens of a sentence that becomes a step if the sentences around it do, in a tidy prompt."""
-_LONG_WORD: Final = 3
-_TELLING: Final = frozenset(
-    {"we", "greeting", "meta", "request", "checklist", "closing", "notice", "it_should", "takes", "skip", "no_skip"}
-)
+_NO_ITEMS: Final = frozenset({"greeting", "closing", "takes", "skip", "no_skip", "text_type", "number_type"})
+"""Roles of words that are no item by themselves."""
 _LEAST: Final = 2
 """Minimum words with meaning in a clause that becomes a step."""
 _MOST_ADJACENT: Final = 4
 """Maximum words next to a span that become part of it."""
 _APART: Final = frozenset(",;.|")
+_BOUNDING: Final = frozenset({"below", "above", "at_least", "at_most", "between"})
 _ASKING: Final = frozenset(
     {"request", "checklist", "please", "it_should", "we", "greeting", "meta", "ordinal"}
     | {"then", "also", "to_whom", "if", "if_not", "if_yes", "otherwise", "unless", "only_if", "executor", "self"}
@@ -52,9 +49,9 @@ def unread_words(
     for start, end in runs(text, taken):
         words = [index for index in range(start, end) if text.tokens[index].is_word]
         meaning = text.stems(start, end)
-        listed = not messy and _is_listed(text, start, end, taken, sentences)
-        if not meaning and not listed:
+        if not meaning:
             continue
+        listed = not messy and _is_listed(text, start, end, taken, sentences)
         doubt = sum(1 - outside[index] for index in words) / len(words)
         line = text.tokens[start].line
         whole_line = BULLET.match(text.lines[line]) and start <= lines[line][0] and lines[line][-1] < end
@@ -67,19 +64,10 @@ def unread_words(
 
 
 def _is_listed(text: TokenizedText, start: int, end: int, taken: set[int], sentences: Sentences) -> bool:
-    """Whether words are a short sentence between others with labels."""
+    """Whether words are a whole sentence behind others with labels, so that they may be an item."""
     first, last = sentences.bounds(start)
-    inside = range(first, last)
-    return (
-        not taken.intersection(inside)
-        and end - start <= _LISTED
-        and sum(len(text.tokens[at].text) > _LONG_WORD for at in range(start, end)) >= _LEAST
-        and start - first <= 1
-        and last - end <= 1
-        and any(at in taken for at in range(first))
-        and (text.tokens[last - 1].text == "?" or any(at in taken for at in range(last, len(text))))
-        and not text.any_of(_TELLING, first, last)
-    )
+    whole = not taken.intersection(range(first, last)) and any(at in taken for at in range(first))
+    return whole and not text.any_of(_NO_ITEMS, first, last)
 
 
 def with_adjacent_words(
@@ -87,7 +75,7 @@ def with_adjacent_words(
 ) -> Iterator[LabelledSpan]:
     """Extend spans by unlabelled words before them in the clause: `no. of | seats`."""
     end = 0
-    for span in spans:
+    for span in _with_named_limits(text, spans):
         first = span.start
         while first > end and not _parts(text, first - 1) and sentences.of[first - 1] == sentences.of[span.start]:
             first -= 1
@@ -107,6 +95,23 @@ def with_adjacent_words(
         grows = extends and span.label in ITEMS | {Label.LIMIT, Label.HINT}
         yield replace(span, start=first) if grows else span
         end = span.end
+
+
+def _with_named_limits(text: TokenizedText, spans: Sequence[LabelledSpan]) -> Iterator[LabelledSpan]:
+    """Split a limit that names its number, behind a check: `bin emptied, fridge | below 5 °C`."""
+    before: LabelledSpan | None = None
+    for span in spans:
+        start = span.start
+        if span.label is Label.LIMIT and before is not None and before.label is Label.CHECK:
+            while start < span.end and not (text.roles[start].keys() & _BOUNDING or text.may_count[start]):
+                start += 1
+            named = any(map(text.carries_meaning, range(span.start, start))) and start < span.end
+            if named and text.tokens[span.start - 1].text in _APART:
+                yield LabelledSpan(Label.NUMBER, span.start, start, UNASKED)
+            else:
+                start = span.start
+        yield replace(span, start=start)
+        before = span
 
 
 def with_words_behind(
