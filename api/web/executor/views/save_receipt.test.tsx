@@ -58,6 +58,12 @@ describe("the button that saves the receipt", () => {
     expect(asked).toEqual([]);
     await act(() => void (store.sync.value = { state: "saved", waiting: 0 }));
     expect(news(place)).toBe("");
+    const network = vi.spyOn(navigator, "onLine", "get").mockReturnValue(false);
+    await act(() => void window.dispatchEvent(new Event("offline")));
+    expect(news(place)).toBe("Saving a receipt needs a connection.");
+    network.mockReturnValue(true);
+    await act(() => void window.dispatchEvent(new Event("online")));
+    expect(news(place)).toBe("");
     await press(place);
     expect(asked).toHaveLength(1);
   });

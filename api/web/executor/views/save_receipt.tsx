@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 
 import { Icon } from "../../kit/controls/icon";
 import { t, translator } from "../../kit/language";
+import { useOnline } from "../../kit/online";
 import { saveFile } from "../../kit/save_file";
 import { useApp } from "../context";
 
@@ -11,7 +12,9 @@ type State = "ready" | "working" | "saved" | "offline" | "failed";
 export function SaveReceipt() {
   const { store } = useApp();
   const [state, setState] = useState<State>("ready");
-  const isOffline = store.sync.value.state === "offline";
+  const isOnline = useOnline();
+  // A run that has ended sends nothing, so that nothing might tell that the network has gone.
+  const isOffline = !isOnline || store.sync.value.state === "offline";
   const shown = isOffline && state !== "working" ? "offline" : state;
   const save = async () => {
     if (isOffline || state === "working") return;
