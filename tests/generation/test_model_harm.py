@@ -65,8 +65,13 @@ VAN = "Van check: tyres ok, lights ok, mirrors clean. Fridge temperature in °C 
 CHECKS = "boolean: Are the tyres fine? / boolean: Lights work / boolean: Clean mirrors"
 FRIDGE = "number °C: Temperature of the fridge"
 GOOD: dict[str, str] = yaml.safe_load((Path(__file__).parent / "good_templates.yaml").read_text("utf-8"))
-BLAMED = {"B-de-04": "jeweils für Sportbecken, Nichtschwimmer u. Planschbecken"}
-"""What is taken for an item, though it only tells for what others are asked: the reader is no better yet."""
+BLAMED = {
+    # Only tells for what others are asked: the reader is no better yet.
+    "B-de-04": "jeweils für Sportbecken, Nichtschwimmer u. Planschbecken",
+    # What to do about a damaged seal: the prompt asks for it, and the template has no instruction.
+    "D-es-11": "no iniciar la sesión",
+}
+"""What the reader takes for an item without a step."""
 
 
 def test_good_templates_in_other_words_than_the_prompts_are_not_blamed() -> None:
