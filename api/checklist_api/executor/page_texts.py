@@ -4,14 +4,15 @@
 The language is selected by `Accept-Language`, since the app with its settings has not started.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.resources import files
-from typing import Final
+from typing import Final, TypeVar
 
 import yaml
 
+_Texts = TypeVar("_Texts")
 Titled = tuple[str, str]
 """A title and a sentence."""
 
@@ -51,13 +52,14 @@ def plural_category(language: str, count: int) -> str:
     return "one" if count == 1 or (language == "fr" and count == 0) else "other"
 
 
-def _read() -> dict[str, PageTexts]:
-    text = files(__package__).joinpath("page_texts.yaml").read_text("utf-8")
+def read_texts(made: Callable[..., _Texts], package: str, name: str) -> dict[str, _Texts]:
+    """Read a YAML file of the package with the texts of each language, members of `made`."""
+    text = files(package).joinpath(name).read_text("utf-8")
     found = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
-    return {language: PageTexts(language=language, **texts) for language, texts in found.items()}
+    return {language: made(language=language, **texts) for language, texts in found.items()}
 
 
-LANGUAGES: Final[Mapping[str, PageTexts]] = _read()
+LANGUAGES: Final[Mapping[str, PageTexts]] = read_texts(PageTexts, __package__, "page_texts.yaml")
 ENGLISH: Final = LANGUAGES["en"]
 
 

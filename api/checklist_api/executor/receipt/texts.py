@@ -4,14 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from datetime import date as calendar_date
-from importlib.resources import files
 from typing import Final
-
-import yaml
 
 from checklist_crds.step_types.display_text import DisplayText
 
-from ..page_texts import plural_category
+from ..page_texts import plural_category, read_texts
 
 _FIRST_STRONG_ISOLATE, _POP_ISOLATE = "\u2068", "\u2069"
 _RIGHT_TO_LEFT: Final = (("\u0590", "\u08ff"), ("\ufb1d", "\ufdff"), ("\ufe70", "\ufeff"))
@@ -155,10 +152,4 @@ def _zone_name(offset: timedelta) -> str:
     return "UTC" if minutes == 0 else f"UTC{sign}{hours}" + (f":{rest:02}" if rest else "")
 
 
-def _read() -> dict[str, ReceiptTexts]:
-    text = files(__package__).joinpath("texts.yaml").read_text("utf-8")
-    found = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
-    return {language: ReceiptTexts(language=language, **texts) for language, texts in found.items()}
-
-
-RECEIPT_TEXTS: Final[Mapping[str, ReceiptTexts]] = _read()
+RECEIPT_TEXTS: Final[Mapping[str, ReceiptTexts]] = read_texts(ReceiptTexts, __package__, "texts.yaml")

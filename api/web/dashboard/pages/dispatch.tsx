@@ -9,6 +9,7 @@ import { allInline, CheckField, focusFirstProblem, problemOf, TextField, without
 import { Link } from "../parts/link";
 import { PageHead, Section } from "../parts/page_head";
 import { counted } from "../parts/progress";
+import { randomKey } from "../parts/random_key";
 import { useResource } from "../parts/resource";
 import { Failure, Loading } from "../parts/states";
 import { localTime } from "../parts/time";
@@ -66,12 +67,12 @@ export function DispatchPage() {
   const [made, setMade] = useState<Dispatched | null>(null);
   const form = useRef<HTMLFormElement>(null);
   /** Idempotency key of the form's current values: submitting the same form twice creates one run. */
-  const key = useRef(newKey());
+  const key = useRef(randomKey());
   const dirty = made === null && (draft.reference !== "" || draft.url !== "" || draft.secret !== "");
   useUnsaved(dirty, "what you have filled in for this run");
 
   const change = (parts: Partial<Draft>) => {
-    key.current = newKey();
+    key.current = randomKey();
     setDraft((before) => ({ ...before, ...parts }));
   };
   const choose = (templateId: string) => {
@@ -97,7 +98,7 @@ export function DispatchPage() {
     }
   };
   const another = () => {
-    key.current = newKey();
+    key.current = randomKey();
     setMade(null);
     setDraft((before) => ({ ...before, reference: "" }));
     usage.reload();
@@ -245,8 +246,3 @@ function sentence(message: string): string {
   const first = message.charAt(0).toUpperCase() + message.slice(1);
   return /[.!?]$/.test(first) ? first : `${first}.`;
 }
-
-function newKey(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-

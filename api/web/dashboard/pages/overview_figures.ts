@@ -1,4 +1,5 @@
 /** The figures of the overview: what each number counts, and the filtered list behind it. */
+import { dateOf, localTimestamp } from "../../core";
 import { count } from "../parts/progress";
 
 /** `GET overview` */
@@ -73,10 +74,5 @@ export function dayOf(moment: number): Day {
   start.setHours(0, 0, 0, 0);
   const first = new Date(start);
   first.setDate(first.getDate() - 6);
-  return { since: start.toISOString(), today: inAddress(start), weekAgo: inAddress(first) };
-}
-
-function inAddress(day: Date): string {
-  const two = (number: number) => String(number).padStart(2, "0");
-  return `${day.getFullYear()}-${two(day.getMonth() + 1)}-${two(day.getDate())}`;
+  return { since: start.toISOString(), today: dateOf(localTimestamp(start)), weekAgo: dateOf(localTimestamp(first)) };
 }

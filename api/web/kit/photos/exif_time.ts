@@ -1,5 +1,7 @@
 /** EXIF with the time of a photo that the page's own camera took (EXIF 2.32, section 4.6). */
 
+import { localTimestamp } from "../../core";
+
 const TAG = { exifDirectory: 0x8769, version: 0x9000, taken: 0x9003, zone: 0x9011 } as const;
 const TYPE = { ascii: 2, long: 4, undefined: 7 } as const;
 const HEAD_BYTES = 10;
@@ -33,19 +35,8 @@ export function exifOfTime(at: Date): Uint8Array<ArrayBuffer> {
   entry(EXIF_DIRECTORY + 2, TAG.version, TYPE.undefined, 4, 0x30323332);
   entry(EXIF_DIRECTORY + 14, TAG.taken, TYPE.ascii, 20, TAKEN);
   entry(EXIF_DIRECTORY + 26, TAG.zone, TYPE.ascii, 7, ZONE);
-  text(HEAD_BYTES + TAKEN, timeText(at));
-  text(HEAD_BYTES + ZONE, zoneText(at));
+  const local = localTimestamp(at);
+  text(HEAD_BYTES + TAKEN, local.slice(0, 19).replaceAll("-", ":").replace("T", " "));
+  text(HEAD_BYTES + ZONE, local.endsWith("Z") ? "+00:00" : local.slice(-6));
   return segment;
-}
-
-const two = (value: number) => String(value).padStart(2, "0");
-
-function timeText(at: Date): string {
-  const day = [at.getFullYear(), two(at.getMonth() + 1), two(at.getDate())].join(":");
-  return `${day} ${[at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(":")}`;
-}
-
-function zoneText(at: Date): string {
-  const minutes = -at.getTimezoneOffset();
-  return `${minutes < 0 ? "-" : "+"}${two(Math.floor(Math.abs(minutes) / 60))}:${two(Math.abs(minutes) % 60)}`;
 }

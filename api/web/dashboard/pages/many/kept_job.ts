@@ -3,6 +3,7 @@
  * whose page was reloaded goes on; a row whose result was not kept is repeated with the same key. The webhook's secret
  * is only in memory.
  */
+import { randomKey } from "../../parts/random_key";
 import type { TableRow } from "./table";
 
 export interface Job {
@@ -26,7 +27,7 @@ const JOB = "checklists-many-job";
 const RESULTS = "checklists-many-results";
 
 export function newJobId(): string {
-  return `job-${Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+  return `job-${randomKey()}`;
 }
 
 export function keyOf(job: Job, row: TableRow): string {
