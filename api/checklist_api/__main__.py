@@ -14,6 +14,7 @@ import uvloop
 from aiohttp import web
 
 from checklist_crds.kube.errors import KubeError
+from checklist_crds.platform.event_loop import EventLoop
 from checklist_crds.platform.memory import configure_malloc
 from checklist_crds.platform.process_end import end_process
 
@@ -79,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     gc.freeze()
     gc.set_threshold(50_000, 5, 10)
     try:
-        uvloop.run(serve(settings))
+        uvloop.run(serve(settings), loop_factory=EventLoop)
     except (InvalidSetting, KubeError, OSError) as error:
         print(f"checklist_api: {error}", file=sys.stderr)  # noqa: T201 - one line for a person
         return 2

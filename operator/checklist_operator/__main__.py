@@ -18,6 +18,7 @@ import uvloop
 
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeError
+from checklist_crds.platform.event_loop import EventLoop
 from checklist_crds.platform.memory import configure_malloc
 from checklist_crds.platform.object_store import InvalidStore, open_store
 from checklist_crds.platform.process_end import end_process
@@ -194,7 +195,7 @@ def main() -> int:
     gc.set_threshold(50_000, 5, 10)
     logger.info("operator.starting", extra=about(identity=settings.operator_id, namespace=settings.namespace))
     try:
-        uvloop.run(serve(settings))
+        uvloop.run(serve(settings), loop_factory=EventLoop)
     except (KubeError, OSError) as error:
         logger.error("operator.failed", extra=about(reason=str(error)))
         return 1
