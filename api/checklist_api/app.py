@@ -6,8 +6,8 @@ from aiohttp import hdrs, web
 
 from checklist_crds.kube.client import KubeConnection
 
+from .http.json_body import MAX_BODY_BYTES
 from .http.middleware import request_frame
-from .http.request_body import MAX_BODY_BYTES
 from .settings.service import Settings
 from .wiring.routes import add_routes
 from .wiring.services import Services

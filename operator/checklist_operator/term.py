@@ -7,6 +7,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from checklist_crds.archive import ArchiveStore
@@ -37,7 +38,7 @@ from checklist_crds.runs.seal import RunSeals
 from checklist_crds.times import Clock
 from checklist_operator.archive.archived_runs import ArchivedRuns
 from checklist_operator.archive.archiver import Archiver
-from checklist_operator.attempts.event_photos import EventPhotos
+from checklist_operator.attempts.envelopes import EventPhotos
 from checklist_operator.attempts.pauses import Pauses
 from checklist_operator.attempts.send import Transmitter
 from checklist_operator.attempts.signing_secrets import SigningSecrets
@@ -132,6 +133,7 @@ class Term:
         self._attempts = attempts = AttemptParts.build(
             client,
             transmitter,
+            self._permits,
             revisions=revisions,
             secrets=secrets,
             pauses=pauses,
@@ -145,6 +147,7 @@ class Term:
             metrics=metrics,
             events=events,
             clock=clock,
+            tracing=tracing,
             on_settled=self._delivery_settled,
         )
         self.outbox = RunOutbox(client, attempts, clock=clock, on_bug=self._count_bug)
@@ -158,7 +161,7 @@ class Term:
             metrics=metrics,
             clock=clock,
             allow_insecure=settings.insecure_targets,
-            on_accepted=self._replay_accepted,
+            on_accepted=partial(self.deliveries.observe, "MODIFIED"),
             on_bug=self._count_bug,
         )
         self.replays = DeliveryReplays(
@@ -439,9 +442,6 @@ class Term:
 
     def _delivery_settled(self, key: Key) -> None:
         self.replays.delivery_settled(key)
-
-    def _replay_accepted(self, delivery: JsonObject) -> None:
-        self._route_to_controllers(WEBHOOK_DELIVERY, "MODIFIED", delivery)
 
     def _count_bug(self, where: str) -> None:
         self._metrics.bugs.labels(where).inc()

@@ -18,9 +18,9 @@ from checklist_crds.values.json_text import to_json
 
 from ..audit.index import AuditFilter, AuditIndex, audit_view
 from ..auth.gate import Caller
+from ..http.json_body import json_response
 from ..http.middleware import frame_headers
 from ..http.pagination import one_of, parameter, requested_moment, requested_page
-from ..http.responses import json_response
 from ..organizations.directory import Organization
 from .table import Route
 

@@ -20,8 +20,8 @@ from checklist_crds.times import Clock, format_timestamp
 from ..archive.reading import ArchivedRuns
 from ..auth.gate import Caller
 from ..deliveries.models import EndpointError
+from ..http.json_body import json_response
 from ..http.pagination import invalid_parameter, requested_moment
-from ..http.responses import json_response
 from ..index.deliveries import DeliveryIndex
 from ..index.endpoint_figures import Endpoint
 from ..index.run_figures import COUNTED_UP_TO

@@ -12,7 +12,7 @@ from ..auth.gate import Caller
 from ..deliveries.routes import DeliveryRoutes
 from ..exports.routes import ExportRoutes
 from ..exports.stable_links import PHOTO, StablePhotoRoutes
-from ..http.responses import json_response
+from ..http.json_body import json_response
 from ..index.delivery_sources import host_of
 from ..runs import models
 from ..runs.routes import RunRoutes

@@ -23,7 +23,7 @@ from checklist_crds.times import Clock, format_optional
 
 from ..auth.gate import Caller
 from ..auth.members import MemberDirectory
-from ..http.responses import json_response
+from ..http.json_body import json_response
 from ..index.delivery_sources import host_of
 from ..runs import models
 from ..runs.access import RunAccess

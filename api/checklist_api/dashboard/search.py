@@ -17,8 +17,8 @@ from checklist_crds.times import Clock, format_timestamp
 
 from ..auth.gate import Caller
 from ..auth.members import MemberDirectory
+from ..http.json_body import json_response
 from ..http.pagination import invalid_parameter, parameter
-from ..http.responses import json_response
 from ..index.run_filter import RunFilter
 from ..index.run_search import LONGEST, SEARCHED, SHORTEST
 from ..index.runs import RunIndex

@@ -14,8 +14,7 @@ from checklist_crds.resources.organization import Role
 from checklist_crds.times import Clock
 
 from ..auth.gate import Caller
-from ..http.request_body import read_optional_json_object
-from ..http.responses import json_response
+from ..http.json_body import json_response, read_optional_json_object
 from ..index.runs import RunIndex
 from ..organizations.directory import Organization
 from ..templates.catalogue import ListedTemplate, StoredTemplate, TemplateCatalogue

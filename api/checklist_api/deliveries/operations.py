@@ -14,6 +14,7 @@ from checklist_crds.resources.event_names import EVENT_NAMES
 from checklist_crds.runs.replay_rules import ReplayRefusal
 
 from ..http.examples import examples
+from ..http.json_body import missing_fields
 from ..http.operations import (
     BAD_PAGE,
     COUNTED_KEY_ERRORS,
@@ -29,7 +30,6 @@ from ..http.operations import (
     tagged,
 )
 from ..http.pagination import invalid_parameter, out_of_range
-from ..http.request_body import missing_fields
 from ..index.delivery_history import OUTCOMES, STATUSES
 from ..index.endpoint_figures import MAX_WINDOW_HOURS
 from . import models

@@ -15,10 +15,9 @@ from ..archive.reading import ArchivedRuns
 from ..archive.run import ArchivedRun
 from ..audit.trail import AuditTrail
 from ..auth.gate import Caller, Gate
+from ..http.json_body import json_response, read_json_object, read_optional_json_object
 from ..http.models import Pagination
 from ..http.pagination import Page, integer_up_to, one_of, parameter, requested_moment, requested_page
-from ..http.request_body import read_json_object, read_optional_json_object
-from ..http.responses import json_response
 from ..idempotency import REPLAYED, Idempotency, requested_key
 from ..index.deliveries import DeliveryFilter, DeliveryIndex
 from ..index.delivery_history import OUTCOMES, STATUSES, Delivery

@@ -23,9 +23,8 @@ from checklist_crds.times import Clock
 from checklist_crds.values.json_types import json_type_name
 
 from ..auth.gate import Gate
+from ..http.json_body import json_response, read_json_object, require_members
 from ..http.op_id import op_id_problem
-from ..http.request_body import read_json_object, require_members
-from ..http.responses import json_response
 from ..runs.access import RunAccess
 from . import commands
 from .access import BASE, ExecutorGate, organization_of

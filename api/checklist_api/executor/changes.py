@@ -14,8 +14,8 @@ from checklist_crds.errors import InvalidParameter, Problem
 from checklist_crds.resources.run import IdentityMode
 from checklist_crds.runs.lifecycle import require_assignee
 
+from ..http.json_body import json_response
 from ..http.middleware import add_waited
-from ..http.responses import json_response
 from ..http.server import on_connection_lost
 from ..index.runs import RunIndex
 from ..metrics import Metrics

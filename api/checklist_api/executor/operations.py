@@ -16,9 +16,9 @@ from checklist_crds.errors import (
 )
 
 from ..http.examples import examples
+from ..http.json_body import MAX_BODY_BYTES, missing_fields
 from ..http.op_id import MAX_OP_ID
 from ..http.operations import Access, Body, Operation, Reply, header, problem, query, tagged
-from ..http.request_body import MAX_BODY_BYTES, missing_fields
 from ..runs.waiting import LONGEST_WAIT_S
 from . import models
 from .access import BASE

@@ -25,7 +25,7 @@ from checklist_crds.runs.lifecycle import Decision, decide
 from checklist_crds.runs.photos import photo_of_operation
 from checklist_crds.times import Clock
 
-from ..http.responses import json_response
+from ..http.json_body import json_response
 from ..metrics import Metrics, UploadResult
 from ..organizations.directory import Organization
 from ..photos.intake import PhotoIntake

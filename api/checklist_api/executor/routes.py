@@ -19,8 +19,7 @@ from checklist_crds.runs.commands import AnswerStep, Command, DrawSignature, Ope
 from checklist_crds.runs.lifecycle import require_assignee
 from checklist_crds.times import Clock
 
-from ..http.request_body import read_json_object, read_optional_json_object
-from ..http.responses import json_response
+from ..http.json_body import json_response, read_json_object, read_optional_json_object
 from ..photos.unused import UnusedPhotos
 from ..runs.access import RunAccess
 from . import commands

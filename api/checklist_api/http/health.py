@@ -7,7 +7,7 @@ from aiohttp import web
 from checklist_crds.platform.readiness import Check, readiness_body, reasons_of
 
 from ..metrics import Metrics
-from .responses import json_response
+from .json_body import json_response
 
 
 def add_routes(

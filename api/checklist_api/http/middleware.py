@@ -32,7 +32,7 @@ from checklist_crds.platform.tracing import (
 
 from ..cluster.call_queue import open_ticket
 from ..metrics import Metrics
-from .responses import json_response
+from .json_body import json_response
 
 logger = logging.getLogger(__name__)
 

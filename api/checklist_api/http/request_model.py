@@ -16,7 +16,7 @@ from checklist_crds.templates.structure import path_of
 from checklist_crds.times import parse_local_timestamp, parse_timestamp
 from checklist_crds.values.json_types import json_type_name, text_fault
 
-from .request_body import missing_fields
+from .json_body import missing_fields
 
 _WANTED: Final = {
     "string_type": "a string",

@@ -17,8 +17,8 @@ from aiohttp.http_exceptions import ContentEncodingError
 
 from checklist_crds.errors import ExpectationFailed, InternalError, InvalidParameter, ServiceError
 
+from .json_body import unknown_encoding
 from .middleware import SERVER_NAME, error_response, new_request_id
-from .request_body import unknown_encoding
 
 logger = logging.getLogger(__name__)
 

@@ -15,8 +15,8 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from checklist_crds.errors import MalformedJson, PayloadTooLarge, Problem, ServiceUnavailable, ValidationFailed
 
+from ..http.json_body import missing_fields, require_known_encoding
 from ..http.op_id import only_op_id
-from ..http.request_body import missing_fields, require_known_encoding
 
 FORM: Final = "multipart/form-data"
 ANY_BYTES: Final = "application/octet-stream"

@@ -16,6 +16,7 @@ from checklist_crds.resources.run import MAX_EXPIRY_HOURS
 from checklist_crds.templates.answer_schema import MEDIA_TYPE
 
 from ..http.examples import examples
+from ..http.json_body import missing_fields
 from ..http.operations import (
     BAD_PAGE,
     DATE_TIME,
@@ -31,7 +32,6 @@ from ..http.operations import (
     tagged,
 )
 from ..http.pagination import out_of_range
-from ..http.request_body import missing_fields
 from ..index.run_filter import FILTER_STATUSES
 from . import models
 from .waiting import LONGEST_WAIT_S

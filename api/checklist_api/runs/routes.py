@@ -18,9 +18,8 @@ from checklist_crds.times import Clock, format_optional
 from ..archive.reading import ArchivedRuns
 from ..audit.trail import AuditTrail
 from ..auth.gate import Caller, Gate
+from ..http.json_body import json_response, read_json_object, read_optional_json_object
 from ..http.pagination import boolean, integer_up_to, one_of, parameter, requested_moment, requested_page
-from ..http.request_body import read_json_object, read_optional_json_object
-from ..http.responses import json_response
 from ..idempotency import REPLAYED, Idempotency, requested_key
 from ..index.run_filter import FILTER_STATUSES, RunFilter
 from ..index.runs import RunIndex

@@ -15,7 +15,7 @@ from checklist_crds.resources.organization import OrganizationSpec, Plan
 from checklist_crds.times import Clock
 
 from ..auth.gate import Caller, Gate
-from ..http.responses import json_response
+from ..http.json_body import json_response
 from ..organizations.directory import Organization
 from . import models
 

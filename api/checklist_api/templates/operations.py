@@ -18,6 +18,7 @@ from checklist_crds.templates.answer_schema import MEDIA_TYPE
 
 from ..generation.models import NO_PROMPT, GeneratedTemplate, GenerateRequest
 from ..http.examples import examples
+from ..http.json_body import missing_fields
 from ..http.operations import (
     BAD_PAGE,
     COUNTED_KEY_ERRORS,
@@ -33,7 +34,6 @@ from ..http.operations import (
     tagged,
 )
 from ..http.pagination import invalid_parameter
-from ..http.request_body import missing_fields
 from . import models
 
 _TEMPLATES: Final = "Templates"

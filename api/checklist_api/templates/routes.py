@@ -19,9 +19,8 @@ from ..audit.trail import AuditTrail
 from ..auth.gate import Caller, Gate
 from ..generation.generator import Generator
 from ..generation.models import GenerateRequest
+from ..http.json_body import JSON, json_response, missing_fields, read_json_object
 from ..http.pagination import invalid_parameter, one_of, parameter, positive_integer, requested_page
-from ..http.request_body import JSON, missing_fields, read_json_object
-from ..http.responses import json_response
 from ..idempotency import REPLAYED, Idempotency, requested_key
 from ..organizations.directory import Organization
 from .body import parse_with

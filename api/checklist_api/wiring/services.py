@@ -45,6 +45,7 @@ from ..dashboard.sign_in.passwords import Passwords
 from ..dashboard.sign_in.person_audit import PersonAudit
 from ..deliveries.access import DeliveryAccess
 from ..deliveries.replays import ReplayDirectory
+from ..executor.access import LinkOwners
 from ..exports.pdf.press import PdfPress
 from ..exports.sending import ExportSlots
 from ..generation.generator import Generator
@@ -62,7 +63,6 @@ from ..photos.unused import UnusedPhotos
 from ..runs.access import RunAccess
 from ..runs.changes import RunChanges
 from ..runs.dispatch import Dispatcher
-from ..runs.link_owner import LinkOwners
 from ..runs.usage import UsageReader
 from ..runs.waiting import RunWaits
 from ..settings.service import InvalidSetting, Settings

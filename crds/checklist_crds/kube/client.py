@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import os
 import ssl
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
@@ -22,7 +22,16 @@ from yarl import URL
 
 from ..resources.kinds import Kind
 from ..values.json_text import from_cluster_json, to_json
-from .errors import KubeError, KubeGone, KubeInvalid, KubeOutcomeUnknown, KubeUnavailable, from_status
+from .errors import (
+    KubeConflict,
+    KubeContended,
+    KubeError,
+    KubeGone,
+    KubeInvalid,
+    KubeOutcomeUnknown,
+    KubeUnavailable,
+    from_status,
+)
 from .official import import_only_what_is_used
 
 JsonObject = dict[str, Any]
@@ -452,16 +461,21 @@ async def _lines(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
                 yield line
 
 
-async def retry_conflicts(attempt: Callable[[], Any], *, tries: int = 20) -> Any:
-    """Runs `attempt` (read, decide, write) again after each concurrent write. Raises KubeContended."""
-    from .errors import KubeConflict, KubeContended
-
-    for number in range(tries):
-        try:
-            return await attempt()
-        except KubeConflict:
-            await asyncio.sleep(min(0.002 * 2**number, 0.1) * (0.5 + os.urandom(1)[0] / 255))
+def conflict_pauses(*, tries: int = 20) -> Iterator[float]:
+    """Yields the seconds to wait after each concurrent write. Raises KubeContended after the last of `tries`."""
+    for number in range(tries - 1):
+        yield min(0.002 * 2**number, 0.1) * (0.5 + os.urandom(1)[0] / 255)
     raise KubeContended("others changed the object at the same time")
 
 
-__all__ = ["JsonObject", "KubeClient", "KubeConnection", "KubeGone", "WatchEvent", "retry_conflicts"]
+async def retry_conflicts(attempt: Callable[[], Any]) -> Any:
+    """Runs `attempt` (read, decide, write) again after each concurrent write. Raises KubeContended."""
+    pauses_s = conflict_pauses()
+    while True:
+        try:
+            return await attempt()
+        except KubeConflict:
+            await asyncio.sleep(next(pauses_s))
+
+
+__all__ = ["JsonObject", "KubeClient", "KubeConnection", "KubeGone", "WatchEvent", "conflict_pauses", "retry_conflicts"]

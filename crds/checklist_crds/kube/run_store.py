@@ -12,10 +12,10 @@ from ..resources.template_definition import Definition
 from ..runs.batch import BatchDecision, Outcome, decide_in_turn
 from ..runs.lifecycle import Command, Decision
 from ..times import Clock
-from .client import JsonObject, KubeClient
+from .client import JsonObject, KubeClient, conflict_pauses
 from .errors import KubeConflict, KubeNotFound
 from .revisions import RevisionStore
-from .run_writes import read_decide_write, write_status
+from .run_writes import write_status
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +77,19 @@ class RunStore:
         KubeUnavailable, the last write may have been done, and those before it were; the op_ids of the commands make a
         retry safe.
         """
-
-        async def read() -> Run:
-            found = await self.get(run.namespace, run.name)
-            if found.public_id != run.public_id:
-                raise KubeNotFound(f"run {run.name} is gone, and its name is used again")
-            return found
-
-        async def decide_and_write(known: Run) -> BatchChange:
+        known, pauses_s = run, conflict_pauses()
+        while True:
             definition = await self.definition(known)
-            return await self._write(known, definition, await self._decide(known, definition, commands))
-
-        return await self._apply_rest(await read_decide_write(read, decide_and_write, known=run), commands)
+            batch = await self._decide(known, definition, commands)
+            try:
+                written = await self._write(known, definition, batch)
+                break
+            except KubeConflict:
+                await asyncio.sleep(next(pauses_s))
+            known = await self.get(run.namespace, run.name)
+            if known.public_id != run.public_id:
+                raise KubeNotFound(f"run {run.name} is gone, and its name is used again")
+        return await self._apply_rest(written, commands)
 
     async def change_remembered(self, run: Run, commands: Sequence[Command]) -> BatchChange | None:
         """Applies `commands` to a possibly old state of the run, with one write and no read.

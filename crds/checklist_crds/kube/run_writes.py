@@ -13,33 +13,44 @@ ones. The operator removes recorded events from runs that are idle or have ended
 `seq`, `phase` and `operations` are tested in addition to `changes` because releases without `changes` write them.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from typing import Any, Final, TypeVar
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
 
 from ..ids import is_id
 from ..resources.base import KubeModel
 from ..resources.kinds import RUN
 from ..resources.run import Run, RunStatus
-from .client import JsonObject, KubeClient, retry_conflicts
+from .client import JsonObject, KubeClient, conflict_pauses
+from .errors import KubeConflict
 
-Read = TypeVar("Read")
-Written = TypeVar("Written")
+StatusChange = Callable[[Run], RunStatus]
 
 
-async def read_decide_write(
-    read: Callable[[], Awaitable[Read]], decide_and_write: Callable[[Read], Awaitable[Written]], *, known: Read | None
-) -> Written:
-    """Calls `decide_and_write` with what was read, until there is no concurrent write.
+async def change_run_status(
+    client: KubeClient,
+    namespace: str,
+    name: str,
+    change: StatusChange,
+    *,
+    known: JsonObject | None = None,
+    tidy: bool = False,
+) -> JsonObject:
+    """Writes `change(run)` and returns the updated run. `known` is a copy that saves the first read, `tidy` removes
+    recorded events from the outbox, unless the run is being changed.
 
-    `known` is a copy that saves the first read. Raises what the two raise except KubeConflict, and KubeContended.
+    `change` receives the run without answers, and may be called several times. Raises KubeNotFound, KubeUnavailable
+    and other KubeErrors.
     """
-    remembered = [known] if known is not None else []
-
-    async def attempt() -> Written:
-        return await decide_and_write(remembered.pop() if remembered else await read())
-
-    written: Written = await retry_conflicts(attempt)
-    return written
+    pauses_s = conflict_pauses()
+    while True:
+        body = known if known is not None else await client.get(RUN, name, namespace)
+        run = Run.parse(body, answers=False)
+        try:
+            return await write_status(client, run, change(run), tidy=tidy) or body
+        except KubeConflict:
+            await asyncio.sleep(next(pauses_s))
+        known, tidy = None, False
 
 
 async def write_status(client: KubeClient, run: Run, after: RunStatus, *, tidy: bool = False) -> JsonObject | None:

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from ..resources.base import GROUP
+from .log_lines import also_in_context
 
 TRACEPARENT_ANNOTATION: Final = f"{GROUP}/traceparent"
 TRACEPARENT_HEADER: Final = "traceparent"
@@ -113,6 +114,12 @@ class Tracing:
     ) -> Span:
         """Starts a span now or at `since`. `parent` is a valid traceparent; None starts a trace."""
         return _NO_SPAN
+
+    def bind_logs(self, body: Mapping[str, Any]) -> None:
+        """Adds the trace id of an object to later log lines of this task."""
+        parent = traceparent_of(body) if self.is_on else None
+        if parent is not None:
+            also_in_context(trace_id=trace_id_of(parent))
 
     def close(self) -> None:
         """Sends outstanding spans; blocks for some seconds at most."""

@@ -1,12 +1,25 @@
-"""Commands on a run; `runs.lifecycle.decide` applies them."""
+"""Commands on a run; `runs.lifecycle.decide` applies them.
 
-from dataclasses import dataclass
+The status of a run has a mark of each applied command with an `op_id`, which makes it safe to resend an offline queue
+(contract section 6). A mark has 12 characters: 48 bits of the op_id, enough to distinguish the operations of one run,
+and 24 bits of the request.
+"""
+
+import base64
+import hashlib
+import json
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from typing import Final
 
 from pydantic import JsonValue
 
+from ..errors import IdempotencyKeyReused
 from ..limits.organization_limits import Limits
-from ..resources.run import Geo, PhotoRef
+from ..resources.run import MAX_OPERATIONS, Geo, PhotoRef
+
+_MARK_CHARS: Final = 12
+_OP_ID_CHARS: Final = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,3 +102,50 @@ class Cancel(Command):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expire(Command):
     """Expires the run; does nothing before `expires_at`."""
+
+
+def is_replay(operations: str, command: Command) -> bool:
+    """Whether `command` was applied before.
+
+    Raises IdempotencyKeyReused when its op_id was used for another request: treating that as a replay would lose an
+    answer that the executor believes to be stored.
+    """
+    mark = _mark(command)
+    for start in range(0, len(operations), _MARK_CHARS):
+        known = operations[start : start + _MARK_CHARS]
+        if known[:_OP_ID_CHARS] == mark[:_OP_ID_CHARS]:
+            if known != mark:
+                raise IdempotencyKeyReused("This op_id was used for another operation of this run.")
+            return True
+    return False
+
+
+def with_operation(operations: str, command: Command) -> str:
+    """Appends `command`; beyond MAX_OPERATIONS the oldest is dropped."""
+    return (operations + _mark(command))[-_MARK_CHARS * MAX_OPERATIONS :]
+
+
+def operation_of(op_id: str | None) -> str | None:
+    """Returns the first part of an operation's mark, to find it by its op_id."""
+    return None if op_id is None else _op_id_mark(op_id)
+
+
+def _op_id_mark(op_id: str) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(op_id.encode()).digest()[:6]).decode()
+
+
+def _mark(command: Command) -> str:
+    request = asdict(replace(command, op_id=None, by=None)) | {"command": type(command).__name__}
+    # A repetition may lack it, for example after an update of the app.
+    del request["given_at"]
+    if request.get("note") is None:
+        # As earlier releases marked it, so that they recognize each other's operations.
+        request.pop("note", None)
+    if isinstance(command, AddPhoto | DrawSignature):
+        # Without the photo: a replay is detected before its bytes are read.
+        request["photo"] = command.photo is not None
+    if isinstance(command, AnswerStep) and command.geo is not None:
+        request["geo"] = command.geo.to_kube()
+    text = json.dumps(request, sort_keys=True, separators=(",", ":"))
+    asked = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()[:3]).decode()
+    return _op_id_mark(command.op_id or "") + asked

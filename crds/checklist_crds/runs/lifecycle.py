@@ -63,10 +63,12 @@ from .commands import (
     RemovePhotos,
     SkipStep,
     Submit,
+    is_replay,
+    operation_of,
+    with_operation,
 )
 from .end_conditions import with_end
 from .events import geo_view, progress_view
-from .operations import is_replay, operation_of, with_operation
 from .photos import bytes_ever, is_empty, photo_of_operation, require_room, with_photo, without_photos
 
 __all__ = [

@@ -10,8 +10,7 @@ from ..errors import AnswerInvalid, Problem
 from ..limits.organization_limits import LimitName, limit_reached
 from ..resources.run import MAX_PHOTO_BYTES, MAX_PHOTOS, MAX_PHOTOS_EVER, Answer, PhotoRef, RunStatus
 from ..resources.template_definition import Step
-from .commands import AddPhoto, RemovePhotos
-from .operations import operation_of
+from .commands import AddPhoto, RemovePhotos, operation_of
 
 
 def photo_of_operation(answer: Answer | None, op_id: str | None) -> PhotoRef | None:

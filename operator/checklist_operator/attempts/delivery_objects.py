@@ -1,6 +1,10 @@
 """Creates, reads and writes WebhookDelivery objects, one for each event whose first attempt failed.
 
 A delivery is named by its event_id, so an event never has two.
+
+An event that is delivered at its first attempt leaves only a record in the run. A final run does not change, so the
+event's envelope can be built again for a replay, identical except for signatures in photo URLs (delivery profile,
+"Body").
 """
 
 import asyncio
@@ -19,11 +23,13 @@ from checklist_crds.platform.tracing import TRACEPARENT_ANNOTATION, traceparent_
 from checklist_crds.resources.base import OrganizationRef
 from checklist_crds.resources.delivery import WebhookDeliverySpec, WebhookDeliveryStatus
 from checklist_crds.resources.delivery_records import DeliveryRecord
+from checklist_crds.resources.event_names import EventName
 from checklist_crds.resources.kinds import WEBHOOK_DELIVERY
 from checklist_crds.resources.run import ObjectNameRef, OutboxEntry, Run
+from checklist_crds.resources.webhook_url import InsecureTargets, InvalidTarget, canonical_url
 from checklist_crds.times import Clock, parse_timestamp
 from checklist_crds.values import merge_patch
-from checklist_operator.attempts.envelopes import payload_of
+from checklist_operator.attempts.envelopes import final_envelope, payload_of
 from checklist_operator.attempts.progress import after_attempt, attempt_record, record_of
 from checklist_operator.attempts.schedule import RetrySchedule
 from checklist_operator.runtime.fresh_reads import FreshReads
@@ -228,3 +234,36 @@ def new_delivery(
         payload=payload_of(message),
     )
     return WEBHOOK_DELIVERY.manifest(entry.event_id, run.namespace, spec.to_kube(), organization=organization)
+
+
+def delivery_from_run(run: Run, record: DeliveryRecord, *, allow_insecure: InsecureTargets) -> JsonObject:
+    """Builds the object without status, for an event that `replay_rules.refusal_of_record` accepts.
+
+    Raises ValueError for a run without webhook, and for an event that cannot be derived from a final run.
+    """
+    webhook = run.spec.webhook
+    if webhook is None:
+        raise ValueError(f"run {run.name} has no webhook")
+    entry = OutboxEntry(seq=record.seq, event=record.event, event_id=record.event_id, ts=time_of(run, record))
+    url = target_of(webhook.url, allow_insecure=allow_insecure)
+    return new_delivery(run, entry, final_envelope(entry, run), url=url, organization=run.admitted_as.organization)
+
+
+def target_of(url: str, *, allow_insecure: InsecureTargets) -> str:
+    """Returns the canonical URL; an invalid URL is returned as is, and the sender refuses it."""
+    try:
+        return canonical_url(url, allow_insecure=allow_insecure)
+    except InvalidTarget:
+        return url
+
+
+def time_of(run: Run, record: DeliveryRecord) -> datetime:
+    """When the event happened; from the run for records of earlier versions, which lack it."""
+    if record.ts is not None:
+        return record.ts
+    moment = {
+        EventName.RUN_COMPLETED: run.status.completed_at,
+        EventName.RUN_CANCELLED: run.status.cancelled_at,
+        EventName.RUN_EXPIRED: run.expires_at,
+    }.get(record.event)
+    return moment or run.created_at

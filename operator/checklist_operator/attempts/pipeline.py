@@ -15,8 +15,7 @@ from attrs import define, field
 from checklist_crds.times import Clock
 from checklist_operator.attempts.attempt import Attempt, RecordedAttempt, SentAttempt
 from checklist_operator.attempts.claim import Claims
-from checklist_operator.attempts.envelopes import body_of
-from checklist_operator.attempts.event_photos import EventPhotos
+from checklist_operator.attempts.envelopes import EventPhotos, body_of
 from checklist_operator.attempts.pauses import Pauses
 from checklist_operator.attempts.record import AttemptRecorder
 from checklist_operator.attempts.send import Origin, Transmitter
@@ -24,6 +23,7 @@ from checklist_operator.faults import LocalFault
 from checklist_operator.runtime.deadlines import ShutdownDeadlines
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.metrics import Metrics
+from checklist_operator.transport.fairness import Permits, host_of
 from checklist_operator.transport.outcome import Outcome
 
 logger = logging.getLogger(__name__)
@@ -33,6 +33,7 @@ logger = logging.getLogger(__name__)
 class AttemptPipeline:
     """Makes attempts and tracks those in flight."""
 
+    _permits: Permits
     _claims: Claims
     _transmitter: Transmitter
     _recorder: AttemptRecorder
@@ -72,8 +73,8 @@ class AttemptPipeline:
         `starts` is called right before sending. Raises what `prepare` raises, Paused, LocalFault (result unknown), and
         KubeConflict when another process was faster.
         """
-        held_up = self._transmitter.receiver_holds_up(url)
-        async with self._transmitter.permit(url, organization, first=first):
+        held_up = self._permits.holds_up(host_of(url))
+        async with self._permits.permit(host=host_of(url), organization=organization, first=first):
             attempt = None if self._stopping else await prepare()
             if attempt is None or self._stopping:
                 return None  # shutdown: attempts in flight are already being counted
@@ -124,7 +125,7 @@ class AttemptPipeline:
             taken = await self._claims.take(delivery, attempt.step)
             delivery, is_claimed = taken.delivery, taken.is_claimed
         starts()
-        self._count_start(attempt, held_up=held_up or self._transmitter.receiver_holds_up(attempt.url))
+        self._count_start(attempt, held_up=held_up or self._permits.holds_up(host_of(attempt.url)))
         outcome = await self._transmitter.send(
             attempt.url, body, attempt.secret, attempt.run.id, attempt=attempt.number, origin=_origin(attempt)
         )

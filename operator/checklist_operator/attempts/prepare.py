@@ -12,6 +12,7 @@ from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.informer import Key
 from checklist_crds.kube.revisions import RevisionStore
+from checklist_crds.platform.tracing import Tracing
 from checklist_crds.resources.delivery import WebhookDeliveryStatus
 from checklist_crds.resources.delivery_records import DeliveryPhase
 from checklist_crds.resources.kinds import RUN
@@ -21,14 +22,11 @@ from checklist_crds.resources.webhook_url import InsecureTargets
 from checklist_crds.runs.replay_rules import ReplayRefusal
 from checklist_crds.times import Clock
 from checklist_operator.attempts.attempt import FIRST, Attempt
-from checklist_operator.attempts.delivery_objects import Delivery, DeliveryObjects
+from checklist_operator.attempts.delivery_objects import Delivery, DeliveryObjects, target_of
 from checklist_operator.attempts.envelopes import first_envelope, kept_message
-from checklist_operator.attempts.event_photos import key_of as key_of_photo
 from checklist_operator.attempts.pauses import Pauses
 from checklist_operator.attempts.progress import Conclude, Nothing, Send, Step, Wait, next_step
 from checklist_operator.attempts.record import AttemptRecorder
-from checklist_operator.attempts.run_deliveries import target_of
-from checklist_operator.attempts.send import Transmitter
 from checklist_operator.attempts.settle import DeliverySettler
 from checklist_operator.attempts.signing_secrets import SigningSecrets
 from checklist_operator.faults import LocalFault
@@ -48,7 +46,7 @@ class Preparation:
         secrets: SigningSecrets,
         pauses: Pauses,
         inherited: InheritedAttempts,
-        transmitter: Transmitter,
+        tracing: Tracing,
         settler: DeliverySettler,
         recorder: AttemptRecorder,
         clock: Clock,
@@ -61,7 +59,7 @@ class Preparation:
         self._secrets = secrets
         self._pauses = pauses
         self._inherited = inherited
-        self._transmitter = transmitter
+        self._tracing = tracing
         self._settler = settler
         self._recorder = recorder
         self._clock = clock
@@ -104,7 +102,7 @@ class Preparation:
                 organization=resolved.organization,
                 url=url,
                 secret=secret,
-                message=partial(first_envelope, event, run, definition, key_of_photo),
+                message=partial(first_envelope, event, run, definition),
                 due_at=event.ts if free_since is None else max(event.ts, free_since),
             )
             for event in events
@@ -140,7 +138,7 @@ class Preparation:
         spec = delivery.spec
         body = await self._run_of(delivery)
         if body is not None:
-            self._transmitter.bind_trace_context(body)
+            self._tracing.bind_logs(body)
         run = Run.parse(body, answers=False) if body is not None else None
         if body is None or run is None or run.spec.webhook is None:
             await self._settler.give_up(delivery, step, ReplayRefusal.RUN_DELETED)

@@ -13,6 +13,7 @@ from attrs import define, field
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeError, KubeNotFound
 from checklist_crds.kube.informer import Key
+from checklist_crds.kube.run_writes import change_run_status
 from checklist_crds.resources import delivery as delivery_types
 from checklist_crds.resources.delivery_records import DeliveryPhase, DeliveryRecord
 from checklist_crds.resources.kinds import RUN
@@ -24,7 +25,7 @@ from checklist_operator.attempts.delivery_objects import Delivery, DeliveryObjec
 from checklist_operator.attempts.pauses import Paused
 from checklist_operator.attempts.progress import Send, after_attempt, attempt_record, settled
 from checklist_operator.attempts.replay_progress import held_up, replayed
-from checklist_operator.attempts.run_status import change_run_status, with_delivering
+from checklist_operator.attempts.run_records import with_delivering
 from checklist_operator.attempts.settle import DeliverySettler
 from checklist_operator.faults import LocalFault
 from checklist_operator.runtime.json_logging import about

@@ -1,26 +1,72 @@
-"""Records on runs how their deliveries ended; concurrent records of one run share a write."""
+"""What the operator records on runs: how their deliveries ended, and the condition Delivering.
 
-from collections.abc import Sequence
+Pure functions on runs, and `RunRecords`, which writes the ends of retries and replays: concurrent ones of one run share
+a write.
+"""
+
+from collections.abc import Container, Iterable, Sequence
+from datetime import datetime
 from typing import Final, NamedTuple
 
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.informer import version_of
+from checklist_crds.kube.run_writes import change_run_status
 from checklist_crds.platform.ttl_cache import TTLCache
-from checklist_crds.resources.delivery_records import DeliveryRecord
+from checklist_crds.resources.base import ConditionStatus, with_condition
+from checklist_crds.resources.delivery_records import DeliveryRecord, merge, text_of
 from checklist_crds.resources.kinds import RUN
-from checklist_crds.resources.run import Run, RunStatus
+from checklist_crds.resources.run import MAX_DELIVERY_RECORDS, Run, RunStatus
+from checklist_crds.runs.lifecycle import is_settled
 from checklist_crds.times import Clock
-from checklist_operator.attempts.run_status import change_run_status, with_delivering, with_records
 from checklist_operator.runtime.call_coalescer import CallCoalescer
 from checklist_operator.runtime.fresh_reads import FreshReads
 
+DELIVERING: Final = "Delivering"
 _WRITING_AT_ONCE: Final = 8
 """Concurrent writes to runs. They compete with time-critical starts of retries for the cluster."""
 _REMEMBERED: Final = 256
 """Number of runs kept as last written."""
 _KNOWN: Final = 16_384
 """Number of runs whose last written version is kept: a write based on an older read would fail."""
+
+
+def with_records(run: Run, records: Iterable[DeliveryRecord]) -> RunStatus:
+    """Returns the status with these records, and `settled` when nothing is left.
+
+    A recorded success stays; a failure is only replaced by a success.
+    """
+    status = run.status
+    merged = merge(status.deliveries, records)
+    named = {record.event_id for record in merged}
+    outbox = [entry for entry in status.outbox if entry.event_id not in named]
+    kept = _trimmed(merged, still_in_outbox={entry["seq"] for entry in run.stored.get("outbox") or ()})
+    update = {"outbox": outbox, "records": text_of(kept), "structured_records": []}
+    return settled_if_done(status.model_copy(update=update))
+
+
+def settled_if_done(status: RunStatus) -> RunStatus:
+    """Sets `settled` if the run is final and has nothing left to send."""
+    return status.model_copy(update={"settled": True}) if is_settled(status) and not status.settled else status
+
+
+def with_delivering(run: Run, status: RunStatus, fault: tuple[str, str] | None, *, now: datetime) -> RunStatus:
+    """Sets the condition Delivering: False with (reason, message) of a local fault, True after one.
+
+    A run that never had a fault has no such condition.
+    """
+    before = next((condition for condition in status.conditions if condition.type == DELIVERING), None)
+    if fault is None:
+        if before is None or before.status is ConditionStatus.TRUE:
+            return status
+        fault = ("Recovered", "Events are being sent again.")
+        holds = True
+    else:
+        holds = False
+        if before is not None and before.status is ConditionStatus.FALSE and before.reason == fault[0]:
+            return status
+    conditions = with_condition(status.conditions, DELIVERING, holds, *fault, now=now, generation=run.generation)
+    return status.model_copy(update={"conditions": conditions})
 
 
 class RunPlace(NamedTuple):
@@ -85,3 +131,16 @@ class RunRecords:
         written = self._written.get(run)
         known = max([*read, *([written] if written is not None else [])], key=version_of, default=None)
         return known if known is not None and version_of(known) >= (self._versions.get(run) or 0) else None
+
+
+def _trimmed(records: Sequence[DeliveryRecord], *, still_in_outbox: Container[int]) -> list[DeliveryRecord]:
+    """Drops the oldest finished records of a long run; keeps unfinished ones, and those whose event would count as
+    unsent without them."""
+    excess = len(records) - MAX_DELIVERY_RECORDS
+    kept = []
+    for record in records:
+        if excess > 0 and record.phase.is_final and record.seq not in still_in_outbox:
+            excess -= 1
+        else:
+            kept.append(record)
+    return kept

@@ -1,8 +1,7 @@
-"""Sends an attempt within the limits: permit, transmission, trace, metrics."""
+"""Sends an attempt while the lease is ours: transmission, trace, standing of the receiver, metrics."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -11,7 +10,7 @@ from attrs import define, field
 
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.platform.log_lines import also_in_context
-from checklist_crds.platform.tracing import NO_TRACES, SpanKind, Tracing, trace_id_of, traceparent_of
+from checklist_crds.platform.tracing import NO_TRACES, SpanKind, Tracing, traceparent_of
 from checklist_crds.platform.ttl_cache import TTLCache
 from checklist_operator.runtime.metrics import Metrics
 from checklist_operator.transport.fairness import Permits, host_of
@@ -54,22 +53,6 @@ class Transmitter:
     def discard_responses(self) -> None:
         """Ignores answers from now on, since they could not be recorded."""
         self._takes_answers = False
-
-    @asynccontextmanager
-    async def permit(self, url: str, organization: str, *, first: bool) -> AsyncIterator[None]:
-        """Waits until an attempt to `url` may start; the attempt's time has not started yet."""
-        async with self._permits.permit(host=host_of(url), organization=organization, first=first):
-            yield
-
-    def receiver_holds_up(self, url: str) -> bool:
-        """Whether an attempt to `url` may wait because of that receiver."""
-        return self._permits.holds_up(host_of(url))
-
-    def bind_trace_context(self, run: JsonObject) -> None:
-        """Adds the run's trace id to later log lines of this task, if tracing is on."""
-        parent = traceparent_of(run) if self._tracing.is_on else None
-        if parent is not None:
-            also_in_context(trace_id=trace_id_of(parent))
 
     async def send(
         self, url: str, body: bytes, secret: bytes, run_id: str, *, attempt: int, origin: Origin | None = None

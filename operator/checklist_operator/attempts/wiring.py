@@ -8,11 +8,12 @@ from typing import Self
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.informer import Key
 from checklist_crds.kube.revisions import RevisionStore
+from checklist_crds.platform.tracing import Tracing
 from checklist_crds.resources.webhook_url import InsecureTargets
 from checklist_crds.times import Clock
 from checklist_operator.attempts.claim import Claims
 from checklist_operator.attempts.delivery_objects import DeliveryObjects
-from checklist_operator.attempts.event_photos import EventPhotos
+from checklist_operator.attempts.envelopes import EventPhotos
 from checklist_operator.attempts.pauses import Pauses
 from checklist_operator.attempts.pipeline import AttemptPipeline
 from checklist_operator.attempts.prepare import Preparation
@@ -26,6 +27,7 @@ from checklist_operator.runtime.fresh_reads import FreshReads
 from checklist_operator.runtime.handover import InheritedAttempts
 from checklist_operator.runtime.kube_events import EventRecorder
 from checklist_operator.runtime.metrics import Metrics
+from checklist_operator.transport.fairness import Permits
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +44,14 @@ class AttemptParts:
     claims: Claims
     records: RunRecords
     reads: FreshReads
+    tracing: Tracing
 
     @classmethod
     def build(
         cls,
         client: KubeClient,
         transmitter: Transmitter,
+        permits: Permits,
         *,
         revisions: RevisionStore,
         secrets: SigningSecrets,
@@ -62,6 +66,7 @@ class AttemptParts:
         metrics: Metrics,
         events: EventRecorder,
         clock: Clock,
+        tracing: Tracing,
         on_settled: Callable[[Key], None],
     ) -> Self:
         """`on_settled` is called with each settled delivery."""
@@ -82,7 +87,7 @@ class AttemptParts:
             secrets=secrets,
             pauses=pauses,
             inherited=inherited,
-            transmitter=transmitter,
+            tracing=tracing,
             settler=settler,
             recorder=recorder,
             clock=clock,
@@ -90,6 +95,7 @@ class AttemptParts:
             allow_insecure=allow_insecure,
         )
         pipeline = AttemptPipeline(
+            permits=permits,
             claims=claims,
             transmitter=transmitter,
             recorder=recorder,
@@ -98,7 +104,19 @@ class AttemptParts:
             metrics=metrics,
             clock=clock,
         )
-        return cls(objects, preparation, pipeline, recorder, settler, transmitter, pauses, claims, records, reads)
+        return cls(
+            objects=objects,
+            preparation=preparation,
+            pipeline=pipeline,
+            recorder=recorder,
+            settler=settler,
+            transmitter=transmitter,
+            pauses=pauses,
+            claims=claims,
+            records=records,
+            reads=reads,
+            tracing=tracing,
+        )
 
     async def close(self) -> None:
         """Cancels background work of the parts."""

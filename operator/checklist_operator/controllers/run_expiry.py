@@ -12,12 +12,12 @@ from typing import Final
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
+from checklist_crds.kube.run_writes import change_run_status
 from checklist_crds.resources.kinds import RUN
 from checklist_crds.resources.run import FINAL_PHASES, Run, RunStatus
 from checklist_crds.resources.template_definition import Definition
 from checklist_crds.runs.lifecycle import Expire, decide
 from checklist_crds.times import Clock, later, readable_timestamp
-from checklist_operator.attempts.run_status import change_run_status
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference
 from checklist_operator.runtime.metrics import Metrics

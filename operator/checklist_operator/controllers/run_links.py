@@ -16,6 +16,7 @@ from checklist_crds.ids import object_id
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
+from checklist_crds.kube.run_writes import StatusChange, change_run_status
 from checklist_crds.limits.retention import is_admitted
 from checklist_crds.resources.kinds import RUN
 from checklist_crds.resources.run import FINAL_PHASES, Run, RunStatus
@@ -29,7 +30,6 @@ from checklist_crds.runs.link_secret import (
     with_refused_link_secret,
 )
 from checklist_crds.times import Clock
-from checklist_operator.attempts.run_status import StatusChange, change_run_status
 from checklist_operator.controllers.link_secrets import LinkRefused, LinkSecrets
 from checklist_operator.controllers.tenancy import Tenancy
 from checklist_operator.runtime.json_logging import about

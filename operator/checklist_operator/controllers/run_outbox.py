@@ -15,6 +15,7 @@ from typing import Final
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.informer import Key, key_of, version_of
+from checklist_crds.kube.run_writes import change_run_status
 from checklist_crds.resources.delivery_records import DeliveryPhase, DeliveryRecord, waiting_events
 from checklist_crds.resources.kinds import RUN
 from checklist_crds.resources.run import Run, RunStatus
@@ -22,7 +23,7 @@ from checklist_crds.times import Clock, parse_timestamp
 from checklist_operator.attempts.attempt import Attempt
 from checklist_operator.attempts.pauses import Paused
 from checklist_operator.attempts.recover import find_records
-from checklist_operator.attempts.run_status import change_run_status, with_delivering, with_records
+from checklist_operator.attempts.run_records import with_delivering, with_records
 from checklist_operator.attempts.wiring import AttemptParts
 from checklist_operator.controllers.outbox_lane import Lane, Turn, awaits_retries, has_work
 from checklist_operator.controllers.record_pace import GATHER_S, RecordPace
@@ -52,7 +53,7 @@ class RunOutbox:
         self._preparation = attempts.preparation
         self._pipeline = attempts.pipeline
         self._recorder = attempts.recorder
-        self._transmitter = attempts.transmitter
+        self._tracing = attempts.tracing
         self._deliveries = attempts.objects
         self._clock = clock
         self._on_bug = on_bug
@@ -135,7 +136,7 @@ class RunOutbox:
         lane = self._lanes.get(key)
         if lane is None:
             return None
-        self._transmitter.bind_trace_context(lane.body)
+        self._tracing.bind_logs(lane.body)
         if lane.results and self._remaining_delay_s(key, lane) <= 0:
             await self._write_results(key, lane)
         try:

@@ -25,7 +25,7 @@ from checklist_crds.resources.run import Run
 from checklist_crds.resources.webhook_url import InsecureTargets
 from checklist_crds.runs.replay_rules import ReplayRefusal, refusal_of_record
 from checklist_crds.times import Clock, format_timestamp
-from checklist_operator.attempts.delivery_objects import Delivery, DeliveryObjects
+from checklist_operator.attempts.delivery_objects import Delivery, DeliveryObjects, delivery_from_run
 from checklist_operator.attempts.replay_progress import (
     Accept,
     Known,
@@ -38,7 +38,6 @@ from checklist_operator.attempts.replay_progress import (
     requested,
     with_history,
 )
-from checklist_operator.attempts.run_deliveries import delivery_from_run
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference
 from checklist_operator.runtime.metrics import Metrics

@@ -16,8 +16,8 @@ from checklist_crds.resources.delivery_records import DeliveryPhase
 from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY
 from checklist_crds.resources.run import Run
 from checklist_crds.runs.replay_rules import ReplayRefusal
+from checklist_operator.attempts.delivery_objects import time_of
 from checklist_operator.attempts.replay_progress import is_incomplete
-from checklist_operator.attempts.run_deliveries import time_of
 from checklist_operator.replays.selection import Choice, Tally, Target, Verdict
 from checklist_operator.runtime.json_logging import about
 

@@ -17,6 +17,7 @@ from checklist_crds.errors import ServiceError
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict
 from checklist_crds.kube.run_store import RunStore
+from checklist_crds.kube.run_writes import change_run_status
 from checklist_crds.resources.delivery_records import DeliveryPhase, DeliveryRecord
 from checklist_crds.resources.event_names import EventName
 from checklist_crds.resources.kinds import RUN
@@ -27,7 +28,7 @@ from checklist_crds.runs.commands import AddPhoto, AnswerStep, Cancel, ClearAnsw
 from checklist_crds.runs.lifecycle import decide
 from checklist_crds.runs.link_secret import with_link_secret
 from checklist_crds.times import utc_now
-from checklist_operator.attempts.run_status import change_run_status, with_delivering, with_records
+from checklist_operator.attempts.run_records import with_delivering, with_records
 
 PHOTO: Final = PhotoRef(key="photos/1", content_type="image/jpeg", bytes=1, sha256="0" * 64, width=1, height=1)
 NO_STEPS: Final = Definition(name="-", sections=[])

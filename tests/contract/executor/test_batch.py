@@ -12,7 +12,7 @@ from tests.contract.conftest import Api, StartApi, shared_api
 from tests.contract.executor_client import Json, Person, error_of, paths, person_for, step
 
 from checklist_api.executor.models import MAX_BATCH
-from checklist_api.http.request_body import MAX_BODY_BYTES
+from checklist_api.http.json_body import MAX_BODY_BYTES
 from checklist_crds.kube.errors import KubeOutcomeUnknown
 from checklist_crds.resources.kinds import RUN
 from checklist_crds.runs import batch as run_batch

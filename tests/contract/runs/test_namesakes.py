@@ -14,10 +14,10 @@ from tests.contract.executor_client import Person, error_of, person_for, step
 from tests.contract.pictures import picture
 from tests.waiting import eventually, until_the_next_second
 
+from checklist_api.executor.access import LinkOwners
 from checklist_api.index.runs import RunIndex
 from checklist_api.organizations.directory import OrganizationDirectory
 from checklist_api.runs.access import RunAccess
-from checklist_api.runs.link_owner import LinkOwners
 from checklist_crds.errors import ServiceUnavailable
 from checklist_crds.ids import new_id, object_id
 from checklist_crds.kube.seal_record import SEALED_SINCE, SEALS_EXPIRE_SINCE

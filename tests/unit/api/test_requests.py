@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checklist_api.http.addresses import client_address
+from checklist_api.http.json_body import parse_json_object, require_members
 from checklist_api.http.rate_limit import LocalRateLimiter
-from checklist_api.http.request_body import parse_json_object, require_members
 from checklist_api.settings.rates import Rate
 from checklist_crds.errors import MalformedJson, MissingField, RateLimited
 

@@ -13,7 +13,7 @@ from checklist_crds.resources.run import OutboxEntry, Run
 from checklist_operator.attempts.attempt import FIRST, Attempt, RecordedAttempt, SentAttempt
 from checklist_operator.attempts.claim import ClaimedAttempt, Claims
 from checklist_operator.attempts.delivery_objects import Delivery
-from checklist_operator.attempts.event_photos import EventPhotos
+from checklist_operator.attempts.envelopes import EventPhotos
 from checklist_operator.attempts.pauses import Paused, Pauses
 from checklist_operator.attempts.pipeline import AttemptPipeline
 from checklist_operator.attempts.progress import Send
@@ -72,6 +72,7 @@ class Bench:
         this = cast(Any, self)
         permits = Permits(Limits(total=places))
         self.pipeline = AttemptPipeline(
+            permits=permits,
             claims=cast(Claims, this),
             transmitter=Transmitter(
                 sender=cast(Any, _Sender(self)), permits=permits, metrics=Metrics(), leads=lambda: True

@@ -9,6 +9,7 @@ import pytest
 from tests.waiting import eventually
 
 from checklist_crds.kube.errors import KubeNotFound
+from checklist_crds.platform.tracing import NO_TRACES
 from checklist_crds.resources.kinds import Kind
 from checklist_operator.attempts.prepare import Preparation
 from checklist_operator.controllers.outbox_lane import HEAD_START_S, Turn
@@ -221,13 +222,10 @@ ENTRY["ts"] = "2026-11-22T12:00:00.000Z"
 
 
 class _Double:
-    """A transmitter, and a client that has no object and counts who asks."""
+    """A client that has no object and counts who asks."""
 
     def __init__(self) -> None:
         self.asked = 0
-
-    def bind_trace_context(self, run: Any) -> None:
-        """Of no interest here."""
 
     async def get(self, kind: Kind, name: str, namespace: str) -> Any:
         self.asked += 1
@@ -247,12 +245,12 @@ def _outbox(client: Any, bugs: list[str], left: Handover = NO_HANDOVER) -> RunOu
     preparation = Preparation(
         objects=unused,
         inherited=InheritedAttempts(left),
-        transmitter=client,
+        tracing=NO_TRACES,
         allow_insecure=False,
         **dict.fromkeys(names, unused),
     )
     attempts: Any = SimpleNamespace(
-        preparation=preparation, transmitter=client, pipeline=unused, recorder=unused, objects=unused
+        preparation=preparation, tracing=NO_TRACES, pipeline=unused, recorder=unused, objects=unused
     )
     return RunOutbox(client, attempts, clock=unused, on_bug=bugs.append)
 

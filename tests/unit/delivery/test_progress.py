@@ -52,7 +52,7 @@ from checklist_operator.attempts.replay_progress import (
     requested,
     with_history,
 )
-from checklist_operator.attempts.run_status import with_records
+from checklist_operator.attempts.run_records import with_records
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=10)

@@ -11,9 +11,17 @@ from tests.unit.runs.test_lifecycle import NOW, Life, checklist, step
 from checklist_crds.resources.event_names import EventName
 from checklist_crds.resources.run import PhotoRef, RunPhase
 from checklist_crds.runs.answer_times import AnswerTimes, answer_times
-from checklist_crds.runs.commands import AddPhoto, AnswerStep, ClearAnswer, Command, RemovePhotos, SkipStep, Submit
+from checklist_crds.runs.commands import (
+    AddPhoto,
+    AnswerStep,
+    ClearAnswer,
+    Command,
+    RemovePhotos,
+    SkipStep,
+    Submit,
+    with_operation,
+)
 from checklist_crds.runs.events import answer_view, event_data, final_data
-from checklist_crds.runs.operations import with_operation
 from checklist_crds.times import format_timestamp
 
 DISPATCHED = NOW - timedelta(hours=1)

@@ -10,9 +10,18 @@ from tests.unit.runs.test_lifecycle import NOW, Life, checklist, diff_of, step, 
 from checklist_crds.errors import AnswerInvalid, Problem, RequiredStepsMissing
 from checklist_crds.resources.run import PhotoRef, RunPhase
 from checklist_crds.resources.template_definition import Definition
-from checklist_crds.runs.commands import AddPhoto, AnswerStep, Cancel, ClearAnswer, Expire, SkipStep, Submit
+from checklist_crds.runs.commands import (
+    AddPhoto,
+    AnswerStep,
+    Cancel,
+    ClearAnswer,
+    Expire,
+    SkipStep,
+    Submit,
+    is_replay,
+    with_operation,
+)
 from checklist_crds.runs.events import EventName, event_data
-from checklist_crds.runs.operations import is_replay, with_operation
 from checklist_crds.runs.receipt import receipt_document
 from checklist_crds.templates.answers import expected_text
 from checklist_crds.templates.validation import definition_problems, parse_definition

@@ -23,7 +23,7 @@ from checklist_crds.times import Clock, format_timestamp
 from ...audit.trail import Act
 from ...auth.keys import ApiKey, KeyDirectory
 from ...auth.members import Member
-from ...http.request_body import require_members
+from ...http.json_body import require_members
 from ...http.text_fields import is_object_name, single_line
 from ...organizations.directory import Organization
 

@@ -13,9 +13,8 @@ from ...audit.trail import AuditTrail
 from ...auth.gate import Caller
 from ...auth.keys import ApiKey, KeyDirectory
 from ...auth.members import Member, MemberDirectory
+from ...http.json_body import json_response, read_json_object, read_optional_json_object
 from ...http.pagination import requested_page
-from ...http.request_body import read_json_object, read_optional_json_object
-from ...http.responses import json_response
 from ..table import Route
 from .admin import ApiKeyAdmin, requested_purpose
 

@@ -23,9 +23,14 @@ from checklist_crds.times import format_optional, format_timestamp
 from ...audit.trail import AuditTrail
 from ...auth.gate import Caller
 from ...auth.members import Member, MemberDirectory
+from ...http.json_body import (
+    json_response,
+    missing_fields,
+    read_json_object,
+    read_optional_json_object,
+    require_members,
+)
 from ...http.pagination import requested_page
-from ...http.request_body import missing_fields, read_json_object, read_optional_json_object, require_members
-from ...http.responses import json_response
 from ...http.text_fields import single_line
 from ..access import role_of
 from ..sign_in.accounts import AccountExists, LocalAccounts

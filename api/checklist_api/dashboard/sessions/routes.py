@@ -7,7 +7,7 @@ from aiohttp import web
 from checklist_crds.errors import NotFound
 from checklist_crds.times import Clock, format_timestamp
 
-from ...http.responses import json_response
+from ...http.json_body import json_response
 from ..access import DashboardGate, SignedIn, clear_session_cookie
 from ..oidc.routes import sign_out_address
 from ..sign_in.flow import SignIn

@@ -17,8 +17,7 @@ from checklist_crds.secrets.account_links import account_name
 from checklist_crds.times import Clock
 
 from ...auth.gate import Gate
-from ...http.request_body import read_json_object, require_members
-from ...http.responses import json_response
+from ...http.json_body import json_response, read_json_object, require_members
 from ...organizations.directory import OrganizationDirectory
 from ..access import DashboardGate, set_session_cookie
 from .accounts import LocalAccount

@@ -1,18 +1,24 @@
-"""Reads JSON request bodies strictly (contract section 7): ambiguous documents are refused."""
+"""JSON bodies: reads those of requests strictly (contract section 7), and writes those of responses.
+
+Ambiguous documents are refused. Responses are compact, in UTF-8 and not cacheable.
+"""
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NoReturn
 
 from aiohttp import hdrs, web
+from pydantic import BaseModel
 
 from checklist_crds.errors import MalformedJson, MissingField, PayloadTooLarge, Problem, UnsupportedMediaType
+from checklist_crds.values.json_text import to_json
 
 MAX_BODY_BYTES: Final = 256 * 1024
 JSON: Final = "application/json"
 DECODED: Final = ("gzip", "deflate")
 """Values of Content-Encoding that aiohttp decodes."""
+_HEADERS: Final = {"Content-Type": JSON, "Cache-Control": "no-store"}
 
 
 async def read_json_object(request: web.Request, *, media_types: tuple[str, ...] = (JSON,)) -> dict[str, Any]:
@@ -98,6 +104,16 @@ def missing_fields(paths: list[str], others: Sequence[Problem] = ()) -> MissingF
     text = f"Missing: {', '.join(paths)}."
     details = [Problem(path, "missing", "This field is required.") for path in paths]
     return MissingField(text, details=[*details, *others])
+
+
+def json_response(
+    document: Any, *, status: int = 200, headers: Mapping[str, str] | None = None, media_type: str | None = None
+) -> web.Response:
+    """`document`: a model or a JSON value. `media_type` replaces application/json."""
+    if media_type is not None:
+        headers = {**(headers or {}), "Content-Type": media_type}
+    body = document.model_dump_json(warnings=False).encode() if isinstance(document, BaseModel) else to_json(document)
+    return web.Response(body=body, status=status, headers={**_HEADERS, **headers} if headers else _HEADERS)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
