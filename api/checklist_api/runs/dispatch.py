@@ -48,7 +48,7 @@ _CREATE_TIMEOUT_S: Final = 25.0
 
 
 @dataclass(frozen=True, slots=True)
-class Dispatched:
+class CreatedRun:
     """A created run. `replayed`: by an earlier request with the same Idempotency-Key."""
 
     body: JsonObject
@@ -70,7 +70,7 @@ class Dispatcher:
     _metrics: Metrics
     _clock: Clock
 
-    async def dispatch(self, caller: Caller, wanted: DispatchRequest, claim: Claim | None) -> Dispatched:
+    async def dispatch(self, caller: Caller, wanted: DispatchRequest, claim: Claim | None) -> CreatedRun:
         """Dispatch a run. Raises TemplateNotFound, TemplateNotRunnable, QuotaExceeded, IdempotencyKeyReused,
         IdempotencyInProgress, ResourceDeleted, ServiceUnavailable (the archive), InternalError, KubeError."""
         organization = caller.organization
@@ -87,7 +87,7 @@ class Dispatcher:
 
     async def _count_and_create(
         self, caller: Caller, wanted: DispatchRequest, claim: Claim | None, snapshot: Snapshot, sender: str
-    ) -> Dispatched:
+    ) -> CreatedRun:
         organization = caller.organization
         if claim is not None:
             run_id, reservation = claim.name, await self._quota.reserve(organization.name, claim.name)
@@ -117,7 +117,7 @@ class Dispatcher:
             "run.dispatched",
             extra={"run_id": run_id, "template_id": wanted.template_id, "organization": organization.name},
         )
-        return Dispatched(made, replayed=False)
+        return CreatedRun(made, replayed=False)
 
     async def _first(self, claim: Claim, organization: Organization) -> JsonObject | None:
         async def archived(run_id: str) -> JsonObject | None:
@@ -126,11 +126,11 @@ class Dispatcher:
 
         return await self._idempotency.first(RUN, claim, organization, archived)
 
-    def _replayed(self, run: JsonObject) -> Dispatched:
+    def _replayed(self, run: JsonObject) -> CreatedRun:
         """Add the run to lists of this replica, since another one may have created it."""
         if not self._archived.has(run["metadata"]["name"]):
             self._index.observe(run)
-        return Dispatched(run, replayed=True)
+        return CreatedRun(run, replayed=True)
 
     async def _create(
         self, caller: Caller, body: JsonObject, snapshot: Snapshot, reservation: Reservation

@@ -9,7 +9,7 @@ import contextlib
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from attrs import Factory, define, field
@@ -383,17 +383,7 @@ class RunAdmission:
 
     def _closed(self, run: Run, status: RunStatus) -> RunStatus:
         """Expires a run that was never admitted; it sends no event, since it was never dispatched."""
-        spec = run.spec.model_copy(update={"webhook": None})
-        never_sent = Run(
-            name=run.name,
-            uid=run.uid,
-            namespace=run.namespace,
-            resource_version=run.resource_version,
-            created_at=run.created_at,
-            spec=spec,
-            status=status,
-            generation=run.generation,
-        )
+        never_sent = replace(run, spec=run.spec.model_copy(update={"webhook": None}), status=status)
         return decide(never_sent, _NO_STEPS, Expire(), self._clock()).after
 
     async def _write(self, run: Run, status: RunStatus, version: str | None = None) -> bool:
