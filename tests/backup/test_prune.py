@@ -163,6 +163,8 @@ async def test_nothing_is_removed_by_a_mistake(place: Place, capsys: pytest.Capt
         assert await program(*arguments) == 2
         assert says in capsys.readouterr().err
     assert place.photos() == {"a"}
+    assert await program("--list", place.url) == 0
+    assert f"no snapshots in {place.url}" in capsys.readouterr().err
 
 
 async def test_a_backup_under_way_keeps_all_copies_and_an_abandoned_one_is_removed(place: Place) -> None:

@@ -82,6 +82,8 @@ def test_duplicate_runs_and_open_parts_are_no_damage(archive: Archive, capsys: p
     assert main(["archive", "cat", run_id(99), "--store", archive.root.as_uri()]) == 1
     assert main(["archive", "verify", "--store", "ftp://nowhere"]) == 2
     assert "must begin with" in capsys.readouterr().err
+    assert main(["archive", "verify", "--store", (archive.root.parent / "other").as_uri()]) == 0
+    assert "there is no archive" in capsys.readouterr().out
 
 
 def test_every_kind_of_damage_is_named(archive: Archive, capsys: pytest.CaptureFixture[str]) -> None:

@@ -127,7 +127,10 @@ def _summary(found: "Findings") -> str:
         lines.append(f"{found.twice:,} runs are in several parts; the last state of each is valid")
     if found.unfinished:
         lines.append(f"{found.unfinished:,} parts are being written; the operator finishes them")
-    lines.append(f"{len(found.problems):,} problems" if found.problems else "the archive is complete")
+    if found.problems:
+        lines.append(f"{len(found.problems):,} problems")
+    else:
+        lines.append("the archive is complete" if found.parts else "there is no archive: is this the right store?")
     return "\n".join(lines)
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import socket
+import sys
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from typing import TYPE_CHECKING
 
@@ -164,7 +165,10 @@ async def _list(options: Namespace) -> ExitStatus:
 
     store = open_backup(options.listed)
     try:
-        for name in await store.names():
+        names = await store.names()
+        if not names:
+            print(f"no snapshots in {options.listed}", file=sys.stderr)
+        for name in names:
             try:
                 manifest = await store.snapshot(name)
             except DamagedBackup as error:
