@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import ceil, floor
 from typing import Any, Final
 
-from checklist_crds.resources.condition import MAX_COMPARISONS
+from checklist_crds.resources.step_condition import MAX_COMPARISONS
 from checklist_crds.resources.template_definition import (
     MAX_OPTIONS,
     MAX_PHOTOS_PER_STEP,

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Final
 from checklist_crds.secrets.sealing import executor_link
 from checklist_crds.settings.declaring import setting
 from checklist_crds.settings.forms import LIST_SCHEMA, BaseUrl, Number, Switch, Text, Whole
-from checklist_crds.settings.held import Certificates
 from checklist_crds.settings.reading import InvalidSetting, read
+from checklist_crds.settings.renewable import Certificates
 from checklist_crds.settings.shared import BASE_URL, BASE_URL_SCHEMA, NAMESPACE, SERVER_KEY, SharedSettings, SigningKeys
 from checklist_crds.settings.table import help_text as table
 from checklist_operator.attempts.schedule import DEFAULT_GAPS, RetrySchedule

@@ -36,23 +36,23 @@ from checklist_crds.resources.kinds import (
 )
 from checklist_crds.runs.seal import RunSeals
 from checklist_crds.times import Clock
-from checklist_operator.archive.archived_runs import ArchivedRuns
 from checklist_operator.archive.archiver import Archiver
+from checklist_operator.archive.membership import ArchiveMembership
 from checklist_operator.attempts.envelopes import EventPhotos
 from checklist_operator.attempts.pauses import Pauses
 from checklist_operator.attempts.send import Transmitter
 from checklist_operator.attempts.signing_secrets import SigningSecrets
 from checklist_operator.attempts.wiring import AttemptParts
 from checklist_operator.controllers.deliveries import Deliveries
+from checklist_operator.controllers.ended_condition import EndedConditions
 from checklist_operator.controllers.expired_collector import ExpiredCollector
 from checklist_operator.controllers.link_secrets import LinkSecretSweep
 from checklist_operator.controllers.members import Members
 from checklist_operator.controllers.organizations import Organizations
 from checklist_operator.controllers.photo_collector import PhotoCollector
 from checklist_operator.controllers.retention import Retention
-from checklist_operator.controllers.revisions import RevisionCollector
+from checklist_operator.controllers.revision_collector import RevisionCollector
 from checklist_operator.controllers.run_admission import RunAdmission
-from checklist_operator.controllers.run_ends import RunEnds
 from checklist_operator.controllers.run_expiry import RunExpiry
 from checklist_operator.controllers.run_links import RunLinks
 from checklist_operator.controllers.run_outbox import RunOutbox
@@ -196,7 +196,7 @@ class Term:
             on_read=lambda body: pauses.observe_run(None, body),
             on_bug=self._count_bug,
         )
-        self.run_ends = RunEnds(client, namespaces=settings.watch_namespaces, on_bug=self._count_bug)
+        self.ended_conditions = EndedConditions(client, namespaces=settings.watch_namespaces, on_bug=self._count_bug)
         archive = ArchiveStore.open(settings.archive_store, settings.s3_keys)
         self.archiver = Archiver(
             client,
@@ -208,7 +208,7 @@ class Term:
             on_removed=on_removed,
             is_on=settings.archive,
         )
-        archived = ArchivedRuns(archive, self.archiver.has_archived)
+        archived = ArchiveMembership(archive, self.archiver.has_archived)
         self.seal_keeper = RunSealKeeper(client, seals, tenancy, on_bug=self._count_bug)
         self.admission = RunAdmission(
             client=client,
@@ -318,7 +318,7 @@ class Term:
         self._spawn("timers", self._timers.run())
         self._every("resync", settings.resync_every_s, self._resync)
         self._every("retention", settings.sweep_every_s, self.retention.sweep)
-        self._every("ends of runs", settings.sweep_every_s, self.run_ends.sweep)
+        self._every("ends of runs", settings.sweep_every_s, self.ended_conditions.sweep)
         self._every("replays", settings.sweep_every_s, self.replays.sweep)
         self._every("revisions", settings.sweep_every_s, self.revisions.sweep)
         self._every("sessions", settings.sweep_every_s, self.sessions.sweep)
@@ -405,7 +405,7 @@ class Term:
             self.seal_keeper.observe(type_, body)
             self._pauses.observe_run(type_, body)
             self.run_pauses.observe(type_, body)
-            self.run_ends.observe(type_, body)
+            self.ended_conditions.observe(type_, body)
             self.expiry.observe(type_, body)
             self.admission.observe(type_, body)
             self.links.observe(type_, body)
@@ -466,7 +466,7 @@ class Term:
             self.links.queue,
             self.expiry.queue,
             self.run_pauses.queue,
-            self.run_ends.queue,
+            self.ended_conditions.queue,
             self.organizations.queue,
             self.members.queue,
             self.photos.queue,

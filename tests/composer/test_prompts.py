@@ -15,7 +15,7 @@ from checklist_composer.composing import Composition, NothingToCompose, compose
 from checklist_composer.draft import Draft, DraftSection, DraftStep
 from checklist_composer.explanation import explanation
 from checklist_composer.finishing import finish
-from checklist_crds.resources.condition import Comparison, Condition
+from checklist_crds.resources.step_condition import Comparison, Condition
 from checklist_crds.resources.template_definition import Step, StepType
 from checklist_dev.evaluation.cases import load_cases
 

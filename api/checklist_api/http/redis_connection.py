@@ -10,7 +10,7 @@ from redis.asyncio import Connection, ConnectionPool, Redis, SSLConnection
 from redis.asyncio.connection import parse_url
 from redis.credentials import CredentialProvider
 
-from checklist_crds.settings.held import Certificates
+from checklist_crds.settings.renewable import Certificates
 
 from ..settings.sign_in import RedisSettings
 

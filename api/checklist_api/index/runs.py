@@ -42,7 +42,7 @@ _STATUS: Final = "CASE WHEN expires_at <= :now AND phase IN ('pending', 'in_prog
 
 
 @dataclass(frozen=True, slots=True)
-class RunChange:
+class RowChange:
     """A changed or deleted run, with its list row."""
 
     organization: str
@@ -81,14 +81,14 @@ class RunIndex:
         self._leaving: set[Key] = set()
         self._on_leaving: Callable[[str, Key], None] | None = None
         self._also: list[Handler] = []
-        self._listeners: list[Callable[[RunChange], None]] = []
+        self._listeners: list[Callable[[RowChange], None]] = []
         self.informer = Informer(watcher, RUN, self._apply)
 
     def add_handler(self, handler: Handler) -> None:
         """Call `handler` with each watch event, after the index is updated."""
         self._also.append(handler)
 
-    def add_listener(self, listener: Callable[[RunChange], None]) -> None:
+    def add_listener(self, listener: Callable[[RowChange], None]) -> None:
         """Call `listener` with each run whose list row has changed."""
         self._listeners.append(listener)
 
@@ -266,7 +266,7 @@ class RunIndex:
             self._leaving.discard(key)
             self._db.execute(_PUT, row)
             self.archive.note_live(*reversed(key))
-            self._notify(RunChange(row[_ORGANIZATION], *key, row))
+            self._notify(RowChange(row[_ORGANIZATION], *key, row))
         elif after is not None:
             self._remove((namespace, after))
         for handler in self._also:
@@ -291,9 +291,9 @@ class RunIndex:
             return
         self.archive.note_gone(key[1], key[0])
         if not quietly:
-            self._notify(RunChange(owner[0], *key))
+            self._notify(RowChange(owner[0], *key))
 
-    def _notify(self, change: RunChange) -> None:
+    def _notify(self, change: RowChange) -> None:
         for listener in self._listeners:
             listener(change)
 

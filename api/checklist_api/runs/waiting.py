@@ -21,7 +21,7 @@ from checklist_crds.times import Clock
 from ..http.middleware import add_waited
 from ..http.server import on_connection_lost
 from ..index.run_rows import FINAL
-from ..index.runs import RunChange, RunIndex
+from ..index.runs import RowChange, RunIndex
 from ..metrics import Metrics
 from ..organizations.directory import Organization
 from .access import RunAccess
@@ -167,7 +167,7 @@ class RunWaits:
             if not self._counts[organization]:
                 del self._counts[organization]
 
-    def _on_change(self, change: RunChange) -> None:
+    def _on_change(self, change: RowChange) -> None:
         waiters = self._waiters.get(change.run_id)
         if not waiters:
             return

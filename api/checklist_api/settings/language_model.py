@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from checklist_crds.settings.declaring import PREFIX, Group, setting
 from checklist_crds.settings.forms import LOOPBACK, Number, Text, Whole, shown
-from checklist_crds.settings.held import Certificates, SecretText
+from checklist_crds.settings.renewable import Certificates, SecretText
 
 _LIMIT: Final = re.compile(r"(?:(\d{1,9})/h)?\s*(?:(\d{1,9})/day)?")
 _PRICES: Final = re.compile(r"(\d{1,6}(?:\.\d{1,9})?)\s+(\d{1,6}(?:\.\d{1,9})?)")

@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from checklist_crds.settings.declaring import PREFIX, Group, setting
 from checklist_crds.settings.forms import Number, Switch, Text, is_loopback
-from checklist_crds.settings.held import Certificates, SecretText
+from checklist_crds.settings.renewable import Certificates, SecretText
 
 from .rates import Rate
 

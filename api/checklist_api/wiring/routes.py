@@ -31,7 +31,7 @@ from ..dashboard.template_routes import DashboardTemplateRoutes, TemplateDeletio
 from ..deliveries.routes import DeliveryRoutes
 from ..executor.access import ExecutorGate
 from ..executor.batch import ExecutorBatch
-from ..executor.changes import ChangeRoutes
+from ..executor.change_routes import ChangeRoutes
 from ..executor.member import ExecutorMembers
 from ..executor.page_routes import ExecutorApp
 from ..executor.photo_routes import PhotoRoutes

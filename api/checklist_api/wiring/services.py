@@ -61,7 +61,7 @@ from ..photos.limits import RECOMMENDED_MEMORY_MIB
 from ..photos.processing import ImageWorkers
 from ..photos.unused import UnusedPhotos
 from ..runs.access import RunAccess
-from ..runs.changes import RunChanges
+from ..runs.change_readers import ChangeReaders
 from ..runs.dispatch import Dispatcher
 from ..runs.usage import UsageReader
 from ..runs.waiting import RunWaits
@@ -157,7 +157,7 @@ class Services:
             clock=clock,
         )
         self.run_waits = RunWaits(self.run_access, self.index, self.metrics, clock)
-        self.run_changes = RunChanges(self.index)
+        self.run_changes = ChangeReaders(self.index)
         self.link_owners = LinkOwners(self.settings.server_key, self.organizations, self.index, self.run_access)
 
     def _build_writing(self) -> None:

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Final
 from pydantic import Field, JsonValue
 
 from ..ids import ID_PATTERNS, is_id
+from ..step_types.photo_bounds import MAX_PHOTOS_PER_STEP
 from ..times import Timestamp, later, parse_timestamp
 from ..values.json_text import from_json
 from .base import OBJECT_NAME_PATTERN, ConditionsField, KubeModel, OrganizationRef, StatusCondition, to_json_text
@@ -205,7 +206,7 @@ class Answer(KubeModel):
 
     encoded: str = Field(alias="value", max_length=131_072, description="The value as JSON text.")
     photos: list[PhotoRef] = Field(
-        default_factory=list, max_length=20, description="The photos of the answer, in order."
+        default_factory=list, max_length=MAX_PHOTOS_PER_STEP, description="The photos of the answer, in order."
     )
     drawing: PhotoRef | None = Field(default=None, description="The drawn signature, of a signature step.")
     geo: Geo | None = Field(default=None, description="Where it was answered.")

@@ -20,7 +20,8 @@ from ..ids import AUTHOR_ID_PATTERNS
 from ..step_types import StepConfig, StepType
 from ..step_types.base import Operator
 from ..step_types.choice import MAX_OPTIONS, Option
-from ..step_types.expected import MAX_PHOTOS_PER_STEP, OnFlag, PhotoBounds
+from ..step_types.expected import OnFlag
+from ..step_types.photo_bounds import MAX_PHOTOS_PER_STEP, PhotoBounds
 from ..values.json_types import (
     AS_IT_IS,
     AS_NUMBER,
@@ -32,7 +33,7 @@ from ..values.json_types import (
     VisibleText,
     optional,
 )
-from .condition import Clause, Comparison, Condition, StepId, When
+from .step_condition import Clause, Comparison, Condition, StepId, When
 
 __all__ = [
     "MAX_OPTIONS",
@@ -130,7 +131,7 @@ class Step(JsonModel):
     photo: Photo = Field(
         default=False,
         description="Either false, or the minimum and maximum number of photos attached to the step "
-        "(0 <= min <= max <= 20). A photo step takes its bounds from config.",
+        f"(0 <= min <= max <= {MAX_PHOTOS_PER_STEP}). A photo step takes its bounds from config.",
     )
     geo: Bool = Field(default=False, description="Whether a location is captured with the answer.")
     geo_required: Bool = Field(

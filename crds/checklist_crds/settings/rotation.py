@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from .held import Renewable
+from .renewable import Renewable
 
 logger = logging.getLogger(__name__)
 

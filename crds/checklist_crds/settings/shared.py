@@ -14,9 +14,9 @@ from ..resources.webhook_url import InsecureTargets
 from ..secrets.sealing import KeyRing, ServerKeys
 from .declaring import Group, setting
 from .forms import LIST_SCHEMA, LogLevel, Switch, Text, Whole, Words
-from .held import SecretText
 from .names import SUFFIX
 from .reading import ProgramSettings
+from .renewable import SecretText
 
 SealingKeys = Annotated[KeyRing, Text(KeyRing.parse)]
 S3Secret = Annotated[SecretText, Text(SecretText.ascii)]

@@ -1,6 +1,7 @@
-"""The list of step types, each defined in its own module.
+"""The list of step types. A module defines a family of them.
 
-A new type is a module with its `StepRules`, a member of `StepType`, and its config among the bases of `StepConfig`.
+A new type has a subclass of `StepRules` in the module of its family, a member of `StepType`, and its config among the
+bases of `StepConfig`.
 """
 
 from enum import StrEnum

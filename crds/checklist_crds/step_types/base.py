@@ -16,7 +16,8 @@ from ..errors import AnswerInvalid, Problem
 from ..values.json_types import JsonModel, Text, json_type_name
 from .answer_schemas import Criterion, exact
 from .display_text import ENGLISH, DisplayText
-from .expected import Expected, PhotoBounds
+from .expected import Expected
+from .photo_bounds import PhotoBounds
 
 ShortText = Annotated[Text, Field(max_length=200)]
 

@@ -12,8 +12,8 @@ from ..values.json_types import has_visible_text, text_fault
 from .answer_schemas import Criterion, exact
 from .base import EXISTS, AnswerLike, StepOf, StepRules, invalid, wrong_type
 from .display_text import ENGLISH, DisplayText
-from .expected import MAX_PHOTOS_PER_STEP, PhotoBounds
 from .number import RANGE, RangeConfig, integer_problems
+from .photo_bounds import MAX_PHOTOS_PER_STEP, PhotoBounds
 
 MAX_SIGNER_NAME: Final = 200
 

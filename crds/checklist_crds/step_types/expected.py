@@ -12,24 +12,12 @@ from pydantic import Discriminator, Field, Strict, Tag, ValidationError, Validat
 from pydantic_core import PydanticCustomError
 from pydantic_core.core_schema import ValidatorFunctionWrapHandler
 
-from ..values.json_types import AS_INTEGER, Absentable, Bool, Integer, JsonModel, Number, optional
+from ..values.json_types import AS_INTEGER, Absentable, Bool, JsonModel, Number, optional
+from .photo_bounds import MAX_PHOTOS_PER_STEP
 
-MAX_PHOTOS_PER_STEP: Final = 20
 MAX_DAYS: Final = 36_500
 AUTHORED: Final = "authored"
 """Key of the validation context: the template is being written, so wrong forms are reported."""
-
-
-class PhotoBounds(JsonModel):
-    """How many photos are attached to a step."""
-
-    min: Integer = Field(
-        default=0, ge=0, le=MAX_PHOTOS_PER_STEP, description="Fewest photos with which the step counts as answered."
-    )
-    max: Integer = Field(
-        default=MAX_PHOTOS_PER_STEP, ge=1, le=MAX_PHOTOS_PER_STEP, description="Most photos that the step takes."
-    )
-
 
 Days = Annotated[int, Field(ge=-MAX_DAYS, le=MAX_DAYS), Strict(), AS_INTEGER]
 

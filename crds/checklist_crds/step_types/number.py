@@ -14,6 +14,7 @@ from .answer_schemas import Criterion, exact
 from .base import EQUALITY, EXISTS, LISTS, ORDER, Operator, ShortText, StepOf, StepRules, invalid, wrong_type
 from .display_text import ENGLISH, DisplayText
 from .expected import Expected, ExpectedBounds, ExpectedConfig
+from .photo_bounds import MAX_PHOTOS_PER_STEP
 
 MAX_RATING: Final = 100
 MAX_DECIMALS: Final = 10
@@ -37,7 +38,7 @@ class RangeConfig(JsonModel):
     )
     max: Absentable[Number] = optional(
         "Type number: largest value. rating: highest grade, an integer (default 5). "
-        "photo: most photos, an integer (default 20)."
+        f"photo: most photos, an integer (default {MAX_PHOTOS_PER_STEP})."
     )
 
 

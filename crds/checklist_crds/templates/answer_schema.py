@@ -7,8 +7,8 @@ schemas can embed it. Answers and photos may have additional fields, because new
 
 from typing import Any, Final
 
-from ..resources.condition import Clause, Comparison, When
 from ..resources.run import MAX_NOTE
+from ..resources.step_condition import Clause, Comparison, When
 from ..resources.template_definition import Definition, Step
 from ..step_types.answer_schemas import NEVER, POSSIBLY_VISIBLE, Criterion, all_of, any_of
 from ..step_types.base import Operator

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import Problem
-from ..resources.condition import MAX_COMPARISONS, Clause, Comparison, Condition, When
+from ..resources.step_condition import MAX_COMPARISONS, Clause, Comparison, Condition, When
 from ..resources.template_definition import Step
 from ..step_types.base import LISTS, Operator
 

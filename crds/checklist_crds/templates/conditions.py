@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from ..resources.condition import Clause, Comparison, When
+from ..resources.step_condition import Clause, Comparison, When
 from ..resources.template_definition import Definition, Step
 from ..step_types.base import AnswerLike, Operator
 from ..values.json_types import has_visible_text

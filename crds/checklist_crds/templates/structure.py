@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from ..errors import Problem
-from ..resources.condition import Clause, Comparison, Condition, When
+from ..resources.step_condition import Clause, Comparison, Condition, When
 from ..resources.template_definition import (
     MAX_SECTIONS,
     MAX_STEPS,

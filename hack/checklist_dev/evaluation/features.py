@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from checklist_crds.resources.condition import Comparison
+from checklist_crds.resources.step_condition import Comparison
 from checklist_crds.resources.template_definition import Condition, Definition, Section, Step, StepType
 from checklist_crds.step_types.number import rating_bounds
 from checklist_crds.templates.conditions import applicable_step_ids, comparisons_of

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from checklist_crds.resources.condition import Clause, Comparison, When
+from checklist_crds.resources.step_condition import Clause, Comparison, When
 from checklist_crds.resources.template_definition import Definition, Step
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Final
 
-from checklist_crds.resources.condition import Clause, Comparison, When
+from checklist_crds.resources.step_condition import Clause, Comparison, When
 from checklist_crds.resources.template_definition import Condition, Definition, Section, Step, StepType
 from checklist_crds.templates.conditions import applicable_step_ids, comparisons_of
 

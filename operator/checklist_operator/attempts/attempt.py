@@ -10,7 +10,7 @@ from checklist_crds.kube.informer import Key
 from checklist_crds.resources.delivery_records import DeliveryRecord
 from checklist_crds.resources.run import OutboxEntry, Run
 from checklist_operator.attempts.delivery_objects import Delivery
-from checklist_operator.attempts.progress import Send
+from checklist_operator.attempts.delivery_state import Send
 from checklist_operator.transport.outcome import Outcome
 
 FIRST = Send(1)

@@ -14,7 +14,7 @@ from typing import Final
 from checklist_crds.kube.errors import KubeConflict
 from checklist_crds.times import Clock
 from checklist_operator.attempts.delivery_objects import Delivery, DeliveryObjects
-from checklist_operator.attempts.progress import Send, claimed
+from checklist_operator.attempts.delivery_state import Send, claimed
 from checklist_operator.runtime.call_coalescer import CallCoalescer
 
 _SECOND: Final = 1.0

@@ -29,8 +29,8 @@ from checklist_crds.resources.run import ObjectNameRef, OutboxEntry, Run
 from checklist_crds.resources.webhook_url import InsecureTargets, InvalidTarget, canonical_url
 from checklist_crds.times import Clock, parse_timestamp
 from checklist_crds.values import merge_patch
+from checklist_operator.attempts.delivery_state import after_attempt, attempt_record, record_of
 from checklist_operator.attempts.envelopes import final_envelope, payload_of
-from checklist_operator.attempts.progress import after_attempt, attempt_record, record_of
 from checklist_operator.attempts.schedule import RetrySchedule
 from checklist_operator.runtime.fresh_reads import FreshReads
 from checklist_operator.runtime.json_logging import about

@@ -23,9 +23,9 @@ from checklist_crds.runs.replay_rules import ReplayRefusal
 from checklist_crds.times import Clock
 from checklist_operator.attempts.attempt import FIRST, Attempt
 from checklist_operator.attempts.delivery_objects import Delivery, DeliveryObjects, target_of
+from checklist_operator.attempts.delivery_state import Conclude, NextAction, Nothing, Send, Wait, next_step
 from checklist_operator.attempts.envelopes import first_envelope, kept_message
 from checklist_operator.attempts.pauses import Pauses
-from checklist_operator.attempts.progress import Conclude, Nothing, Send, Step, Wait, next_step
 from checklist_operator.attempts.record import AttemptRecorder
 from checklist_operator.attempts.settle import DeliverySettler
 from checklist_operator.attempts.signing_secrets import SigningSecrets
@@ -110,7 +110,7 @@ class Preparation:
 
     # -- retries and replays --------------------------------------------------------------------------------------
 
-    def next_step(self, status: WebhookDeliveryStatus, created_at: datetime) -> Step:
+    def next_step(self, status: WebhookDeliveryStatus, created_at: datetime) -> NextAction:
         led_for_s = asyncio.get_running_loop().time() - self._began_at
         return next_step(status, now=self._clock(), holder=self._holder, created_at=created_at, led_for_s=led_for_s)
 

@@ -22,9 +22,9 @@ from checklist_crds.times import Clock
 from checklist_operator.attempts.attempt import Attempt, RecordedAttempt, SentAttempt
 from checklist_operator.attempts.claim import Claims
 from checklist_operator.attempts.delivery_objects import Delivery, DeliveryObjects, write_until_done
+from checklist_operator.attempts.delivery_state import Send, after_attempt, attempt_record, settled
 from checklist_operator.attempts.pauses import Paused
-from checklist_operator.attempts.progress import Send, after_attempt, attempt_record, settled
-from checklist_operator.attempts.replay_progress import held_up, replayed
+from checklist_operator.attempts.replay_state import held_up, replayed
 from checklist_operator.attempts.run_records import with_delivering
 from checklist_operator.attempts.settle import DeliverySettler
 from checklist_operator.faults import LocalFault

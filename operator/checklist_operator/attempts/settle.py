@@ -19,7 +19,7 @@ from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY
 from checklist_crds.runs.replay_rules import ReplayRefusal
 from checklist_crds.times import Clock
 from checklist_operator.attempts.delivery_objects import Delivery, DeliveryObjects
-from checklist_operator.attempts.progress import (
+from checklist_operator.attempts.delivery_state import (
     DELIVERED,
     Send,
     failed,
@@ -27,7 +27,7 @@ from checklist_operator.attempts.progress import (
     record_of,
     settled,
 )
-from checklist_operator.attempts.replay_progress import REPLAYED, not_replayable
+from checklist_operator.attempts.replay_state import REPLAYED, not_replayable
 from checklist_operator.attempts.run_records import RunPlace, RunRecords
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference

@@ -18,9 +18,9 @@ from checklist_crds.resources.delivery import WebhookDeliveryStatus
 from checklist_crds.times import Clock, parse_timestamp
 from checklist_operator.attempts.attempt import Attempt
 from checklist_operator.attempts.claim import LeadNotConfirmed
+from checklist_operator.attempts.delivery_state import Conclude, Send, Wait
 from checklist_operator.attempts.pauses import Paused
-from checklist_operator.attempts.progress import Conclude, Send, Wait
-from checklist_operator.attempts.replay_progress import is_incomplete
+from checklist_operator.attempts.replay_state import is_incomplete
 from checklist_operator.attempts.wiring import AttemptParts
 from checklist_operator.faults import LocalFault
 from checklist_operator.runtime.timers import Timers

@@ -31,7 +31,7 @@ from checklist_crds.resources.run import Run
 from checklist_crds.resources.run_id import run_id_of
 from checklist_crds.runs.photos import keys_in_use
 from checklist_crds.times import Clock
-from checklist_operator.archive.archived_runs import ArchivedRuns
+from checklist_operator.archive.membership import ArchiveMembership
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.paging import pages
 from checklist_operator.runtime.work_queue import WorkQueue
@@ -56,7 +56,7 @@ class PhotoCollector:
 
     _client: KubeClient
     _store: PhotoStore
-    _archived: ArchivedRuns
+    _archived: ArchiveMembership
     _clock: Clock
     _namespaces: tuple[str, ...]
     _orphan_after: timedelta

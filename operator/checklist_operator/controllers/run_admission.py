@@ -39,7 +39,7 @@ from checklist_crds.runs.snapshot import Snapshot, snapshot
 from checklist_crds.secrets.sealing import ServerKeys
 from checklist_crds.times import Clock, parse_timestamp
 from checklist_crds.values import merge_patch
-from checklist_operator.archive.archived_runs import ArchivedRuns
+from checklist_operator.archive.membership import ArchiveMembership
 from checklist_operator.attempts.pauses import Paused, Pauses
 from checklist_operator.attempts.signing_secrets import SigningSecrets
 from checklist_operator.controllers.labels import labelled
@@ -92,7 +92,7 @@ class RunAdmission:
     _metrics: Metrics
     _events: EventRecorder
     _clock: Clock
-    _archived: ArchivedRuns
+    _archived: ArchiveMembership
     _seals: RunSeals
     _keys: ServerKeys
     _name_of: NameOf

@@ -25,10 +25,10 @@ from checklist_crds.resources.run import ObjectNameRef
 from checklist_crds.runs.replay_rules import ReplayRefusal
 from checklist_crds.times import Clock
 from checklist_operator.attempts.delivery_objects import DeliveryObjects
-from checklist_operator.attempts.replay_progress import is_held_up
+from checklist_operator.attempts.replay_state import is_held_up
 from checklist_operator.controllers.labels import labelled
 from checklist_operator.controllers.tenancy import Tenancy
-from checklist_operator.replays.bulk_replay import BulkReplay, BulkReplayStatus
+from checklist_operator.replays.replay_objects import BulkReplay, BulkReplayStatus
 from checklist_operator.replays.requests import ReplayRequests
 from checklist_operator.replays.search import Found, search
 from checklist_operator.replays.selection import Choice, Target

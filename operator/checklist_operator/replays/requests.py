@@ -26,7 +26,7 @@ from checklist_crds.resources.webhook_url import InsecureTargets
 from checklist_crds.runs.replay_rules import ReplayRefusal, refusal_of_record
 from checklist_crds.times import Clock, format_timestamp
 from checklist_operator.attempts.delivery_objects import Delivery, DeliveryObjects, delivery_from_run
-from checklist_operator.attempts.replay_progress import (
+from checklist_operator.attempts.replay_state import (
     Accept,
     Known,
     Refuse,

@@ -17,7 +17,7 @@ from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY
 from checklist_crds.resources.run import Run
 from checklist_crds.runs.replay_rules import ReplayRefusal
 from checklist_operator.attempts.delivery_objects import time_of
-from checklist_operator.attempts.replay_progress import is_incomplete
+from checklist_operator.attempts.replay_state import is_incomplete
 from checklist_operator.replays.selection import Choice, Tally, Target, Verdict
 from checklist_operator.runtime.json_logging import about
 

@@ -21,7 +21,7 @@ from checklist_crds.resources.event_names import EventName
 from checklist_crds.resources.replay import RefusalCount, ReplayFilter
 from checklist_crds.resources.run import Run
 from checklist_crds.runs.replay_rules import ReplayRefusal, refusal_of, refusal_of_record
-from checklist_operator.attempts.replay_progress import ended_at, is_same
+from checklist_operator.attempts.replay_state import ended_at, is_same
 from checklist_operator.transport.fairness import host_of
 
 

@@ -19,7 +19,7 @@ from aiohttp.abc import AbstractResolver
 from yarl import URL
 
 from checklist_crds.resources.webhook_url import InvalidTarget, canonical_url
-from checklist_crds.settings.held import Certificates
+from checklist_crds.settings.renewable import Certificates
 from checklist_crds.times import Clock, utc_now
 from checklist_operator.faults import TRANSPORT_UNAVAILABLE, LocalFault
 from checklist_operator.transport import dialing, signing

@@ -16,7 +16,7 @@ from checklist_crds.kube.errors import KubeGone
 from checklist_crds.resources.delivery_records import DeliveryPhase
 from checklist_crds.resources.kinds import EVENT, RUN, SECRET, WEBHOOK_DELIVERY
 from checklist_dev.local.kubectl import Kubectl
-from checklist_operator.attempts.replay_progress import is_requested
+from checklist_operator.attempts.replay_state import is_requested
 from checklist_operator.replays.settled_deliveries import SettledDeliveries
 
 

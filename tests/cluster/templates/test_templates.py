@@ -13,7 +13,7 @@ from checklist_crds.resources.template import counted_size, definition_of
 from checklist_crds.runs.snapshot import revision_of
 from checklist_crds.templates.validation import canonical_size
 from checklist_crds.times import parse_timestamp, utc_now
-from checklist_operator.controllers.revisions import RevisionCollector
+from checklist_operator.controllers.revision_collector import RevisionCollector
 
 
 async def _refusal(lab: Lab, kind: Kind, name: str) -> str | None:

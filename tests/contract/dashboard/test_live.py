@@ -18,7 +18,7 @@ from tests.waiting import WITHIN_S, eventually
 
 from checklist_api.dashboard.live import routes as event_routes
 from checklist_api.dashboard.live import stream as live_stream
-from checklist_api.dashboard.live.changes import LiveChange, LiveKind
+from checklist_api.dashboard.live.live_changes import LiveChange, LiveKind
 from checklist_api.dashboard.live.stream import LiveStream
 from checklist_api.dashboard.sessions.store import object_name
 from checklist_crds.resources.kinds import API_KEY, DASHBOARD_SESSION, MEMBER, NAMESPACE

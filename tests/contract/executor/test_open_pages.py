@@ -13,7 +13,7 @@ from tests.contract.executor_client import Person, person_for, step
 from tests.contract.own_process import own_process
 from tests.waiting import eventually
 
-from checklist_api.runs.changes import READERS_OF_A_RUN
+from checklist_api.runs.change_readers import READERS_OF_A_RUN
 from checklist_dev.local.controlplane import ControlPlane
 
 api = shared_api

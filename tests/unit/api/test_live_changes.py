@@ -6,7 +6,7 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checklist_api.dashboard.live.changes import LiveChange, LiveKind, RecentChanges, Scope
+from checklist_api.dashboard.live.live_changes import LiveChange, LiveKind, RecentChanges, Scope
 from checklist_api.runs.recent import RecentRuns
 from checklist_crds.resources.run import Run
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from checklist_api.runs import changes as run_changes
-from checklist_api.runs.changes import RunChanges
+from checklist_api.runs.change_readers import ChangeReaders
 from checklist_crds.errors import RateLimited, ServiceUnavailable
 from checklist_crds.ids import new_id
 
@@ -52,11 +51,13 @@ def time() -> Time:
 
 
 @pytest.fixture
-def changes(index: Index, time: Time) -> RunChanges:
-    return RunChanges(index, monotonic=time)  # type: ignore[arg-type]
+def changes(index: Index, time: Time) -> ChangeReaders:
+    return ChangeReaders(index, monotonic=time)  # type: ignore[arg-type]
 
 
-async def test_a_reader_waits_until_the_run_has_more_changes_than_it_knows(index: Index, changes: RunChanges) -> None:
+async def test_a_reader_waits_until_the_run_has_more_changes_than_it_knows(
+    index: Index, changes: ChangeReaders
+) -> None:
     with changes.reading(KEY, RUN_ID) as run:
         run.note(3)
         await changes.wait(run, 2, LONG_S)  # has them already
@@ -74,7 +75,7 @@ async def test_a_reader_waits_until_the_run_has_more_changes_than_it_knows(index
         assert run.changes == 5
 
 
-async def test_a_reader_gives_up_after_its_time(changes: RunChanges) -> None:
+async def test_a_reader_gives_up_after_its_time(changes: ChangeReaders) -> None:
     with changes.reading(KEY, RUN_ID) as run:
         run.note(1)
         await changes.wait(run, 1, 0.01)
@@ -82,7 +83,7 @@ async def test_a_reader_gives_up_after_its_time(changes: RunChanges) -> None:
 
 
 @pytest.mark.parametrize("end", ["deleted", "closed", "replaced"])
-async def test_waiting_ends_with_the_run_and_with_the_process(index: Index, changes: RunChanges, end: str) -> None:
+async def test_waiting_ends_with_the_run_and_with_the_process(index: Index, changes: ChangeReaders, end: str) -> None:
     with changes.reading(KEY, RUN_ID) as run:
         run.note(1)
         waiting = asyncio.create_task(changes.wait(run, 1, LONG_S))
@@ -101,7 +102,7 @@ async def test_waiting_ends_with_the_run_and_with_the_process(index: Index, chan
 
 
 async def test_a_run_is_remembered_until_its_reader_has_been_away_for_long(
-    index: Index, changes: RunChanges, time: Time
+    index: Index, changes: ChangeReaders, time: Time
 ) -> None:
     with changes.reading(KEY, RUN_ID) as run:
         run.note(1)
@@ -116,9 +117,9 @@ async def test_a_run_is_remembered_until_its_reader_has_been_away_for_long(
         assert len(changes) == 2, "the one with a reader, and the one that was left now"
 
 
-async def test_readers_are_limited(changes: RunChanges, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_changes, "READERS_OF_A_RUN", 2)
-    monkeypatch.setattr(run_changes, "READERS", 3)
+async def test_readers_are_limited(changes: ChangeReaders, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(change_readers, "READERS_OF_A_RUN", 2)
+    monkeypatch.setattr(change_readers, "READERS", 3)
     with ExitStack() as stack:
         for _ in range(2):
             stack.enter_context(changes.reading(KEY, RUN_ID))

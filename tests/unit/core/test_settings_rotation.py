@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from checklist_crds.secrets.sealing import KeyRing, ServerKeys
-from checklist_crds.settings.held import Certificates, SecretText
+from checklist_crds.settings.renewable import Certificates, SecretText
 from checklist_crds.settings.rotation import HeldFile, Rotation
 from checklist_dev.local.certificates import credentials_in
 

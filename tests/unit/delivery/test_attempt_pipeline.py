@@ -13,10 +13,10 @@ from checklist_crds.resources.run import OutboxEntry, Run
 from checklist_operator.attempts.attempt import FIRST, Attempt, RecordedAttempt, SentAttempt
 from checklist_operator.attempts.claim import ClaimedAttempt, Claims
 from checklist_operator.attempts.delivery_objects import Delivery
+from checklist_operator.attempts.delivery_state import Send
 from checklist_operator.attempts.envelopes import EventPhotos
 from checklist_operator.attempts.pauses import Paused, Pauses
 from checklist_operator.attempts.pipeline import AttemptPipeline
-from checklist_operator.attempts.progress import Send
 from checklist_operator.attempts.record import AttemptRecorder
 from checklist_operator.attempts.send import Transmitter
 from checklist_operator.faults import LocalFault

@@ -24,7 +24,7 @@ from checklist_crds.resources.replay import ReplayFilter
 from checklist_crds.resources.run import ObjectNameRef, Run
 from checklist_crds.runs.replay_rules import ReplayRefusal, refusal_of_record
 from checklist_crds.times import format_timestamp
-from checklist_operator.attempts.replay_progress import Known, Refuse, judge
+from checklist_operator.attempts.replay_state import Known, Refuse, judge
 from checklist_operator.replays.search import search
 from checklist_operator.replays.selection import Choice, Tally, Target
 from checklist_operator.replays.turns import AT_ONCE, HELD_UP, PER_HOST, Places, Turns, UnderWay

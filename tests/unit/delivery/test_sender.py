@@ -27,7 +27,7 @@ from tests.raw_receiver import RawReceiver, raw_receiver
 from tests.waiting import eventually
 
 from checklist_crds.resources.internal_hosts import InternalHosts
-from checklist_crds.settings.held import Certificates
+from checklist_crds.settings.renewable import Certificates
 from checklist_dev.repository import ROOT
 from checklist_operator.faults import LocalFault
 from checklist_operator.transport import addresses, dialing

@@ -16,7 +16,7 @@ from checklist_crds.resources.event_names import EventName
 from checklist_crds.resources.kinds import RUN
 from checklist_operator.attempts.claim import Claims, LeadNotConfirmed
 from checklist_operator.attempts.delivery_objects import Delivery
-from checklist_operator.attempts.progress import Send
+from checklist_operator.attempts.delivery_state import Send
 from checklist_operator.attempts.run_records import RunPlace, RunRecords
 from checklist_operator.attempts.send import Transmitter
 from checklist_operator.faults import LocalFault

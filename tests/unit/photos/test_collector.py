@@ -16,8 +16,8 @@ from checklist_crds.photos.keys import PhotoFolder, photo_id, photo_key, thumbna
 from checklist_crds.photos.store import PhotoStore
 from checklist_crds.resources.kinds import ORGANIZATION, RUN, WEBHOOK_DELIVERY, Kind
 from checklist_crds.times import Clock, format_timestamp, utc_now
-from checklist_operator.archive.archived_runs import ArchivedRuns
 from checklist_operator.archive.archiver import Archiver
+from checklist_operator.archive.membership import ArchiveMembership
 from checklist_operator.controllers.photo_collector import PhotoCollector
 from checklist_operator.controllers.retention import Retention
 from checklist_operator.runtime.metrics import Metrics
@@ -99,7 +99,7 @@ class Rig:
         return PhotoCollector(
             client=self.cluster,  # type: ignore[arg-type]
             store=self.store,
-            archived=ArchivedRuns(self.archive, lambda _: False),
+            archived=ArchiveMembership(self.archive, lambda _: False),
             clock=clock,
             namespaces=(HERE,),
             orphan_after=orphan_after,

@@ -18,10 +18,10 @@ from ...auth.members import MemberDirectory
 from ...deliveries.replays import ReplayDirectory
 from ...index.deliveries import DeliveryIndex
 from ...index.delivery_history import Event
-from ...index.runs import RunChange, RunIndex
+from ...index.runs import RowChange, RunIndex
 from ...templates.catalogue import TemplateCatalogue
-from .changes import LiveChange, LiveKind
 from .hub import LiveHub
+from .live_changes import LiveChange, LiveKind
 
 _UNREADABLE: Final = (KeyError, TypeError, ValueError, AttributeError)
 _Read = Callable[[JsonObject, str], LiveChange]
@@ -41,7 +41,7 @@ def feed(
 ) -> None:
     """Register the handlers that add changes to `hub`."""
 
-    def add_run(changed: RunChange) -> None:
+    def add_run(changed: RowChange) -> None:
         if not hub.is_watched(changed.organization):
             return
         status = changed.status_at(clock())

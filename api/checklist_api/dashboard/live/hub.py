@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from .changes import KEPT, LiveChange, RecentChanges, Scope
+from .live_changes import KEPT, LiveChange, RecentChanges, Scope
 
 _WAKE_BATCH: Final = 10
 _WAKE_PAUSE_S: Final = 0.005

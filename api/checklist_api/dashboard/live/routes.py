@@ -17,8 +17,8 @@ from ...organizations.directory import Organization, OrganizationDirectory
 from ..access import DashboardGate, role_of
 from ..sessions.store import Session
 from ..table import Route
-from .changes import Scope
 from .hub import LiveHub, Viewer
+from .live_changes import Scope
 from .stream import HEADERS, LiveStream
 
 STREAMS_OF_A_SESSION: Final = 12

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import aiohttp
 
-from checklist_crds.settings.held import Certificates
+from checklist_crds.settings.renewable import Certificates
 
 from .errors import ProviderUnavailable, ProviderUntrusted
 

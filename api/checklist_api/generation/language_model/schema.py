@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
-from checklist_crds.resources.condition import Comparison
+from checklist_crds.resources.step_condition import Comparison
 from checklist_crds.resources.template_definition import (
     Definition,
     Option,

@@ -2,6 +2,7 @@
  * Describes the differences between two drafts in words. Sections and steps are matched by id, so a moved step is
  * reported as moved, not as removed and added.
  */
+import { MAX_PHOTOS_PER_STEP } from "../bounds";
 import { DEFAULT_EXECUTION, DEFAULT_SETTINGS, allSteps, completeStep, isObject, isSame, type Draft, type DraftSection, type DraftStep } from "./draft";
 import { AUTHORING } from "../step_types";
 import { conditionText } from "./when";
@@ -183,7 +184,7 @@ function expectedValueText(value: unknown): string {
 }
 
 function onFlagText({ note, photos }: Readonly<Record<string, unknown>>): string {
-  const asked = isObject(photos) ? `photos (${String(photos["min"] ?? 0)} to ${String(photos["max"] ?? 20)})` : "";
+  const asked = isObject(photos) ? `photos (${String(photos["min"] ?? 0)} to ${String(photos["max"] ?? MAX_PHOTOS_PER_STEP)})` : "";
   return [note === true ? "a note" : "", asked].filter((part) => part !== "").join(", ") || "nothing";
 }
 

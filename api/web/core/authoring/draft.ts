@@ -2,6 +2,7 @@
  * A template that is being edited, as JSON. Fields with defaults may be missing, and unknown fields are preserved:
  * every change spreads the previous object.
  */
+import { MAX_PHOTOS_PER_STEP } from "../bounds";
 import type { Option, PhotoBounds, Section, Settings, Execution, Step, StepConfig, StepType, Template, When } from "../types";
 
 export interface DraftStep {
@@ -115,7 +116,7 @@ export function completeStep(step: DraftStep): Step {
     geo_required: false,
     config: {},
     ...rest,
-    photo: photo ? { min: photo.min ?? 0, max: photo.max ?? 20 } : false,
+    photo: photo ? { min: photo.min ?? 0, max: photo.max ?? MAX_PHOTOS_PER_STEP } : false,
     ...(condition ? { condition } : {}),
   };
   completed.set(step, made);

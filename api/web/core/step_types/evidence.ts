@@ -1,11 +1,9 @@
 /** Step types photo, signature and instruction. */
 
-import { MAX_NAME } from "../bounds";
+import { MAX_NAME, MAX_PHOTOS_PER_STEP } from "../bounds";
 import { canBeStored, hasVisibleText, lengthOf, strip } from "../text";
 import type { JsonValue } from "../types";
 import { accepted, refused, wrongType, type Authoring, type StepKind } from "./kind";
-
-export const MAX_PHOTOS_PER_STEP = 20;
 
 export const photo: StepKind = {
   validate: (_, value) => (value === null ? accepted(null) : wrongType("photo")),
@@ -23,8 +21,8 @@ export const photoAuthoring: Authoring = {
   meaning: "One or more pictures",
   icon: "camera",
   fields: [
-    { kind: "number", name: "min", label: "Minimum photos", none: "1", min: 0, max: 20, whole: true },
-    { kind: "number", name: "max", label: "Maximum photos", none: "20", min: 1, max: 20, whole: true },
+    { kind: "number", name: "min", label: "Minimum photos", none: "1", min: 0, max: MAX_PHOTOS_PER_STEP, whole: true },
+    { kind: "number", name: "max", label: "Maximum photos", none: String(MAX_PHOTOS_PER_STEP), min: 1, max: MAX_PHOTOS_PER_STEP, whole: true },
   ],
   operators: ["exists"],
 };

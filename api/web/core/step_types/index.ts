@@ -2,7 +2,8 @@
 
 import type { JsonValue, OnFlag, PhotoBounds, Step, StepType } from "../types";
 import { boolean, booleanAuthoring, choice, choiceAuthoring, multiChoice, multiChoiceAuthoring } from "./choice";
-import { MAX_PHOTOS_PER_STEP, instruction, instructionAuthoring, photo, photoAuthoring, signature, signatureAuthoring } from "./evidence";
+import { MAX_PHOTOS_PER_STEP } from "../bounds";
+import { instruction, instructionAuthoring, photo, photoAuthoring, signature, signatureAuthoring } from "./evidence";
 import type { Authoring, DisplayText, ExpectedFormat, StepKind, Verdict } from "./kind";
 import { number, numberAuthoring, rating, ratingAuthoring } from "./number";
 import { date, dateAuthoring, datetime, datetimeAuthoring, scanAuthoring, text, textAuthoring, time, timeAuthoring } from "./text";

@@ -19,7 +19,7 @@ from checklist_dev.faults.cuts.stage import Played, Stage
 from checklist_dev.faults.cuts.verdict import PROMISES, history_of, judge
 from checklist_dev.perf.judgement.facts import Finding
 from checklist_dev.perf.judgement.transcript import Result
-from checklist_operator.attempts import progress as delivery_progress
+from checklist_operator.attempts import delivery_state
 from checklist_operator.runtime import deadlines
 from checklist_operator.transport import sender
 
@@ -45,7 +45,7 @@ async def stage_in(kubeconfig: Path, namespace: str, folder: Path) -> AsyncItera
         mock.patch.object(deadlines, "FOR_RECORDS_S", _DEADLINE_S),
         mock.patch.object(sender, "DEADLINE_S", _DEADLINE_S),
         mock.patch.object(sender, "CONNECT_S", _DEADLINE_S),
-        mock.patch.object(delivery_progress, "CLAIM_S", _CLAIM_S),
+        mock.patch.object(delivery_state, "CLAIM_S", _CLAIM_S),
     )
     connection = await KubeConnection.load(str(kubeconfig))
     async with KubeClient(connection, answer_within_s=30.0) as client, Post() as post:

@@ -1,6 +1,7 @@
 /** What a step expects, and what it asks for if the answer is another one. */
 import { optionsOf, ratingBounds } from "../../../core";
 import { AUTHORING, completeStep, withConfig, type DraftStep, type StepConfig } from "../../../core/authoring";
+import { MAX_PHOTOS_PER_STEP } from "../../../core/bounds";
 import type { Expected } from "../../../core/types";
 import { boundsIn, type ConfigField } from "../../../core/step_types/kind";
 import { FieldError } from "../../../kit/controls/messages";
@@ -42,8 +43,8 @@ export function ExpectedField({ editor, step, problems }: StepFormProps) {
           />
           {photos !== null && (
             <div class="two is-indented">
-              <Amount label="Minimum photos" value={photos.min ?? 0} min={0} max={20} whole onChange={(min) => put({ on_flag: asked({ note: on_flag?.note ?? false, photos: { ...photos, min: min ?? 0 } }) })} />
-              <Amount label="Maximum photos" value={photos.max ?? 20} min={1} max={20} whole onChange={(max) => put({ on_flag: asked({ note: on_flag?.note ?? false, photos: { ...photos, max: max ?? 20 } }) })} />
+              <Amount label="Minimum photos" value={photos.min ?? 0} min={0} max={MAX_PHOTOS_PER_STEP} whole onChange={(min) => put({ on_flag: asked({ note: on_flag?.note ?? false, photos: { ...photos, min: min ?? 0 } }) })} />
+              <Amount label="Maximum photos" value={photos.max ?? MAX_PHOTOS_PER_STEP} min={1} max={MAX_PHOTOS_PER_STEP} whole onChange={(max) => put({ on_flag: asked({ note: on_flag?.note ?? false, photos: { ...photos, max: max ?? 20 } }) })} />
             </div>
           )}
         </div>

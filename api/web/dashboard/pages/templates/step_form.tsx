@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 
 import { kindOf, takesAnswer, type StepType } from "../../../core";
 import { AUTHORING, LIMITS, freeId, renameStep, changeStepType, withConfig, withStep, type Anchored, type DraftStep } from "../../../core/authoring";
+import { MAX_PHOTOS_PER_STEP } from "../../../core/bounds";
 import type { ConfigField } from "../../../core/step_types/kind";
 import { Icon } from "../../../kit/controls/icon";
 import { ConditionField } from "./condition_field";
@@ -78,8 +79,8 @@ function PhotoField({ editor, step, problems }: StepFormProps) {
       <Tick label="Photos with the answer" checked={photo !== null} error={problemAt(problems, "photo")} onChange={(on) => put(on ? { min: 1, max: 3 } : false)} />
       {photo !== null && (
         <div class="two is-indented">
-          <Amount label="Minimum photos" value={photo.min ?? 0} min={0} max={20} whole onChange={(min) => put({ ...photo, min: min ?? 0 })} />
-          <Amount label="Maximum photos" value={photo.max ?? 20} min={1} max={20} whole onChange={(max) => put({ ...photo, max: max ?? 20 })} />
+          <Amount label="Minimum photos" value={photo.min ?? 0} min={0} max={MAX_PHOTOS_PER_STEP} whole onChange={(min) => put({ ...photo, min: min ?? 0 })} />
+          <Amount label="Maximum photos" value={photo.max ?? MAX_PHOTOS_PER_STEP} min={1} max={MAX_PHOTOS_PER_STEP} whole onChange={(max) => put({ ...photo, max: max ?? 20 })} />
         </div>
       )}
     </div>

@@ -51,7 +51,7 @@ class WatchedRun:
         self.waiting.clear()
 
 
-class RunChanges:
+class ChangeReaders:
     """The watched runs of this process, by namespace and name, as the watch reports them."""
 
     def __init__(self, index: RunIndex, *, monotonic: Callable[[], float] | None = None) -> None:

@@ -14,7 +14,7 @@ from checklist_operator.runtime.json_logging import about
 logger = logging.getLogger(__name__)
 
 
-class ArchivedRuns:
+class ArchiveMembership:
     """Reads the manifests. Caches eight bytes per run while a manifest is unchanged."""
 
     def __init__(self, store: ArchiveStore, has_archived: Callable[[Key], bool]) -> None:

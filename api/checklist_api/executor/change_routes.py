@@ -21,7 +21,7 @@ from ..index.runs import RunIndex
 from ..metrics import Metrics
 from ..organizations.directory import Organization
 from ..runs.access import RunAccess
-from ..runs.changes import RunChanges, WatchedRun
+from ..runs.change_readers import ChangeReaders, WatchedRun
 from ..runs.waiting import LONGEST_WAIT_S
 from .access import BASE, ExecutorGate, organization_of
 from .member import ExecutorMembers
@@ -34,7 +34,7 @@ CHANGES: Final = f"{BASE}/changes"
 class ChangeRoutes:
     _runs: RunAccess
     _index: RunIndex
-    _changes: RunChanges
+    _changes: ChangeReaders
     _members: ExecutorMembers
     _metrics: Metrics
 

@@ -24,7 +24,7 @@ from checklist_crds.resources.delivery import (
 )
 from checklist_crds.resources.delivery_records import DeliveryPhase, DeliveryRecord
 from checklist_crds.runs.replay_rules import ReplayRefusal, refusal_of
-from checklist_operator.attempts.progress import cause_of, finished, settled, with_attempt
+from checklist_operator.attempts.delivery_state import cause_of, finished, settled, with_attempt
 
 REPLAYED: Final = "Replayed"
 """Condition for the last request: True when the receiver accepted the replay."""

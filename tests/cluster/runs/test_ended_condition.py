@@ -10,7 +10,7 @@ from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.resources.kinds import RUN
 from checklist_crds.runs.end_conditions import ENDED
 from checklist_dev.local.kubectl import Kubectl
-from checklist_operator.controllers.run_ends import RunEnds
+from checklist_operator.controllers.ended_condition import EndedConditions
 
 
 async def ended_before(lab: Lab, run: str) -> JsonObject:
@@ -84,7 +84,7 @@ async def test_a_sweep_lists_settled_runs_only_until_it_has_found_none_without_t
             lists.append(options["field_selector"])
             return super().pages(*given, **options)
 
-    ends = RunEnds(Listing(lab.client), namespaces=(namespace,), on_bug=pytest.fail, write_interval_s=0)
+    ends = EndedConditions(Listing(lab.client), namespaces=(namespace,), on_bug=pytest.fail, write_interval_s=0)
     assert [await ends.sweep() for _ in range(4)] == [2, 0, 0, 0]
     assert lists == ["status.settled=true"] * 2
     for run in runs:

@@ -24,7 +24,7 @@ from checklist_crds.resources.run import MAX_DELIVERY_RECORDS as MOST
 from checklist_crds.resources.run import OutboxEntry, Run, RunPhase, RunSpec, RunStatus
 from checklist_crds.runs.replay_rules import ReplayRefusal
 from checklist_crds.times import format_timestamp
-from checklist_operator.attempts.progress import (
+from checklist_operator.attempts.delivery_state import (
     CLAIM_S,
     ORPHAN_S,
     Conclude,
@@ -40,7 +40,7 @@ from checklist_operator.attempts.progress import (
     record_of,
     settled,
 )
-from checklist_operator.attempts.replay_progress import (
+from checklist_operator.attempts.replay_state import (
     Accept,
     Known,
     Refuse,

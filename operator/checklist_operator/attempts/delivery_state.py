@@ -1,10 +1,10 @@
-"""State machine of a WebhookDelivery, as pure functions: the next step, and the status after it.
+"""State machine of a WebhookDelivery, as pure functions: the next action, and the status after it.
 
 `Pending` with a due time, `InFlight` under a claim, `Delivered` or `Failed`. A claim, with holder and expiry, is
 written before the first byte is sent, so after a crash the same attempt is repeated under its number. The end takes two
 writes: first the phase, then, after the run has recorded it, `settled`; a crash in between is recovered.
 
-A replay starts from a settled delivery: see `replay_progress`.
+A replay starts from a settled delivery: see `replay_state`.
 """
 
 from dataclasses import dataclass
@@ -59,12 +59,12 @@ class Nothing:
     """Settled."""
 
 
-Step = Wait | Send | Conclude | Nothing
+NextAction = Wait | Send | Conclude | Nothing
 
 
 def next_step(
     status: WebhookDeliveryStatus, *, now: datetime, holder: str, created_at: datetime, led_for_s: float = 0.0
-) -> Step:
+) -> NextAction:
     """Returns the next step for `holder`, which has no other step of this delivery in progress.
 
     `led_for_s`: how long it has been the leader. Claims of other holders are at least that old, which limits their

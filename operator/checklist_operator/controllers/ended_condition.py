@@ -27,7 +27,7 @@ _WRITE_INTERVAL_S: Final = 0.02
 """Minimum interval between writes of a sweep: at most 50 per second."""
 
 
-class RunEnds:
+class EndedConditions:
     """`observe` takes watch events of unsettled runs; `sweep` lists the settled ones."""
 
     def __init__(
