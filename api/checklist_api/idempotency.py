@@ -57,7 +57,7 @@ async def _never_archived(_: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class IdempotencyClaim:
     """Names of a request with an Idempotency-Key: `name` for today, `earlier` for yesterday and for former server
     keys."""
 
@@ -94,7 +94,7 @@ class Idempotency:
     @contextmanager
     def claim(
         self, key: str | None, organization: str, prefix: str, payload: Mapping[str, Any]
-    ) -> Iterator[Claim | None]:
+    ) -> Iterator[IdempotencyClaim | None]:
         """Hold the claim of a request; None without a key. Raises IdempotencyInProgress."""
         if key is None:
             yield None
@@ -106,7 +106,7 @@ class Idempotency:
             for name_key in self._keys.derived("idempotent-name")
             for day in days
         )
-        claim = Claim(name, tuple(earlier), self._fingerprints(payload))
+        claim = IdempotencyClaim(name, tuple(earlier), self._fingerprints(payload))
         if claim.name in self._under_way:
             raise IdempotencyInProgress()
         self._under_way.add(claim.name)
@@ -116,7 +116,7 @@ class Idempotency:
             self._under_way.discard(claim.name)
 
     async def first(
-        self, kind: Kind, claim: Claim, organization: Organization, archived: Archived = _never_archived
+        self, kind: Kind, claim: IdempotencyClaim, organization: Organization, archived: Archived = _never_archived
     ) -> JsonObject | None:
         """Return the object that the first request with this key created, if any.
 
@@ -150,13 +150,13 @@ class Idempotency:
             raise ResourceDeleted()
         return body
 
-    async def require_room(self, claim: Claim | None, organization: Organization) -> None:
+    async def require_room(self, claim: IdempotencyClaim | None, organization: Organization) -> None:
         """Count the key of a new template or replay. Raises LimitReached, KubeError."""
         if claim is not None:
             await self._limits.count_key(organization.name, organization.home)
 
     async def remember(
-        self, place: tuple[str, str], made_at: datetime, claim: Claim | None, organization: Organization
+        self, place: tuple[str, str], made_at: datetime, claim: IdempotencyClaim | None, organization: Organization
     ) -> None:
         """Record the object (name, namespace) of a request with a key, before the response. Raises KubeError."""
         if claim is None:
@@ -183,7 +183,7 @@ class Idempotency:
         return tuple(hmac.new(key, canonical, hashlib.sha256).hexdigest() for key in keys)
 
 
-def require_same_payload(body: JsonObject, claim: Claim) -> None:
+def require_same_payload(body: JsonObject, claim: IdempotencyClaim) -> None:
     annotations = body["metadata"].get("annotations") or {}
     kept = str(annotations.get(FINGERPRINT_ANNOTATION, ""))
     if not any(hmac.compare_digest(kept, fingerprint) for fingerprint in claim.fingerprints):

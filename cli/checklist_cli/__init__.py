@@ -1,5 +1,5 @@
 """The command line of Checklist Dispatch: `checklist-dispatch COMMAND`.
 
-For receivers of webhooks and operators of an installation. It depends on `checklist_crds` only, so it checks API and
-operator independently of their code.
+For receivers of webhooks and administrators of an installation. It depends on `checklist_crds`, and `generate` on the
+composer, but never on API or operator, so it checks both independently of their code.
 """

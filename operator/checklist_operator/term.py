@@ -13,7 +13,6 @@ from typing import Any
 from checklist_crds.archive import ArchiveStore
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeError
-from checklist_crds.kube.informer import Key
 from checklist_crds.kube.limit_ledger import LimitLedger
 from checklist_crds.kube.quota_ledger import QuotaLedger
 from checklist_crds.kube.revisions import RevisionStore
@@ -32,6 +31,7 @@ from checklist_crds.resources.kinds import (
     RUN,
     TEMPLATE,
     WEBHOOK_DELIVERY,
+    Key,
     Kind,
 )
 from checklist_crds.runs.seal import RunSeals

@@ -12,8 +12,7 @@ from tests.cluster.replay_lab import made_failed
 from checklist_crds.archive import ArchiveReader, ArchiveStore, Manifest, Record, RemovedDeliveries
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
-from checklist_crds.kube.informer import key_of
-from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY
+from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY, key_of
 from checklist_crds.times import Clock, format_timestamp, utc_now
 from checklist_operator.archive.archiver import Archiver
 from checklist_operator.controllers.retention import Retention

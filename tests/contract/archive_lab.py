@@ -12,8 +12,7 @@ from checklist_crds.archive import ArchiveStore, Folder, PartPlace, Record, enco
 from checklist_crds.ids import object_id
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.errors import KubeNotFound
-from checklist_crds.kube.informer import Key
-from checklist_crds.resources.kinds import RUN, TEMPLATE_REVISION, WEBHOOK_DELIVERY
+from checklist_crds.resources.kinds import RUN, TEMPLATE_REVISION, WEBHOOK_DELIVERY, Key
 from checklist_crds.resources.run import Run
 from checklist_crds.times import utc_now
 

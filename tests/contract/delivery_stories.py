@@ -45,7 +45,7 @@ class Story:
         entry = next(entry for entry in run.status.outbox if entry.seq == seq)
         record = _record(entry, attempts)
         outbox = [other.to_kube() for other in run.status.outbox if other.seq != seq]
-        records = text_of([*run.status.deliveries, record])
+        records = text_of([*run.status.delivery_records, record])
         await self.api.kube.patch_status(
             RUN, self.run_id, {"outbox": outbox, "records": records}, self.account.namespace
         )

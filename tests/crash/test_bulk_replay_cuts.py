@@ -156,7 +156,7 @@ class Case:
             assert status["phase"] == ("Failed" if event == self.fails else "Delivered")
             assert [one.get("manual", False) for one in status["attempts"]] == [False, True]
             assert status["attempts"][0]["number"] == status["attempts"][1]["number"] == status["attempt"]
-        phases = {one.event_id: one.phase for one in (await self.lab.run(self.run)).status.deliveries}
+        phases = {one.event_id: one.phase for one in (await self.lab.run(self.run)).status.delivery_records}
         assert [phases.get(event) for event in self.events[1:]] == [DeliveryPhase.DELIVERED] * 2
 
 

@@ -142,7 +142,7 @@ async def test_paused_organizations_send_nothing(lab: Lab, receiver: Receiver, o
     await pause(lab, ORGANIZATION, lab.organization, None)
     settled = await lab.until_settled(run)
     assert [event["event"] for event in receiver.events(run)] == ["step.completed", "run.completed"]
-    assert {record.attempts for record in settled.status.deliveries} == {1}
+    assert {record.attempts for record in settled.status.delivery_records} == {1}
     lag_s = await operator.metric("checklists_outbox_lag_seconds_sum")
     assert lag_s < 1.5 * paused_s, "each of the two events is late from the end of the pause on"
     await lab.until_admitted(applied)
@@ -171,7 +171,7 @@ async def test_paused_runs_wait_and_expire(lab: Lab, receiver: Receiver, operato
     assert len(receiver.received) <= before + 1  # what had begun
     receiver.answer = lambda _: 204
     await pause(lab, RUN, run, "false")
-    (record,) = (await lab.until_settled(run)).status.deliveries
+    (record,) = (await lab.until_settled(run)).status.delivery_records
     assert (record.phase, record.attempts) == (DeliveryPhase.DELIVERED, len(receiver.received))
     await until_events(lab, run, "Paused", "Resumed")
     await until_events(lab, expiring, "Expired")

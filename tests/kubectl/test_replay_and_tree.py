@@ -88,7 +88,7 @@ async def test_many_deliveries_are_counted_and_sent_again(lab: Lab, shell: Shell
 @pytest.mark.usefixtures("operator")
 async def test_an_event_without_a_delivery_is_replayed_by_its_run(lab: Lab, shell: Shell, receiver: Receiver) -> None:
     run = await lab.cancelled(receiver.url)
-    ((event_id,),) = ([record.event_id for record in (await lab.run(run)).status.deliveries],)
+    ((event_id,),) = ([record.event_id for record in (await lab.run(run)).status.delivery_records],)
     missing = await shell("replay", event_id)
     assert missing.code == 2 and f"replay --run RUN --event-id {event_id}" in missing.err
     done = await shell("replay", "--run", run, "--event-id", event_id)

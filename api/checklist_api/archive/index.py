@@ -15,8 +15,8 @@ from typing import Final, TypeVar
 
 from checklist_crds.archive import Damaged, PartPlace
 from checklist_crds.ids import object_id
-from checklist_crds.kube.informer import Key
 from checklist_crds.platform.object_store import StoreUnavailable
+from checklist_crds.resources.kinds import Key
 from checklist_crds.runs.row import RUN_COLUMNS
 
 from ..index.archive_table import ArchivedRow, KnownPart, PartState

@@ -15,9 +15,9 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from checklist_crds.kube.client import JsonObject, KubeClient
-from checklist_crds.kube.informer import Informer, key_of
+from checklist_crds.kube.informer import Informer
 from checklist_crds.resources.audit_entry import AuditEntrySpec
-from checklist_crds.resources.kinds import AUDIT_ENTRY
+from checklist_crds.resources.kinds import AUDIT_ENTRY, key_of
 from checklist_crds.times import format_timestamp
 
 from ..organizations.directory import Organization

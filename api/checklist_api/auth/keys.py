@@ -14,10 +14,10 @@ from typing import Final
 
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeError, KubeNotFound
-from checklist_crds.kube.informer import SILENCE_S, Informer, Key, key_of
+from checklist_crds.kube.informer import SILENCE_S, Informer
 from checklist_crds.platform.ttl_cache import expiring_keys
 from checklist_crds.resources.base import CREATED_AT_ANNOTATION
-from checklist_crds.resources.kinds import API_KEY
+from checklist_crds.resources.kinds import API_KEY, Key, key_of
 from checklist_crds.resources.organization import ApiKeySpec, ApiKeyStatus
 from checklist_crds.secrets.api_keys import object_name
 from checklist_crds.times import format_timestamp, parse_timestamp

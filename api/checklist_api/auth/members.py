@@ -14,9 +14,9 @@ from typing import TypeVar
 from checklist_crds.ids import object_id
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
-from checklist_crds.kube.informer import SILENCE_S, Informer, Key, key_of
+from checklist_crds.kube.informer import SILENCE_S, Informer
 from checklist_crds.resources.base import CREATED_AT_ANNOTATION
-from checklist_crds.resources.kinds import MEMBER
+from checklist_crds.resources.kinds import MEMBER, Key, key_of
 from checklist_crds.resources.management import Manager, manager_of
 from checklist_crds.resources.organization import MemberSpec, MemberStatus, Role
 from checklist_crds.times import parse_timestamp

@@ -30,7 +30,7 @@ from ..archive.reading import ArchivedRuns
 from ..audit.trail import Act
 from ..auth.gate import Caller
 from ..auth.member_names import MemberNames
-from ..idempotency import Claim, Idempotency
+from ..idempotency import Idempotency, IdempotencyClaim
 from ..index.deliveries import DeliveryIndex
 from ..index.delivery_history import Delivery, Event, merged
 from ..index.delivery_sources import events_of_run, parse_delivery
@@ -113,7 +113,9 @@ class DeliveryAccess:
             return delivery._replace(refusal=ReplayRefusal.REPLAY_UNDER_WAY)
         return delivery
 
-    async def replay(self, event_id: str, caller: Caller, claim: Claim | None, act: Act) -> tuple[Delivery, bool]:
+    async def replay(
+        self, event_id: str, caller: Caller, claim: IdempotencyClaim | None, act: Act
+    ) -> tuple[Delivery, bool]:
         """Request a replay; returns the delivery, and whether it was requested before with the same Idempotency-Key.
 
         Raises DeliveryNotFound, ReplayRefused, PayloadNotKept, IdempotencyKeyReused, LimitReached, ResourceDeleted.
@@ -145,7 +147,7 @@ class DeliveryAccess:
         return answer
 
     async def replay_many(
-        self, wanted: ReplayRequest, caller: Caller, claim: Claim | None, act: Act
+        self, wanted: ReplayRequest, caller: Caller, claim: IdempotencyClaim | None, act: Act
     ) -> tuple[RequestedReplay, bool]:
         """Create a DeliveryReplay; returns it, and whether it was created before with the same Idempotency-Key.
 
@@ -197,7 +199,7 @@ class DeliveryAccess:
         self._index.informer.observe(body)
 
     async def _request_replay(
-        self, delivery: Delivery, organization: Organization, requested_by: str, claim: Claim | None
+        self, delivery: Delivery, organization: Organization, requested_by: str, claim: IdempotencyClaim | None
     ) -> bool:
         event = delivery.event
         name = self._runs.names.name_of(event.run_id, event.namespace)
@@ -213,7 +215,9 @@ class DeliveryAccess:
         await self._remember(made, claim, organization)
         return replayed
 
-    async def _remember(self, made: RequestedReplay, claim: Claim | None, organization: Organization) -> None:
+    async def _remember(
+        self, made: RequestedReplay, claim: IdempotencyClaim | None, organization: Organization
+    ) -> None:
         await self._idempotency.remember((made.name, made.namespace), made.requested_at, claim, organization)
 
     async def _find(self, event_id: str, organization: Organization) -> Found | None:
@@ -254,7 +258,7 @@ def _spec(
     )
 
 
-def _name(claim: Claim | None) -> str:
+def _name(claim: IdempotencyClaim | None) -> str:
     return claim.name if claim is not None else new_id(REPLAY_PREFIX)
 
 

@@ -13,17 +13,17 @@ from pydantic import ValidationError
 from checklist_crds.errors import RateLimited, ReplayNotFound
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeNotFound
-from checklist_crds.kube.informer import Informer, Key, key_of
+from checklist_crds.kube.informer import Informer
 from checklist_crds.resources.base import (
     CREATED_AT_ANNOTATION,
     FINGERPRINT_ANNOTATION,
     OBJECT_NAME_PATTERN,
 )
-from checklist_crds.resources.kinds import DELIVERY_REPLAY
+from checklist_crds.resources.kinds import DELIVERY_REPLAY, Key, key_of
 from checklist_crds.resources.replay import DeliveryReplaySpec, DeliveryReplayStatus
 from checklist_crds.times import format_timestamp, parse_timestamp
 
-from ..idempotency import Claim, require_same_payload
+from ..idempotency import IdempotencyClaim, require_same_payload
 from ..organizations.directory import Organization
 
 logger = logging.getLogger(__name__)
@@ -109,7 +109,7 @@ class ReplayDirectory:
         self.informer.forget({"metadata": {"name": replay.name, "namespace": replay.namespace}})
 
     async def create(
-        self, spec: DeliveryReplaySpec, *, name: str, namespace: str, claim: Claim | None, now: datetime
+        self, spec: DeliveryReplaySpec, *, name: str, namespace: str, claim: IdempotencyClaim | None, now: datetime
     ) -> tuple[RequestedReplay, bool]:
         """Create a replay; returns it, and whether it was created before with the same Idempotency-Key.
 

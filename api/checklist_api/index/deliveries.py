@@ -15,9 +15,9 @@ from typing import Any, Final
 from uuid import UUID
 
 from checklist_crds.kube.client import JsonObject, KubeClient
-from checklist_crds.kube.informer import Informer, key_of
+from checklist_crds.kube.informer import Informer
 from checklist_crds.resources.event_names import EVENT_NAMES
-from checklist_crds.resources.kinds import WEBHOOK_DELIVERY
+from checklist_crds.resources.kinds import WEBHOOK_DELIVERY, key_of
 from checklist_crds.resources.run_id import run_id_of
 from checklist_crds.times import Clock
 

@@ -1,7 +1,8 @@
 """Merges the history of a delivery from its sources in the cluster. Pure functions.
 
-An event is in its run's outbox until its first attempt has ended, and then in the run's records, which have the last
-attempt only. A WebhookDelivery exists if the first attempt failed or the event was replayed, and has all attempts.
+An event has a line in its run's records once its first attempt is recorded; until then it is only in the outbox. The
+line has the last attempt only. A WebhookDelivery exists if the first attempt failed or the event was replayed, and has
+all attempts.
 """
 
 from typing import Final, NamedTuple

@@ -5,7 +5,7 @@ from typing import Final
 
 from checklist_crds.ids import is_id
 from checklist_crds.kube.client import JsonObject
-from checklist_crds.kube.informer import key_of
+from checklist_crds.resources.kinds import key_of
 from checklist_crds.resources.run_id import run_id_of
 
 _SCHEMA: Final = """

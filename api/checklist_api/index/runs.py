@@ -15,8 +15,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from checklist_crds.kube.client import JsonObject, KubeClient
-from checklist_crds.kube.informer import Handler, Informer, Key, key_of
-from checklist_crds.resources.kinds import RUN
+from checklist_crds.kube.informer import Handler, Informer
+from checklist_crds.resources.kinds import RUN, Key, key_of
 from checklist_crds.runs.row import RUN_COLUMNS, milliseconds, row_of_run
 
 from .archive_table import ArchiveTable

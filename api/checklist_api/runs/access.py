@@ -14,11 +14,10 @@ from pydantic import ValidationError
 from checklist_crds.errors import RunClosed, RunNotAdmitted, RunNotFound
 from checklist_crds.ids import is_id
 from checklist_crds.kube.errors import KubeNotFound
-from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.kube.run_lookup import find_renamed
 from checklist_crds.kube.run_store import BatchChange, Change, RunStore
 from checklist_crds.platform.ttl_cache import expiring_keys
-from checklist_crds.resources.kinds import RUN, TEMPLATE
+from checklist_crds.resources.kinds import RUN, TEMPLATE, Key, key_of
 from checklist_crds.resources.run import Run
 from checklist_crds.resources.template import TemplateMeta
 from checklist_crds.resources.template_definition import Definition

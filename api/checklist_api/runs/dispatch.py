@@ -17,13 +17,12 @@ from attrs import define
 from checklist_crds.errors import IdempotencyInProgress, InternalError, QuotaExceeded
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeError, KubeOutcomeUnknown, KubeUnavailable
-from checklist_crds.kube.informer import key_of
 from checklist_crds.kube.quota_ledger import QuotaLedger, Reservation
 from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.limits.quota import Verdict, usage
 from checklist_crds.platform.tracing import TRACEPARENT_ANNOTATION, carried
 from checklist_crds.resources.base import FINGERPRINT_ANNOTATION, OrganizationRef
-from checklist_crds.resources.kinds import RUN
+from checklist_crds.resources.kinds import RUN, key_of
 from checklist_crds.resources.run import RunSpec, Webhook
 from checklist_crds.runs.seal import RunSeals
 from checklist_crds.runs.snapshot import Snapshot
@@ -34,7 +33,7 @@ from ..archive.reading import ArchivedRuns
 from ..auth.gate import Caller
 from ..auth.member_names import MemberNames
 from ..cluster.guard import GuardedKubeClient
-from ..idempotency import Claim, Idempotency, require_same_payload
+from ..idempotency import Idempotency, IdempotencyClaim, require_same_payload
 from ..index.runs import RunIndex
 from ..metrics import Metrics
 from ..organizations.directory import Organization
@@ -70,7 +69,7 @@ class Dispatcher:
     _metrics: Metrics
     _clock: Clock
 
-    async def dispatch(self, caller: Caller, wanted: DispatchRequest, claim: Claim | None) -> CreatedRun:
+    async def dispatch(self, caller: Caller, wanted: DispatchRequest, claim: IdempotencyClaim | None) -> CreatedRun:
         """Dispatch a run. Raises TemplateNotFound, TemplateNotRunnable, QuotaExceeded, IdempotencyKeyReused,
         IdempotencyInProgress, ResourceDeleted, ServiceUnavailable (the archive), InternalError, KubeError."""
         organization = caller.organization
@@ -86,7 +85,7 @@ class Dispatcher:
             return await self._count_and_create(caller, wanted, claim, snapshot, sender)
 
     async def _count_and_create(
-        self, caller: Caller, wanted: DispatchRequest, claim: Claim | None, snapshot: Snapshot, sender: str
+        self, caller: Caller, wanted: DispatchRequest, claim: IdempotencyClaim | None, snapshot: Snapshot, sender: str
     ) -> CreatedRun:
         organization = caller.organization
         if claim is not None:
@@ -119,7 +118,7 @@ class Dispatcher:
         )
         return CreatedRun(made, replayed=False)
 
-    async def _first(self, claim: Claim, organization: Organization) -> JsonObject | None:
+    async def _first(self, claim: IdempotencyClaim, organization: Organization) -> JsonObject | None:
         async def archived(run_id: str) -> JsonObject | None:
             run = await self._archived.find(run_id, organization)
             return None if run is None else run.record.run
@@ -187,7 +186,7 @@ class Dispatcher:
         run_id: str,
         snapshot: Snapshot,
         sender: str,
-        claim: Claim | None,
+        claim: IdempotencyClaim | None,
         now: datetime,
     ) -> JsonObject:
         """Build the Run, already admitted with its resolved snapshot."""

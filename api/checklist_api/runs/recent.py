@@ -7,7 +7,7 @@ from collections import OrderedDict
 from typing import Final
 
 from checklist_crds.kube.client import JsonObject
-from checklist_crds.kube.informer import Key, key_of, version_of
+from checklist_crds.resources.kinds import Key, key_of, version_of
 from checklist_crds.resources.run import Run
 
 _SIZE: Final = 1_000

@@ -17,10 +17,10 @@ from checklist_crds.errors import TemplateNotFound, ValidationFailed
 from checklist_crds.ids import is_id
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound, KubeUnavailable
-from checklist_crds.kube.informer import Informer, Key, key_of, version_of
+from checklist_crds.kube.informer import Informer
 from checklist_crds.platform.ttl_cache import expiring_keys
 from checklist_crds.platform.weighted_lru import WeightedLru, weight_of
-from checklist_crds.resources.kinds import TEMPLATE
+from checklist_crds.resources.kinds import TEMPLATE, Key, key_of, version_of
 from checklist_crds.resources.management import Manager, manager_of
 from checklist_crds.resources.template import TemplateMeta, definition_of
 from checklist_crds.runs.snapshot import Snapshot, snapshot

@@ -32,7 +32,7 @@ from checklist_crds.values import merge_patch
 
 from ..audit.trail import Act
 from ..cluster.keyed_locks import KeyedLocks
-from ..idempotency import Claim, Idempotency, require_same_payload
+from ..idempotency import Idempotency, IdempotencyClaim, require_same_payload
 from ..organizations.directory import Organization
 from .body import parse_with
 from .catalogue import StoredTemplate, TemplateCatalogue
@@ -66,7 +66,7 @@ class TemplateWriter:
     _locks: KeyedLocks = field(factory=KeyedLocks, init=False)
 
     async def create(
-        self, organization: Organization, definition: Definition, claim: Claim | None, act: Act
+        self, organization: Organization, definition: Definition, claim: IdempotencyClaim | None, act: Act
     ) -> Created:
         """Create a template. Raises ValidationFailed, IdempotencyKeyReused, LimitReached, ResourceDeleted."""
         if claim is not None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from checklist_crds.ids import is_id, object_id
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeGone
-from checklist_crds.kube.informer import key_of
 from checklist_crds.resources.base import ORGANIZATION_LABEL
 from checklist_crds.resources.kinds import (
     AUDIT_ENTRY,
@@ -19,6 +18,7 @@ from checklist_crds.resources.kinds import (
     RUN,
     WEBHOOK_DELIVERY,
     Kind,
+    key_of,
 )
 from checklist_crds.resources.legal_hold import is_held
 from checklist_crds.resources.organization import Role

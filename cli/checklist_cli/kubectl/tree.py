@@ -49,8 +49,7 @@ async def _print_trees(options: Namespace) -> int:
 
 
 async def _print_all(cluster: Cluster, namespace: str | None) -> int:
-    from checklist_crds.kube.informer import key_of
-    from checklist_crds.resources.kinds import RUN
+    from checklist_crds.resources.kinds import RUN, key_of
 
     by_run: dict[tuple[str, str], list[JsonObject]] = defaultdict(list)
     for body in await _deliveries(cluster, namespace):
@@ -120,7 +119,7 @@ def _events(run: "Run", deliveries: Sequence[JsonObject]) -> Iterator[tuple[str,
     found: dict[int, tuple[str, list[str]]] = {}
     for entry in run.status.outbox:
         found[entry.seq] = f"event {entry.seq} {entry.event.value}: first attempt is due", []
-    for record in run.status.deliveries:
+    for record in run.status.delivery_records:
         outcome = _outcome(record.outcome, record.http_status)
         text = f"{record.phase.value} after {_attempts(record.attempts)}{outcome}, {record.event_id}"
         found[record.seq] = f"event {record.seq} {record.event.value}: {text}", []

@@ -12,13 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from ..resources.kinds import Kind
+from ..resources.kinds import Key, Kind, key_of, version_of
 from .client import JsonObject, KubeClient
 from .errors import KubeError, KubeGone, KubeUnavailable
 
 logger = logging.getLogger(__name__)
 
-Key = tuple[str, str]
 SILENCE_S: Final = 10.0
 """For kinds that grant access: a revocation takes effect after this time even if the watch is silently dead."""
 _FIRST_DELAY_S: Final = 0.05
@@ -44,17 +43,6 @@ class _Place:
 
 Handler = Callable[[str, JsonObject], None]
 """Called with "UPSERT" or "DELETE" and the object; must not block. If it raises, the object counts as deleted."""
-
-
-def key_of(body: JsonObject) -> Key:
-    """Returns (namespace, name); the namespace of a cluster-scoped object is empty."""
-    metadata = body["metadata"]
-    return str(metadata.get("namespace", "")), str(metadata["name"])
-
-
-def version_of(body: JsonObject) -> int:
-    """Returns the resource version as a number: Kubernetes guarantees that versions of a kind are comparable."""
-    return int(body["metadata"].get("resourceVersion") or 0)
 
 
 class Informer:

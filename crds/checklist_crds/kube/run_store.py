@@ -45,7 +45,7 @@ class BatchChange:
 
 
 class RunStore:
-    """Reads single runs from the cluster, never from a cache."""
+    """Reads and changes single runs. Reads go to the cluster; `change_remembered` starts from a known run."""
 
     def __init__(self, client: KubeClient, revisions: RevisionStore, clock: Clock) -> None:
         self._client = client

@@ -1,10 +1,23 @@
-"""Kubernetes resources that the service reads and writes."""
+"""Kubernetes resources that the service reads and writes, and the keys of their objects."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from .base import GROUP, ORGANIZATION_LABEL, VERSION
+
+Key = tuple[str, str]
+"""Namespace and name of an object; the namespace of a cluster-scoped object is empty."""
+
+
+def key_of(body: Mapping[str, Any]) -> Key:
+    metadata = body["metadata"]
+    return str(metadata.get("namespace", "")), str(metadata["name"])
+
+
+def version_of(body: Mapping[str, Any]) -> int:
+    """Returns the resource version as a number: Kubernetes guarantees that versions of a kind are comparable."""
+    return int(body["metadata"].get("resourceVersion") or 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -338,7 +338,8 @@ class RunStatus(KubeModel):
     outbox: list[OutboxEntry] = Field(
         default_factory=list,
         max_length=MAX_OUTBOX_ENTRIES + 8,
-        description="Events to deliver; those with a line in `records` are delivered, and removed by the next change.",
+        description="Events in their order. Those without a line in `records` wait for their first attempt; the others "
+        "are removed by a later write.",
     )
     structured_records: list[DeliveryRecord] = Field(
         default_factory=list,
@@ -362,8 +363,8 @@ class RunStatus(KubeModel):
     conditions: list[StatusCondition] = ConditionsField()
 
     @property
-    def deliveries(self) -> tuple[DeliveryRecord, ...]:
-        """All events that left the outbox, by number."""
+    def delivery_records(self) -> tuple[DeliveryRecord, ...]:
+        """All events whose first attempt is recorded, by number, in both stored forms."""
         if not self.structured_records:
             return parse_records(self.records)
         return merge(self.structured_records, parse_records(self.records))

@@ -158,7 +158,7 @@ def _mode(run: Run) -> IdentityMode:
 
 def is_settled(status: RunStatus) -> bool:
     """Whether `settled` may be set: the run is final, has nothing left to send, and no Secret contains its link."""
-    retrying = any(not record.phase.is_final for record in status.deliveries)
+    retrying = any(not record.phase.is_final for record in status.delivery_records)
     return status.phase.is_final and not status.outbox and not retrying and status.link_secret_uid is None
 
 

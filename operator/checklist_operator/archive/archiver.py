@@ -27,11 +27,10 @@ from checklist_crds.archive import (
 from checklist_crds.archive.part import MAX_BYTES, MAX_RUNS
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
-from checklist_crds.kube.informer import Key
 from checklist_crds.limits.retention import Keep, is_marked_settled, organization_of
 from checklist_crds.platform.object_store import StoreUnavailable
 from checklist_crds.platform.ttl_cache import TTLCache
-from checklist_crds.resources.kinds import ORGANIZATION, RUN, TEMPLATE_REVISION, WEBHOOK_DELIVERY
+from checklist_crds.resources.kinds import ORGANIZATION, RUN, TEMPLATE_REVISION, WEBHOOK_DELIVERY, Key
 from checklist_crds.resources.legal_hold import is_held
 from checklist_crds.resources.run_id import is_of_run, resolved_of, run_id_of, run_id_of_delivery
 from checklist_crds.times import Clock, parse_timestamp

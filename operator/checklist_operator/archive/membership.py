@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 
 from checklist_crds.archive import ArchiveStore, Damaged, PartKind
 from checklist_crds.archive.layout import PartPlace
-from checklist_crds.kube.informer import Key
 from checklist_crds.platform.object_store import StoredObject
+from checklist_crds.resources.kinds import Key
 from checklist_operator.runtime.json_logging import about
 
 logger = logging.getLogger(__name__)

@@ -9,8 +9,7 @@ from typing import Any
 
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
-from checklist_crds.kube.informer import Key, key_of, version_of
-from checklist_crds.resources.kinds import ORGANIZATION
+from checklist_crds.resources.kinds import ORGANIZATION, Key, key_of, version_of
 from checklist_crds.resources.pause import PAUSED, PAUSED_ANNOTATION, is_paused
 from checklist_operator.faults import LocalFault
 

@@ -10,12 +10,11 @@ from functools import partial
 
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.errors import KubeNotFound
-from checklist_crds.kube.informer import Key
 from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.platform.tracing import Tracing
 from checklist_crds.resources.delivery import WebhookDeliveryStatus
 from checklist_crds.resources.delivery_records import DeliveryPhase
-from checklist_crds.resources.kinds import RUN
+from checklist_crds.resources.kinds import RUN, Key
 from checklist_crds.resources.run import OutboxEntry, Run
 from checklist_crds.resources.run_id import run_id_of
 from checklist_crds.resources.webhook_url import InsecureTargets
@@ -180,4 +179,4 @@ class Preparation:
 
 def _has_arrived(run: Run, event_id: str) -> bool:
     """Whether the run has a success of the event on record."""
-    return any(one.event_id == event_id and one.phase is DeliveryPhase.DELIVERED for one in run.status.deliveries)
+    return any(one.event_id == event_id and one.phase is DeliveryPhase.DELIVERED for one in run.status.delivery_records)

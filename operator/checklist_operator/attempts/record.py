@@ -12,11 +12,10 @@ from attrs import define, field
 
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeError, KubeNotFound
-from checklist_crds.kube.informer import Key
 from checklist_crds.kube.run_writes import change_run_status
 from checklist_crds.resources import delivery as delivery_types
 from checklist_crds.resources.delivery_records import DeliveryPhase, DeliveryRecord
-from checklist_crds.resources.kinds import RUN
+from checklist_crds.resources.kinds import RUN, Key
 from checklist_crds.resources.run_id import run_id_of
 from checklist_crds.times import Clock
 from checklist_operator.attempts.attempt import Attempt, RecordedAttempt, SentAttempt

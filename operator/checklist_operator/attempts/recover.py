@@ -20,7 +20,7 @@ async def find_records(
             yield await objects.record_of(run.namespace, entry.event_id, in_outbox=True)
     if not run.status.phase.is_final:
         return
-    for record in run.status.deliveries:
+    for record in run.status.delivery_records:
         if record.phase.is_final:
             continue
         found = await objects.record_of(run.namespace, record.event_id, in_outbox=record.event_id in outbox)

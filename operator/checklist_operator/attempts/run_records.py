@@ -10,12 +10,11 @@ from typing import Final, NamedTuple
 
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
-from checklist_crds.kube.informer import version_of
 from checklist_crds.kube.run_writes import change_run_status
 from checklist_crds.platform.ttl_cache import TTLCache
 from checklist_crds.resources.base import ConditionStatus, with_condition
 from checklist_crds.resources.delivery_records import DeliveryRecord, merge, text_of
-from checklist_crds.resources.kinds import RUN
+from checklist_crds.resources.kinds import RUN, version_of
 from checklist_crds.resources.run import MAX_DELIVERY_RECORDS, Run, RunStatus
 from checklist_crds.runs.lifecycle import is_settled
 from checklist_crds.times import Clock
@@ -37,7 +36,7 @@ def with_records(run: Run, records: Iterable[DeliveryRecord]) -> RunStatus:
     A recorded success stays; a failure is only replaced by a success.
     """
     status = run.status
-    merged = merge(status.deliveries, records)
+    merged = merge(status.delivery_records, records)
     named = {record.event_id for record in merged}
     outbox = [entry for entry in status.outbox if entry.event_id not in named]
     kept = _trimmed(merged, still_in_outbox={entry["seq"] for entry in run.stored.get("outbox") or ()})

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Self
 
 from checklist_crds.kube.client import KubeClient
-from checklist_crds.kube.informer import Key
 from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.platform.tracing import Tracing
+from checklist_crds.resources.kinds import Key
 from checklist_crds.resources.webhook_url import InsecureTargets
 from checklist_crds.times import Clock
 from checklist_operator.attempts.claim import Claims

@@ -13,9 +13,8 @@ from pydantic import ValidationError
 
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeGone, KubeNotFound
-from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.kube.run_writes import change_run_status
-from checklist_crds.resources.kinds import RUN
+from checklist_crds.resources.kinds import RUN, Key, key_of
 from checklist_crds.runs.end_conditions import lacks_ended, with_missing_ended
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.paging import pages

@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Final
 
 from checklist_crds.kube.client import JsonObject
-from checklist_crds.kube.informer import version_of
 from checklist_crds.resources.delivery_records import DeliveryRecord, has_unfinished, waiting_events
+from checklist_crds.resources.kinds import version_of
 from checklist_crds.resources.run import FINAL_PHASES, Run
 from checklist_operator.faults import LocalFault
 

@@ -11,7 +11,7 @@ from typing import Final
 GATHER_S: Final = 0.1
 """How long results wait for attempts of the same run that are in flight."""
 ACTIVE_S: Final = 2.0
-"""A run is active when its last two changes are at most this far apart, and the last is no older than this."""
+"""A run is active when its last two events are at most this far apart, and the last is no older than this."""
 LONGEST_S: Final = 2.0
 BACKLOG: Final = 4
 """Attempts of one run, in flight or not recorded, from which on their results are batched, as after an outage."""
@@ -20,27 +20,27 @@ ENOUGH: Final = 16
 MOST_WAITING: Final = 500
 """Results of all runs above which nothing is delayed."""
 _REMEMBERED: Final = 16_384
-"""Runs whose last change is kept; the next change of an evicted one counts as its first."""
+"""Runs whose last event is kept; the next event of an evicted one counts as its first."""
 
 _NEVER: Final = float("-inf")
 
 
 class RecordPace:
-    """Counts waiting results per run and remembers changes of runs. `monotonic` returns seconds."""
+    """Counts waiting results per run and remembers events of runs. `monotonic` returns seconds."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
         self._waiting: dict[Hashable, int] = {}
         self._total = 0
-        self._changes: dict[Hashable, tuple[int, float, float]] = {}
-        """Number of the last change, its time, and the time of the one before."""
+        self._events: dict[Hashable, tuple[int, float, float]] = {}
+        """Number of the last event, its time, and the time of the one before."""
 
     def changed(self, key: Hashable, number: int) -> None:
-        """Records change `number` of the run; a repeated number is ignored."""
-        known, last, before = self._changes.pop(key, (-1, _NEVER, _NEVER))
-        self._changes[key] = (known, last, before) if number == known else (number, self._monotonic(), last)
-        if len(self._changes) > _REMEMBERED:
-            del self._changes[next(iter(self._changes))]
+        """Notes event `number` of the run; a repeated number is ignored."""
+        known, last, before = self._events.pop(key, (-1, _NEVER, _NEVER))
+        self._events[key] = (known, last, before) if number == known else (number, self._monotonic(), last)
+        if len(self._events) > _REMEMBERED:
+            del self._events[next(iter(self._events))]
 
     def waits(self, key: Hashable, results: int) -> None:
         """Sets the number of the run's unwritten results; 0 when written, or when the run is deleted."""
@@ -63,5 +63,5 @@ class RecordPace:
 
     def is_active(self, key: Hashable) -> bool:
         """Whether the run is being answered now."""
-        _, last, before = self._changes.get(key, (-1, _NEVER, _NEVER))
+        _, last, before = self._events.get(key, (-1, _NEVER, _NEVER))
         return last > _NEVER and last - before <= ACTIVE_S and self._monotonic() - last <= ACTIVE_S

@@ -15,7 +15,6 @@ from attrs import define, field
 
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeGone, KubeNotFound
-from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.limits.retention import (
     Keep,
     expected_deliveries,
@@ -25,7 +24,7 @@ from checklist_crds.limits.retention import (
     organization_of,
 )
 from checklist_crds.resources.base import ORGANIZATION_LABEL
-from checklist_crds.resources.kinds import AUDIT_ENTRY, ORGANIZATION, RUN, WEBHOOK_DELIVERY, Kind
+from checklist_crds.resources.kinds import AUDIT_ENTRY, ORGANIZATION, RUN, WEBHOOK_DELIVERY, Key, Kind, key_of
 from checklist_crds.resources.legal_hold import is_held
 from checklist_crds.resources.run_id import is_of_run, run_id_of, run_id_of_delivery
 from checklist_crds.times import Clock, parse_timestamp

@@ -14,9 +14,8 @@ from attrs import Factory, define, field
 
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeNotFound
-from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.kube.revisions import RevisionStore
-from checklist_crds.resources.kinds import RUN, TEMPLATE, TEMPLATE_REVISION
+from checklist_crds.resources.kinds import RUN, TEMPLATE, TEMPLATE_REVISION, Key, key_of
 from checklist_crds.resources.run_id import resolved_of
 from checklist_crds.resources.template import TemplateMeta
 from checklist_crds.times import Clock

@@ -19,14 +19,13 @@ from checklist_crds.errors import TemplateNotRunnable
 from checklist_crds.ids import keyed_id
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeInvalid, KubeNotFound
-from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.kube.quota_ledger import QuotaLedger
 from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.kube.run_lookup import find_runs
 from checklist_crds.limits.quota import Verdict
 from checklist_crds.platform.object_store import StoreUnavailable
 from checklist_crds.resources.base import with_condition
-from checklist_crds.resources.kinds import RUN, TEMPLATE
+from checklist_crds.resources.kinds import RUN, TEMPLATE, Key, key_of
 from checklist_crds.resources.pause import PAUSED
 from checklist_crds.resources.run import FINAL_PHASES, Progress, ResolvedTemplate, Run, RunPhase, RunStatus
 from checklist_crds.resources.run_id import resolved_of

@@ -11,9 +11,8 @@ from typing import Final
 
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
-from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.kube.run_writes import change_run_status
-from checklist_crds.resources.kinds import RUN
+from checklist_crds.resources.kinds import RUN, Key, key_of
 from checklist_crds.resources.run import FINAL_PHASES, Run, RunStatus
 from checklist_crds.resources.template_definition import Definition
 from checklist_crds.runs.lifecycle import Expire, decide

@@ -15,10 +15,9 @@ from pydantic import ValidationError
 from checklist_crds.ids import object_id
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeNotFound
-from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.kube.run_writes import StatusChange, change_run_status
 from checklist_crds.limits.retention import is_admitted
-from checklist_crds.resources.kinds import RUN
+from checklist_crds.resources.kinds import RUN, Key, key_of
 from checklist_crds.resources.run import FINAL_PHASES, Run, RunStatus
 from checklist_crds.runs.link_secret import (
     LINK_READY,

@@ -1,9 +1,10 @@
-"""Makes first attempts: sends the events in the outboxes of runs, then removes them.
+"""Makes first attempts: sends the events that wait in the outboxes of runs, and records them.
 
 Each run with events has a lane. It starts attempts in the order of events, collects their results and writes them to
-the run together: a delivered event leaves the outbox; for a failed one, a WebhookDelivery is created first, which
-retries it. If the process dies in between, the event is sent again with the same event_id and number: a duplicate,
-never a loss. For one attempt, see `attempts.pipeline`.
+the run together, as lines of `records`; for a failed one, a WebhookDelivery is created first, which retries it.
+Recorded entries leave the outbox with a later write (docs/design/data-plane.md). If the process dies in between, the
+event is sent again with the same event_id and number: a duplicate, never a loss. For one attempt, see
+`attempts.pipeline`.
 """
 
 import asyncio
@@ -14,10 +15,9 @@ from typing import Final
 
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
-from checklist_crds.kube.informer import Key, key_of, version_of
 from checklist_crds.kube.run_writes import change_run_status
 from checklist_crds.resources.delivery_records import DeliveryPhase, DeliveryRecord, waiting_events
-from checklist_crds.resources.kinds import RUN
+from checklist_crds.resources.kinds import RUN, Key, key_of, version_of
 from checklist_crds.resources.run import Run, RunStatus
 from checklist_crds.times import Clock, parse_timestamp
 from checklist_operator.attempts.attempt import Attempt

@@ -10,8 +10,7 @@ from collections.abc import Callable
 
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeNotFound
-from checklist_crds.kube.informer import Key, key_of
-from checklist_crds.resources.kinds import RUN
+from checklist_crds.resources.kinds import RUN, Key, key_of
 from checklist_crds.runs.seal import RunSeals
 from checklist_operator.controllers.tenancy import Tenancy
 from checklist_operator.runtime.json_logging import about

@@ -10,11 +10,10 @@ from typing import Final
 from checklist_crds.errors import LimitReached
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
-from checklist_crds.kube.informer import Key
 from checklist_crds.kube.limit_ledger import LimitLedger
 from checklist_crds.limits.organization_limits import Counted
 from checklist_crds.resources.base import SIZE_ANNOTATION
-from checklist_crds.resources.kinds import TEMPLATE
+from checklist_crds.resources.kinds import TEMPLATE, Key
 from checklist_crds.resources.template import ADMITTED, TemplateMeta, counted_size, definition_of
 from checklist_crds.templates.validation import canonical_size
 

@@ -14,11 +14,10 @@ from typing import Any, Final
 from checklist_crds.errors import LimitReached, Problem
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeConflict, KubeInvalid, KubeNotFound
-from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.kube.limit_ledger import LimitLedger
 from checklist_crds.limits.organization_limits import LimitName, limit_reached
 from checklist_crds.resources.base import ConditionStatus, StatusCondition, with_condition
-from checklist_crds.resources.kinds import TEMPLATE, TEMPLATE_REVISION
+from checklist_crds.resources.kinds import TEMPLATE, TEMPLATE_REVISION, Key, key_of
 from checklist_crds.resources.pause import is_paused, shows_pause, with_pause
 from checklist_crds.resources.template import ADMITTED, TemplateMeta, TemplateStatus, definition_of
 from checklist_crds.runs.snapshot import revision_of

@@ -17,9 +17,8 @@ from pydantic import ValidationError
 
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeNotFound
-from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.resources.delivery import LastReplay, ReplayRequest
-from checklist_crds.resources.kinds import DELIVERY_REPLAY
+from checklist_crds.resources.kinds import DELIVERY_REPLAY, Key, key_of
 from checklist_crds.resources.replay import KEPT_FOR_S, DeliveryReplayStatus, ReplayPhase
 from checklist_crds.resources.run import ObjectNameRef
 from checklist_crds.runs.replay_rules import ReplayRefusal

@@ -9,9 +9,8 @@ from pydantic import ValidationError
 
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeInvalid
-from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.resources.base import with_condition
-from checklist_crds.resources.kinds import DELIVERY_REPLAY
+from checklist_crds.resources.kinds import DELIVERY_REPLAY, Key, key_of
 from checklist_crds.resources.replay import DeliveryReplaySpec, DeliveryReplayStatus, ReplayPhase
 from checklist_crds.times import Clock
 from checklist_crds.values import merge_patch

@@ -17,10 +17,9 @@ from attrs import Factory, define, field
 
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeConflict, KubeNotFound
-from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.resources.delivery import REPLAY_ANNOTATION, REPLAY_BY_ANNOTATION, ReplayRequest
 from checklist_crds.resources.delivery_records import DeliveryRecord
-from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY
+from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY, Key, key_of
 from checklist_crds.resources.run import Run
 from checklist_crds.resources.webhook_url import InsecureTargets
 from checklist_crds.runs.replay_rules import ReplayRefusal, refusal_of_record
@@ -194,4 +193,4 @@ class ReplayRequests:
 
 
 def _record_in(run: Run, event_id: str) -> DeliveryRecord | None:
-    return next((one for one in run.status.deliveries if one.event_id == event_id), None)
+    return next((one for one in run.status.delivery_records if one.event_id == event_id), None)

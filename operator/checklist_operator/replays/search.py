@@ -65,7 +65,7 @@ async def search(client: KubeClient, namespaces: Iterable[str], choice: Choice, 
 
 def _add_from_run(found: Found, seen: set[str], namespace: str, run: Run, choice: Choice) -> None:
     """Adds the run's events that have no delivery, unless they are in `seen`."""
-    for record in run.status.deliveries:
+    for record in run.status.delivery_records:
         if record.event_id not in seen:
             seen.add(record.event_id)
             found.add(namespace, choice.of_record(run, record, time_of(run, record)))

@@ -9,8 +9,8 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Coroutine, Iterable
 from typing import Final
 
-from checklist_crds.kube.informer import Key
 from checklist_crds.resources.delivery import LastReplay
+from checklist_crds.resources.kinds import Key
 from checklist_crds.runs.replay_rules import ReplayRefusal
 from checklist_operator.replays.selection import Target
 

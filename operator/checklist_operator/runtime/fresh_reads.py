@@ -5,8 +5,7 @@ writes, nor than our own writes (Kubernetes API concepts, "Resource versions").
 """
 
 from checklist_crds.kube.client import JsonObject, KubeClient
-from checklist_crds.kube.informer import version_of
-from checklist_crds.resources.kinds import Kind
+from checklist_crds.resources.kinds import Kind, version_of
 from checklist_operator.runtime.call_coalescer import CallCoalescer
 
 

@@ -71,7 +71,7 @@ async def test_the_failed_deliveries_that_a_filter_chooses_are_sent_once_each_an
     assert one["lastReplay"]["requestedBy"] == "Acme"
     assert one["lastReplay"]["replayRef"] == {"name": name}
     assert one["lastReplay"]["requestedAt"] == status["startedAt"]
-    phases = Counter(record.phase for record in (await lab.run(run)).status.deliveries)
+    phases = Counter(record.phase for record in (await lab.run(run)).status.delivery_records)
     assert phases[DeliveryPhase.DELIVERED] == 26
 
 

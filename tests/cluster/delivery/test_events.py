@@ -26,7 +26,7 @@ async def test_subscribed_events_arrive_in_order(lab: Lab, receiver: Receiver, o
     assert receiver.attempts(run) == [1] * 4
     assert events[3]["data"]["answers"]["s-2"]["value"] == 2
     assert settled.status.outbox == []
-    assert [record.phase for record in settled.status.deliveries] == [DeliveryPhase.DELIVERED] * 4
+    assert [record.phase for record in settled.status.delivery_records] == [DeliveryPhase.DELIVERED] * 4
     assert await lab.deliveries(run) == []
     await lab.until_settled(quiet)
     assert [event["event"] for event in receiver.events(quiet)] == ["run.completed"]
@@ -53,7 +53,7 @@ async def test_five_attempts_are_made_and_recorded(lab: Lab, receiver: Receiver,
     assert (await lab.until_settled(opened)).status.phase is RunPhase.COMPLETED
     assert sorted(event["seq"] for event in receiver.events(opened)) == [1, 1, 1, 1, 2, 3]
 
-    (record,) = (await lab.until_settled(late)).status.deliveries
+    (record,) = (await lab.until_settled(late)).status.delivery_records
     assert (record.phase, record.outcome, record.attempts) == (DeliveryPhase.DELIVERED, OutcomeClass.SUCCESS, 5)
     assert record.http_status == 204
     (delivery,) = await lab.deliveries(late)
@@ -71,7 +71,7 @@ async def test_five_attempts_are_made_and_recorded(lab: Lab, receiver: Receiver,
     assert (delivery["status"]["phase"], "claim" in delivery["status"]) == ("Delivered", False)
     assert condition(delivery, "Delivered")["status"] == "True"
 
-    (record,) = (await lab.until_settled(never)).status.deliveries
+    (record,) = (await lab.until_settled(never)).status.delivery_records
     assert (record.phase, record.attempts) == (DeliveryPhase.FAILED, 5)
     (delivery,) = await lab.deliveries(never)
     assert (delivery["status"]["phase"], delivery["status"]["settled"]) == ("Failed", True)
@@ -86,7 +86,7 @@ async def test_five_attempts_are_made_and_recorded(lab: Lab, receiver: Receiver,
             assert {**before.envelope, "delivery_attempt": 0} == {**after.envelope, "delivery_attempt": 0}
 
     settled = await lab.until_settled(dead)
-    (record,) = settled.status.deliveries
+    (record,) = settled.status.delivery_records
     assert (record.outcome, record.ts) == (OutcomeClass.CONNECT, settled.status.cancelled_at)
     (delivery,) = await lab.deliveries(dead)
     assert {one["detail"] for one in delivery["status"]["attempts"]} == {"no connection: connection refused"}

@@ -122,7 +122,7 @@ async def test_a_delivery_that_failed_is_replayed_until_it_arrives_and_every_rea
     assert await verdict(lab, event_id) == ("False", "ReplayFailed")
     assert (await lab.get(WEBHOOK_DELIVERY, event_id))["status"]["phase"] == "Delivered"
     assert receiver.attempts(run) == [1, 2, 3, 4, 5, 5, 5, 5]
-    (record,) = (await lab.run(run)).status.deliveries
+    (record,) = (await lab.run(run)).status.delivery_records
     delivered = (DeliveryPhase.DELIVERED, 5, 202, "success")
     assert (record.phase, record.attempts, record.http_status, record.outcome) == delivered
 

@@ -151,7 +151,7 @@ async def test_keys_that_change_are_used_from_then_on(
     held = await lab.until_condition(RUN, second, "Delivering", reason="SecretUnreadable")
     assert "k2" in held["message"]
     files.change(**{"sealing-keys": f"k2:{NEW},{SEALING_KEYS}"})
-    (record,) = (await lab.until_settled(second)).status.deliveries
+    (record,) = (await lab.until_settled(second)).status.delivery_records
     assert record.attempts == 1, "waiting for a key is no attempt"
     await until_logged("settings.file_taken", 1)
 

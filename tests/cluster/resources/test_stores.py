@@ -14,11 +14,11 @@ from tests.waiting import eventually
 
 from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeNotFound, KubeUnavailable
-from checklist_crds.kube.informer import Informer, version_of
+from checklist_crds.kube.informer import Informer
 from checklist_crds.kube.quota_ledger import QuotaLedger
 from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.limits.quota import Quota, Verdict
-from checklist_crds.resources.kinds import ORGANIZATION, RUN, TEMPLATE, TEMPLATE_REVISION
+from checklist_crds.resources.kinds import ORGANIZATION, RUN, TEMPLATE, TEMPLATE_REVISION, version_of
 from checklist_crds.runs.lifecycle import AnswerStep
 from checklist_crds.runs.snapshot import snapshot
 from checklist_crds.times import utc_now

@@ -162,7 +162,7 @@ async def test_a_name_used_in_two_namespaces_and_twice_in_one_is_three_runs(
     # What is left to send of the first is not signed with the secret of the second, and is not recorded with it.
     (orphan,) = await eventually(lambda: settled(other))
     assert (orphan["spec"]["runId"], orphan["status"]["phase"]) == (theirs, "Failed")
-    assert (await other.run("daily")).status.deliveries == ()
+    assert (await other.run("daily")).status.delivery_records == ()
 
 
 async def settled(lab: Lab) -> list[JsonObject]:

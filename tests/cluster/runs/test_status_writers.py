@@ -91,12 +91,12 @@ def record(seq: int, phase: DeliveryPhase) -> Callable[[Run], RunStatus]:
 
 
 def event_id(run: Run, seq: int) -> str:
-    known = [*run.status.outbox, *run.status.deliveries]
+    known = [*run.status.outbox, *run.status.delivery_records]
     return next(one.event_id for one in known if one.seq == seq)
 
 
 def records(seq: int, phase: DeliveryPhase) -> Callable[[Run], bool]:
-    return lambda run: any(one.seq == seq and one.phase is phase for one in run.status.deliveries)
+    return lambda run: any(one.seq == seq and one.phase is phase for one in run.status.delivery_records)
 
 
 def expire(run: Run) -> RunStatus:
@@ -194,6 +194,6 @@ def share_fields(first: Writer, second: Writer) -> bool:
 
 def assert_is_whole(run: Run, pair: str) -> None:
     """Every event either waits or is recorded, once, and none is missing."""
-    waiting, recorded = [one.seq for one in run.status.outbox], [one.seq for one in run.status.deliveries]
+    waiting, recorded = [one.seq for one in run.status.outbox], [one.seq for one in run.status.delivery_records]
     assert sorted(waiting + recorded) == list(range(1, run.status.seq + 1)), pair
     assert not run.status.settled, pair

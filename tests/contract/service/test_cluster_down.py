@@ -15,8 +15,7 @@ from tests.waiting import eventually
 
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeOutcomeUnknown
-from checklist_crds.kube.informer import key_of
-from checklist_crds.resources.kinds import AUDIT_ENTRY, ORGANIZATION, RUN, TEMPLATE
+from checklist_crds.resources.kinds import AUDIT_ENTRY, ORGANIZATION, RUN, TEMPLATE, key_of
 from checklist_dev.local.controlplane import ControlPlane
 
 

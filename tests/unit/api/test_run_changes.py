@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from checklist_api.runs import change_readers
 from checklist_api.runs.change_readers import ChangeReaders
 from checklist_crds.errors import RateLimited, ServiceUnavailable
 from checklist_crds.ids import new_id

@@ -204,7 +204,7 @@ def test_a_recorded_event_leaves_the_outbox_and_a_final_run_settles_with_the_end
         status = with_records(a_run(status), [news])
         assert ([one.seq for one in status.outbox], status.settled) == (left, is_settled)
     records = [(1, DeliveryPhase.DELIVERED), (2, DeliveryPhase.FAILED)]
-    assert sorted((one.seq, one.phase) for one in status.deliveries) == records
+    assert sorted((one.seq, one.phase) for one in status.delivery_records) == records
 
 
 def test_late_news_never_undo_an_end() -> None:
@@ -221,7 +221,7 @@ def test_late_news_never_undo_an_end() -> None:
             RunStatus(records=text_of([record(1, before)])),
         ):
             status = with_records(a_run(known), [record(1, late)])
-            assert [one.phase for one in status.deliveries] == [stays], (before, late)
+            assert [one.phase for one in status.delivery_records] == [stays], (before, late)
             assert status.structured_records == []
 
 
@@ -229,9 +229,9 @@ def test_a_long_run_forgets_its_oldest_finished_records_and_no_others() -> None:
     many = [record(1, DeliveryPhase.PENDING), *(record(seq) for seq in range(2, MOST + 1))]
     run = a_run(RunStatus(records=text_of(many)), outbox=[entry(2)])
     status = with_records(run, [record(MOST + 1)])
-    assert len(status.deliveries) == MOST
+    assert len(status.delivery_records) == MOST
     # 2 still stands in the outbox, and would be sent again if nothing said that it was.
-    assert [one.seq for one in status.deliveries[:3]] == [1, 2, 4]
+    assert [one.seq for one in status.delivery_records[:3]] == [1, 2, 4]
 
 
 def test_every_form_of_rfc_3339_names_a_request_to_the_millisecond_and_nothing_else_does() -> None:

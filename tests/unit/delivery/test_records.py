@@ -85,7 +85,7 @@ def test_what_stands_in_the_outbox_and_in_a_record_is_not_sent_again() -> None:
     metadata = {"name": "r-1", "creationTimestamp": "2026-11-24T09:30:00Z"}
     run = Run.parse({"metadata": metadata, "spec": {}, "status": status})
     assert [one.seq for one in run.status.outbox] == [3]
-    assert [one.seq for one in run.status.deliveries] == [1, 2]
+    assert [one.seq for one in run.status.delivery_records] == [1, 2]
     assert waiting_events({}) == []
 
 

@@ -47,7 +47,7 @@ def answered(run: Run, step: str) -> RunStatus:
 def recorded(run: Run, *seqs: int) -> RunStatus:
     """What a record of these events makes of the run."""
     outbox = [one for one in run.status.outbox if one.seq not in seqs]
-    records = text_of(merge(run.status.deliveries, map(record, seqs)))
+    records = text_of(merge(run.status.delivery_records, map(record, seqs)))
     return run.status.model_copy(update={"records": records, "structured_records": [], "outbox": outbox})
 
 
@@ -100,7 +100,7 @@ async def test_answers_and_records_never_refuse_each_other() -> None:
         assert [one.seq for one in after_record.status.outbox] == []
         operator = stored.read()
     assert [one.seq for one in operator.status.outbox] == [4]
-    assert [one.seq for one in operator.status.deliveries] == [1, 2, 3]
+    assert [one.seq for one in operator.status.delivery_records] == [1, 2, 3]
     assert set(stored.status["answers"]) == {"s-1", "s-2", "s-3", "s-4"}
     # Each change took out what the one before it had learned to be recorded.
     assert [one["seq"] for one in stored.status["outbox"]] == [3, 4]
@@ -134,7 +134,7 @@ async def test_what_an_older_operator_took_out_of_the_outbox_does_not_come_back(
     await stored.cluster.patch_status(RUN, RUN_ID, taken)
     run = await stored.write(run, answered(run, "s-2"))
     assert [one.seq for one in run.status.outbox] == [2]
-    assert [one.seq for one in run.status.deliveries] == [1]
+    assert [one.seq for one in run.status.delivery_records] == [1]
 
 
 async def test_structured_records_become_text_with_the_next_record_unless_one_was_added_meanwhile() -> None:
@@ -145,7 +145,7 @@ async def test_structured_records_become_text_with_the_next_record_unless_one_wa
     with pytest.raises(KubeConflict):
         await stored.write(run, recorded(run, 2))
     run = await stored.write(stored.read(), recorded(stored.read(), 2))
-    assert [one.seq for one in run.status.deliveries] == [1, 2]
+    assert [one.seq for one in run.status.delivery_records] == [1, 2]
     assert "deliveries" not in stored.status
 
 

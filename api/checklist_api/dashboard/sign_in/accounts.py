@@ -2,7 +2,8 @@
 
 Passwords are stored as Argon2id hashes, sealed and bound to the account; links as digests.
 
-Accounts created with kubectl belong to the operator of the installation, and their e-mail addresses count as verified.
+Accounts created with kubectl belong to the administrator of the installation, and their e-mail addresses count as
+verified.
 Accounts created by an organization's admin (`invite`) have that organization's label, and their addresses are valid in
 that organization only: otherwise an admin could impersonate people in other organizations.
 

@@ -3,7 +3,7 @@ import { Badge } from "../parts/badge";
 import { Section } from "../parts/page_head";
 import { Time } from "../parts/time";
 import { Place, type NumberedPlace } from "./run_map";
-import { PhotoThumb, type ShownPhoto } from "./run_photos";
+import { PhotoThumb } from "./run_photos";
 import { unanswered } from "./run_timeline";
 import { isOpen, nameOf, type RunStory, type StoryAnswer, type StoryStep } from "./runs_types";
 
@@ -140,11 +140,4 @@ function Group({ title, steps, story }: { title: string; steps: readonly StorySt
 function missingText(step: StoryStep, story: RunStory): string {
   const kind = step.required ? "required" : "optional";
   return isOpen(story.status) ? `Not answered yet (${kind})` : `Not answered (${kind})`;
-}
-
-/** All photos in the order of the checklist. */
-export function photosOf(story: RunStory): readonly ShownPhoto[] {
-  return story.sections.flatMap(({ steps }) =>
-    steps.flatMap((step) => (step.state === "answered" ? (story.answers[step.id]?.photos ?? []).map((photo) => ({ ...photo, title: step.label })) : [])),
-  );
 }

@@ -9,10 +9,10 @@ import { Section } from "../parts/page_head";
 import { counted, Progress } from "../parts/progress";
 import { duration, localTime, Time } from "../parts/time";
 import type { Delivery } from "./deliveries_types";
-import { AnswerItem, photosOf } from "./run_answers";
+import { AnswerItem } from "./run_answers";
 import { EventGroup } from "./run_events";
 import { placesOf } from "./run_map";
-import { PhotoViewer } from "./run_photos";
+import { PhotoViewer, photosOf } from "./run_photos";
 import { type Item, timelineOf } from "./run_timeline";
 import { nameOf, type RunStory } from "./runs_types";
 

@@ -10,6 +10,13 @@ import type { RunStory } from "./runs_types";
 
 export type ShownPhoto = Photo & { readonly title: string };
 
+/** All photos in the order of the checklist. */
+export function photosOf(story: RunStory): readonly ShownPhoto[] {
+  return story.sections.flatMap(({ steps }) =>
+    steps.flatMap((step) => (step.state === "answered" ? (story.answers[step.id]?.photos ?? []).map((photo) => ({ ...photo, title: step.label })) : [])),
+  );
+}
+
 export function PhotoThumb({ photo, label, onOpen }: { photo: Photo; label: string; onOpen(): void }) {
   return (
     <button type="button" class="photo-thumb" aria-label={label} onClick={onOpen}>

@@ -134,7 +134,7 @@ def _final(played: Played) -> str:
 
 
 def _was_delivered(played: Played, event_id: str) -> bool:
-    records = played.run.status.deliveries if played.run is not None else []
+    records = played.run.status.delivery_records if played.run is not None else []
     return any(one.event_id == event_id and one.phase is DeliveryPhase.DELIVERED for one in records)
 
 
@@ -152,7 +152,7 @@ def _recorded(played: Played) -> str:
         return "; ".join(played.bugs)
     if run is None:
         return "the run is missing"
-    recorded = {record.seq: record.phase for record in run.status.deliveries}
+    recorded = {record.seq: record.phase for record in run.status.delivery_records}
     if recorded != dict(scenario.ends):
         return f"the run records {recorded}"
     if run.status.outbox or bool(run.status.settled) is not scenario.final:

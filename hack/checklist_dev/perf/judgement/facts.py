@@ -63,7 +63,7 @@ class ClusterState:
             run.id
             for run in self.runs.values()
             if run.status.outbox
-            or any(not record.phase.is_final for record in run.status.deliveries)
+            or any(not record.phase.is_final for record in run.status.delivery_records)
             or run.phase_at(soon) is not run.status.phase
             or (run.status.phase.is_final and is_settled(run.status) and not run.status.settled)
         ]
@@ -119,5 +119,5 @@ class Facts:
         for record in self.records:
             run = self.state.runs.get(record.run_id)
             if run is not None:
-                for delivery in run.status.deliveries:
+                for delivery in run.status.delivery_records:
                     yield record, run, delivery

@@ -41,7 +41,7 @@ def every_change_has_its_event(facts: Facts) -> Finding:
 def _events_of(run: Run) -> list[str]:
     """The kind of seq 1, 2, 3 ...; `?` for an unknown number."""
     kinds = {entry.seq: entry.event.value for entry in run.status.outbox}
-    kinds |= {delivery.seq: delivery.event.value for delivery in run.status.deliveries}
+    kinds |= {delivery.seq: delivery.event.value for delivery in run.status.delivery_records}
     return [kinds.get(seq, "?") for seq in range(1, max([run.status.seq, *kinds]) + 1)]
 
 
