@@ -1,7 +1,9 @@
 """A receiver on a real socket that keeps the raw bytes that it was sent and answers as a test says."""
 
 import asyncio
+import socket
 import ssl
+import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -32,6 +34,11 @@ class ReceivedRequest:
     @property
     def headers(self) -> dict[str, str]:
         return {name.lower(): value for name, value in self.header_lines}
+
+
+def reset_at_close(connection: socket.socket) -> None:
+    """Lets the connection end with RST."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
 Answer = Callable[[ReceivedRequest], Awaitable[None]]

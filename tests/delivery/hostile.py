@@ -7,15 +7,14 @@ They behave so after a TCP (and, if a test wants that, a TLS) connection was mad
 import asyncio
 import gzip
 import random
-import socket
 import ssl
-import struct
 import zlib
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
 from tests.delivery.authority import Authority
+from tests.raw_receiver import reset_at_close
 
 Behave = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -47,8 +46,7 @@ async def read_until_end(reader: asyncio.StreamReader) -> None:
 
 def reset(writer: asyncio.StreamWriter) -> None:
     """Ends the connection with RST."""
-    connection = writer.get_extra_info("socket")
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    reset_at_close(writer.get_extra_info("socket"))
     writer.transport.abort()
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import socket
-import struct
 import threading
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 import uvloop
 from tests.delivery.sending import INSECURE, Loopback, deliver
+from tests.raw_receiver import reset_at_close
 
 from checklist_operator.transport.outcome import Outcome
 from checklist_operator.transport.sender import Sender
@@ -22,7 +22,7 @@ def close(connection: socket.socket) -> None:
 
 
 def reset(connection: socket.socket) -> None:
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    reset_at_close(connection)
     connection.close()
 
 

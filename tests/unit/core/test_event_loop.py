@@ -5,15 +5,12 @@ import gc
 import os
 import socket
 import ssl
-import struct
 
 import pytest
 import uvloop
+from tests.raw_receiver import reset_at_close
 
 from checklist_crds.platform.event_loop import EventLoop
-
-LINGERS_NOT = struct.pack("ii", 1, 0)
-"""A socket with this SO_LINGER sends a reset when it is closed."""
 
 
 async def reset_handshakes(count: int) -> None:
@@ -25,7 +22,7 @@ async def reset_handshakes(count: int) -> None:
             sock.setblocking(False)
             await loop.sock_connect(sock, listening.getsockname())
             peer, _ = listening.accept()
-            peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, LINGERS_NOT)
+            reset_at_close(peer)
             peer.close()
             number = sock.fileno()
             with pytest.raises(ConnectionResetError):
