@@ -8,7 +8,8 @@ import { BASE } from "./router";
 import { refreshSession } from "./session";
 
 const FIRST_WAIT_MS = 500;
-const LONGEST_WAIT_MS = 30_000;
+/** With jitter, a page that was away catches up within 12 seconds of the service's return. */
+const LONGEST_WAIT_MS = 8_000;
 /** The service sends something at least every 15 seconds. */
 const SILENT_FOR_MS = 25_000;
 
