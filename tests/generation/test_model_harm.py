@@ -121,7 +121,7 @@ def test_a_lost_item_is_reported_and_added_where_it_belongs_as_optional() -> Non
         ("Kühlhaus: Temperatur 2 bis 8 °C. Tür zu.", "number °C: Temperatur ; min=2 ; max=8", "Erwartet: 2 bis 8 °C"),
     ],
 )
-def test_a_limit_as_a_bound_becomes_a_hint_in_the_templates_language(prompt: str, made: str, hint: str) -> None:
+def test_a_limit_as_a_bound_becomes_what_is_expected_and_a_hint(prompt: str, made: str, hint: str) -> None:
     others = "boolean: Ist die Tür zu?" if "Temperatur " in made else f"{CHECKS} / signature: Driver"
     whole = template(f"Kontrolle / {made} / {others}")
     (problem,) = harms(prompt, whole)
@@ -129,6 +129,9 @@ def test_a_limit_as_a_bound_becomes_a_hint_in_the_templates_language(prompt: str
     step = next(iter(repaired(prompt, whole).values()))
     assert (step.hint, step.config.max) == (hint, None)
     assert step.config.min in (None, -30)
+    low, high = (2, 8) if "bis" in hint else (None, 7)
+    expected = step.config.expected
+    assert expected is not None and (expected.min, expected.max) == (low, high)
 
 
 FLOWERS = "Room: family name. Candles lit. Flowers: delivered, missing. If flowers are missing, call the gardener."

@@ -11,7 +11,7 @@ from typing import Final
 from checklist_composer.language import fold, language_of
 from checklist_composer.language_detection import detect
 from checklist_composer.locales import LOCALES
-from checklist_composer.reading.answers import numbers_of, unit_in, unit_of
+from checklist_composer.reading.answers import limits_of, numbers_of, unit_in, unit_of
 from checklist_composer.reading.conditions import SUPPOSING
 from checklist_composer.reading.items import Item, items_of
 from checklist_composer.reading.labeller import labelled
@@ -232,7 +232,9 @@ class _PromptReading:
         else:  # numbers only, which need no translation
             bounds = " ".join(f"{name}. {getattr(config, name):g}" for name in fields)
             words = f"{bounds} {config.unit or ''}".strip()
-        yield LimitAsBound(place.step.id, place.path, fields, words, expected.format(bounds=words))
+        limits_read = zip(("min", "max"), limits_of(words, self.language), strict=True)
+        values = tuple((name, value) for name, value in limits_read if value is not None)
+        yield LimitAsBound(place.step.id, place.path, fields, words, values, expected.format(bounds=words))
 
     def _near_numbers(self, served: Sequence[Item]) -> list[float]:
         """Return the numbers in the items' sentences that no span accounts for."""

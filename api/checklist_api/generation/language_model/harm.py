@@ -52,6 +52,8 @@ class LimitAsBound:
     fields: tuple[str, ...]
     limit: str
     """The expected values, in the prompt's words if the languages match."""
+    expected: tuple[tuple[str, float], ...]
+    """`min`, `max` or both, as in `config.expected`; empty if the words are ambiguous."""
     hint: str
     """The hint for the repair: `Expected: max. 7 °C`."""
 
@@ -64,10 +66,12 @@ class LimitAsBound:
         )
 
     def repair(self, document: dict[str, Any]) -> None:
-        """Move the limit into the hint."""
+        """Make the limit the expected values, and say it in the hint."""
         step = _step(document, self.step)
         for name in self.fields:
             step["config"].pop(name, None)
+        if self.expected:
+            step["config"]["expected"] = dict(self.expected)
         present = numbers_of(step.get("hint") or "", language_of("en"))
         if not set(numbers_of(self.limit, language_of("en"))) <= set(present):
             _add_hint(step, self.hint)
