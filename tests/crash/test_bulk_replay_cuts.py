@@ -24,7 +24,7 @@ from checklist_crds.resources.kinds import DELIVERY_REPLAY, RUN, WEBHOOK_DELIVER
 from checklist_crds.secrets.sealing import KeyRing, ServerKeys
 from checklist_crds.times import utc_now
 from checklist_dev.local.controlplane import ControlPlane
-from checklist_operator.attempts import progress as delivery_progress
+from checklist_operator.attempts import delivery_state
 from checklist_operator.runtime.metrics import Metrics
 from checklist_operator.settings import Settings
 from checklist_operator.term import Term
@@ -167,7 +167,7 @@ def _annotated(body: JsonObject) -> bool:
 @pytest.fixture
 def settings(tmp_path: Path, namespace: str, monkeypatch: pytest.MonkeyPatch) -> Settings:
     # A claim of the dead one is waited for by an operator of another name; half a minute for each case is too long.
-    monkeypatch.setattr(delivery_progress, "CLAIM_S", 0.5)
+    monkeypatch.setattr(delivery_state, "CLAIM_S", 0.5)
     return Settings(
         namespace=namespace,
         watch_namespaces=(namespace,),

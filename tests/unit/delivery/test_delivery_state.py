@@ -28,9 +28,9 @@ from checklist_operator.attempts.delivery_state import (
     CLAIM_S,
     ORPHAN_S,
     Conclude,
+    NextAction,
     Nothing,
     Send,
-    Step,
     Wait,
     after_attempt,
     claimed,
@@ -66,7 +66,7 @@ SPEC = WebhookDeliverySpec.model_validate(OBJECT | MESSAGE)
 
 def step(
     status: WebhookDeliveryStatus, *, holder: str = "me", now: datetime = NOW, age_s: float = 0, **more: Any
-) -> Step:
+) -> NextAction:
     return next_step(status, now=now, holder=holder, created_at=NOW - timedelta(seconds=age_s), **more)
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from tests.unit.delivery.test_progress import MESSAGE, OBJECT
+from tests.unit.delivery.test_delivery_state import MESSAGE, OBJECT
 
 from checklist_crds.resources.delivery import (
     Attempt,
