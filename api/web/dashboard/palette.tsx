@@ -8,7 +8,7 @@ import "./styles/palette.css";
 import { Dialog } from "../kit/controls/dialog";
 import { Icon } from "../kit/controls/icon";
 import { ApiError, call } from "./client";
-import { type Entry, type Found, groupsOf, LONGEST, SHORTEST } from "./palette_entries";
+import { type Entry, type Found, groupsOf, LONGEST, RUNS_FOUND, SHORTEST } from "./palette_entries";
 import { runStatusText } from "./parts/badge";
 import { count, counted } from "./parts/progress";
 import { navigate } from "./router";
@@ -108,7 +108,7 @@ function Palette({ onClose }: { onClose(): void }) {
         ))}
       </div>
       <p class="palette-news small quiet" role="status">
-        {error?.message ?? (busy ? "Searching …" : entries.length === 0 ? "Nothing found." : text.trim() === "" ? "" : counted(entries.length, "result"))}
+        {error?.message ?? (busy ? "Searching …" : entries.length === 0 ? "Nothing found." : text.trim() === "" ? "" : `${counted(entries.length, "result")}${(found?.runs.length ?? 0) >= RUNS_FOUND ? `, of runs the newest ${RUNS_FOUND}` : ""}`)}
         {!busy && found !== null && !found.searched_all && ` Parts of a text are looked for in the newest ${count(found.searched)} runs.`}
       </p>
     </Dialog>

@@ -41,6 +41,9 @@ export interface Found {
   readonly searched: number;
 }
 
+/** At most so many runs are found, the newest ones. */
+export const RUNS_FOUND = 8;
+
 /** The service searches for texts of at least this length. */
 export const SHORTEST = 2;
 export const LONGEST = 200;

@@ -13,7 +13,7 @@ export const EVENTS: readonly { readonly value: string; readonly title: string; 
 ];
 
 const STATUS_TEXTS: Readonly<Record<Delivery["status"], readonly [word: string, tone: BadgeTone, icon: IconName]>> = {
-  pending: ["Waiting", "info", "clock"],
+  pending: ["Waiting or retrying", "info", "clock"],
   in_flight: ["Being sent", "info", "send"],
   delivered: ["Delivered", "good", "check-circle"],
   failed: ["Failed", "bad", "alert"],
@@ -29,7 +29,8 @@ export function DeliveryBadge({ delivery }: { delivery: Delivery }) {
       </Badge>
     );
   }
-  const [word, tone, icon] = STATUS_TEXTS[delivery.status];
+  const isRetried = delivery.status === "pending" && delivery.attempts_made > 0;
+  const [word, tone, icon] = isRetried ? (["Retrying", "warn", "retake"] as const) : STATUS_TEXTS[delivery.status];
   return (
     <Badge tone={tone} icon={icon}>
       {word}
@@ -87,7 +88,7 @@ export function refusalText(reason: string): string {
 /** "failed run.cancelled events to hooks.example.com that failed since 21 Nov 2026, 14:00" */
 export function filterText(filter: ReplayFilter): string {
   const which = filter.event_ids.length > 0 ? `${filter.event_ids.length} chosen` : filter.status === "delivered" ? "delivered" : "failed";
-  const parts = [`${which} ${filter.event === null ? "deliveries" : `deliveries of ${filter.event}`}`, `to ${filter.host ?? "every endpoint"}`];
+  const parts = [`${which} ${filter.event === null ? "deliveries" : `deliveries of ${filter.event}`}`, ...(filter.host === null ? [] : [`to ${filter.host}`])];
   if (filter.run_id !== null) parts.push(`of run ${filter.run_id}`);
   if (filter.outcome !== null) parts.push(`whose last attempt ended with “${OUTCOMES[filter.outcome] ?? filter.outcome}”`);
   if (filter.finished_after !== null) parts.push(`failed since ${localTime(filter.finished_after)}`);

@@ -42,7 +42,7 @@ export function EndpointsPage() {
     { key: "deliveries", title: "Events", end: true, cell: (endpoint) => count(endpoint.deliveries) },
     { key: "rate", title: "Succeeded", end: true, cell: (endpoint) => <Share endpoint={endpoint} /> },
     { key: "times", title: "Median, 95 %", end: true, cell: (endpoint) => <Times endpoint={endpoint} /> },
-    { key: "pending", title: "Waiting", end: true, cell: (endpoint) => count(endpoint.pending) },
+    { key: "pending", title: "Waiting or retrying", end: true, cell: (endpoint) => count(endpoint.pending) },
     { key: "failed", title: "Failed", end: true, cell: (endpoint) => <strong class={endpoint.failed > 0 ? "figure-bad" : undefined}>{count(endpoint.failed)}</strong> },
     { key: "success", title: "Last success", cell: (endpoint) => <Time at={endpoint.last_success_at} none="never" /> },
     { key: "error", title: "Last error", cell: (endpoint) => <LastError endpoint={endpoint} /> },

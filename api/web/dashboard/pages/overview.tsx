@@ -76,7 +76,7 @@ function Endpoints({ failing, organizationId }: { failing: Overview["failing_end
   const columns: readonly Column<FailingEndpoint>[] = [
     { key: "host", title: "Endpoint", cell: (endpoint) => endpoint.host },
     { key: "error", title: "Last error", cell: (endpoint) => <LastError endpoint={endpoint} /> },
-    { key: "waiting", title: "Waiting", end: true, cell: ({ host, pending }) => <Deliveries number={pending} host={host} status="pending" words="waiting" organizationId={organizationId} /> },
+    { key: "waiting", title: "Retrying", end: true, cell: ({ host, pending }) => <Deliveries number={pending} host={host} status="pending" words="waiting" organizationId={organizationId} /> },
     { key: "failed", title: "Failed", end: true, cell: ({ host, failed }) => <Deliveries number={failed} host={host} status="failed" words="failed" organizationId={organizationId} /> },
   ];
   return (

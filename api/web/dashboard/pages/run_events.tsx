@@ -63,7 +63,7 @@ export function DeliveryProblems({ deliveries, organizationId, onChanged }: Even
           </li>
         ))}
       </ol>
-      {found.length > PROBLEMS && <p class="quiet">{counted(found.length - PROBLEMS, "more")} in the timeline below.</p>}
+      {found.length > PROBLEMS && <p class="quiet">{`${found.length - PROBLEMS} more in the timeline below.`}</p>}
     </Section>
   );
 }

@@ -1,5 +1,5 @@
 /** Photos of answers: thumbnails in the page, large in a dialog with arrow keys. */
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import type { Photo } from "../../core/types";
 import { Dialog } from "../../kit/controls/dialog";
@@ -37,13 +37,29 @@ const MAX_ZOOM = 8;
 export function PhotoViewer({ photos, start, onClose }: ViewerProps) {
   const [at, setAt] = useState(start);
   const [zoom, setZoom] = useState(1);
+  const frame = useRef<HTMLDivElement>(null);
+  /** What is in the middle of the frame, as shares of the width and height. */
+  const centre = useRef<readonly [number, number]>([0.5, 0.5]);
+  useLayoutEffect(() => {
+    const { current } = frame;
+    if (current === null) return;
+    current.scrollLeft = centre.current[0] * current.scrollWidth - current.clientWidth / 2;
+    current.scrollTop = centre.current[1] * current.scrollHeight - current.clientHeight / 2;
+  }, [zoom, at]);
   const photo = photos[at];
   if (photo === undefined) return null;
   const go = (to: number) => {
     setZoom(1);
+    centre.current = [0.5, 0.5];
     setAt(Math.max(0, Math.min(photos.length - 1, to)));
   };
-  const resize = (factor: number) => setZoom((before) => Math.max(1, Math.min(MAX_ZOOM, before * factor)));
+  const resize = (factor: number) => {
+    if (frame.current !== null) centre.current = centreOf(frame.current);
+    setZoom((before) => Math.max(1, Math.min(MAX_ZOOM, before * factor)));
+  };
+  const drag = (event: PointerEvent) => {
+    if (event.pointerType === "mouse" && event.buttons === 1) frame.current?.scrollBy(-event.movementX, -event.movementY);
+  };
   const onKeyDown = (event: KeyboardEvent) => {
     const factor = { "+": 2, "-": 0.5 }[event.key];
     if (factor !== undefined) return resize(factor);
@@ -70,6 +86,9 @@ export function PhotoViewer({ photos, start, onClose }: ViewerProps) {
               <Icon name="plus" />
               Zoom in
             </button>
+            <a class="button" href={photo.url} target="_blank" rel="noopener">
+              Open alone
+            </a>
             {photos.length > 1 && (
             <>
               <button type="button" class="button" aria-disabled={at === 0} onClick={() => go(at - 1)}>
@@ -85,8 +104,8 @@ export function PhotoViewer({ photos, start, onClose }: ViewerProps) {
           </>
         }
       >
-        <div class="photo-frame" {...(zoom > 1 ? { tabIndex: 0, role: "group", "aria-label": "Enlarged photo, scrollable" } : {})}>
-          <img key={photo.url} class="photo-large" style={{ inlineSize: `${zoom * 100}%`, blockSize: `${zoom * 100}%` }} src={photo.url} alt={`Photo ${at + 1}: ${photo.title}`} />
+        <div ref={frame} class={zoom > 1 ? "photo-frame is-zoomed" : "photo-frame"} onPointerMove={drag} {...(zoom > 1 ? { tabIndex: 0, role: "group", "aria-label": "Enlarged photo, scrollable" } : {})}>
+          <img key={photo.url} class="photo-large" style={{ inlineSize: `${zoom * 100}%`, blockSize: `${zoom * 100}%` }} src={photo.url} alt={`Photo ${at + 1}: ${photo.title}`} draggable={false} />
         </div>
         <p class="small quiet" role="status">
           {zoom > 1 && `${zoom * 100} % · `}
@@ -97,6 +116,10 @@ export function PhotoViewer({ photos, start, onClose }: ViewerProps) {
       </Dialog>
     </div>
   );
+}
+
+function centreOf(frame: HTMLElement): readonly [number, number] {
+  return [(frame.scrollLeft + frame.clientWidth / 2) / frame.scrollWidth, (frame.scrollTop + frame.clientHeight / 2) / frame.scrollHeight];
 }
 
 const GOOD_FOR_MS = 10 * 60_000;

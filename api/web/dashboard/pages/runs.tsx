@@ -34,7 +34,7 @@ const FLAGGED = [
 ];
 
 const COLUMNS: readonly Column<RunSummary>[] = [
-  { key: "template", title: "Checklist", cell: (run) => run.template_name },
+  { key: "template", title: "Checklist", cell: (run) => <span title={run.template_name}>{run.template_name}</span> },
   { key: "status", title: "Status", cell: (run) => <RunStatusBadge status={run.status} /> },
   { key: "reference", title: "Reference", cell: (run) => <span dir="auto" title={run.executor_ref ?? undefined}>{run.executor_ref ?? <span class="quiet">–</span>}</span> },
   { key: "progress", title: "Progress", cell: (run) => <ProgressCell run={run} /> },

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 
 import { mount, text } from "../../kit/testing/mount";
-import { LastUse } from "./time";
+import { LastUse, Time } from "./time";
 
 const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
 
@@ -14,4 +14,13 @@ test.each([
 ])("a use that was stored %s minutes ago", async (minutes, shown) => {
   const place = await mount(<LastUse at={ago(minutes)} />);
   expect(text(place)).toMatch(new RegExp(`^${shown}`));
+});
+
+test("days are those of the calendar", async () => {
+  const noon = new Date();
+  noon.setHours(12, 0, 0, 0);
+  const inDays = (days: number, hour: number) => new Date(noon.getFullYear(), noon.getMonth(), noon.getDate() + days, hour);
+  const shown = async (at: Date) => text(await mount(<Time at={at.toISOString()} />));
+  expect(await shown(inDays(2, 23))).toMatch(/^in 2 days/);
+  expect(await shown(inDays(-2, 1))).toMatch(/^2 days ago/);
 });

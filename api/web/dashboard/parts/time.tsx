@@ -13,7 +13,6 @@ const EXACT = new Intl.DateTimeFormat("en-GB", { dateStyle: "full", timeStyle: "
 const DAY = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium" });
 const RELATIVE = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 const UNITS = [
-  ["day", 86_400],
   ["hour", 3_600],
   ["minute", 60],
 ] as const;
@@ -77,10 +76,17 @@ export function utc(moment: Date): string {
   return `${moment.toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }
 
+/** Days on the calendar: what is 40 hours away may be tomorrow or the day after. */
+function daysBetween(from: Date, to: Date): number {
+  const [start, end] = [from, to].map((each) => Date.UTC(each.getFullYear(), each.getMonth(), each.getDate())) as [number, number];
+  return Math.round((end - start) / 86_400_000);
+}
+
 function relative(moment: Date): string {
   const seconds = (moment.getTime() - now.value) / 1000;
   const away = Math.abs(seconds);
   if (away > AS_A_DATE_AFTER_S) return LOCAL.format(moment);
+  if (away >= 86_400) return RELATIVE.format(daysBetween(new Date(now.value), moment), "day");
   for (const [unit, size] of UNITS) if (away >= size) return RELATIVE.format(Math.trunc(seconds / size), unit);
   return seconds > 15 ? "in less than a minute" : away < 15 ? "just now" : "less than a minute ago";
 }

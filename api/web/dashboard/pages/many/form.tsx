@@ -1,4 +1,5 @@
 /** The form of a job: template, values for all rows, and the table. */
+import type { ComponentChildren } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 
 import { ApiError, call, type FieldProblem } from "../../client";
@@ -29,7 +30,7 @@ interface Usage {
   readonly used: number;
 }
 
-export function ManyForm({ organizationId }: { organizationId: string }) {
+export function ManyForm({ organizationId, children }: { organizationId: string; children?: ComponentChildren }) {
   const templates = useTemplates(organizationId);
   const usage = useResource<Usage>(`${organizationId} usage`, (signal) => call(`${organizationId}/usage`, { signal }));
   useLiveReload(["run"], usage.reload, (change) => change.status === "pending");
@@ -70,6 +71,7 @@ export function ManyForm({ organizationId }: { organizationId: string }) {
       <PageHead title="Dispatch many runs" trail={[{ to: `${organizationId}/runs`, title: "Runs" }]}>
         <p>Send one checklist to many people: a run and a link for each row of a table.</p>
       </PageHead>
+      {children}
       {templates.data === null ? (
         templates.error === null ? (
           <Loading what="templates" />

@@ -59,13 +59,11 @@ export function Restored({ editor }: { editor: EditorState }) {
       <div class="message-text">
         <p class="message-title">Your unsaved changes are restored</p>
         <p>Save or discard them.</p>
-        {editor.stored.value !== null && (
-          <div class="actions">
-            <button type="button" class="button" onClick={() => editor.discard()}>
-              Discard them
-            </button>
-          </div>
-        )}
+        <div class="actions">
+          <button type="button" class="button" onClick={() => editor.discard()}>
+            Discard them
+          </button>
+        </div>
       </div>
       <button type="button" class="button button-quiet button-icon" aria-label="Dismiss" onClick={() => setOpen(false)}>
         <Icon name="close" />
