@@ -34,11 +34,13 @@ async def test_runs_with_faults_stand_out_in_the_list_and_on_their_page(office: 
 
     await screen.open(f"runs/{faulty.run_id}")
     await expect(screen.main.get_by_text("2 flagged")).to_be_visible()
+    timeline = screen.main.get_by_role("region", name="Timeline")
     door, temp, light = (
-        screen.main.get_by_role("listitem").filter(has=screen.page.get_by_text(name, exact=True))
+        timeline.get_by_role("listitem").filter(has=screen.page.get_by_text(name, exact=True))
         for name in ("Does the door close?", "Temperature", "Is there light?")
     )
     await expect(door).to_contain_text("Not as expected")
+    await expect(screen.main.get_by_role("region", name="Not as expected").get_by_role("listitem")).to_have_count(2)
     await expect(door).to_contain_text("Expected: Yes")
     await expect(door).to_contain_text("Note: The hinge is broken.")
     await expect(temp).to_contain_text("Expected: at most 8 °C")

@@ -78,7 +78,7 @@ async def test_a_completed_run_is_shown_from_dispatch_to_receipt(office: Office,
     await expect(events.last.get_by_role("table")).to_contain_text("204 Delivered")
     sent = events.last.get_by_role("cell", name=re.compile(r"\d\d:\d\d:\d\d$")).first
     await expect(sent).to_be_visible()
-    await expect(_part(screen, "Problems")).to_have_count(0)
+    await expect(_part(screen, "Undelivered events")).to_have_count(0)
     # Who reads only is given neither the link nor an act.
     await expect(screen.main.get_by_role("button", name=re.compile("Replay|Cancel the run"))).to_have_count(0)
     await screen.looks_right()
@@ -152,13 +152,13 @@ async def test_an_event_that_does_not_arrive_stands_first_with_the_receivers_ans
 ) -> None:
     link = await make_failed(office, 2)
     screen = await signed_in("editor", at=f"runs/{link.run_id}")
-    problems = _part(screen, "Problems")
+    problems = _part(screen, "Undelivered events")
     await expect(problems).to_contain_text("2 events did not arrive at 127.0.0.1.")
     first = problems.locator(".event").first
     await expect(first).to_contain_text("503 Server error")
     await expect(first).to_contain_text("The endpoint answered with 503.")
     regions = await screen.main.get_by_role("region").evaluate_all("all => all.map(each => each.ariaLabel)")
-    assert regions.index("Problems") < regions.index("Timeline")
+    assert regions.index("Undelivered events") < regions.index("Timeline")
     await screen.looks_right()
     await expect(first.get_by_role("button", name="Replay step.completed, event 1")).to_be_visible()
 

@@ -18,7 +18,7 @@ import { Empty, Failure, Loading } from "../parts/states";
 import { toast } from "../parts/toast";
 import { may, organization } from "../session";
 import type { PageProps } from "./index";
-import { Unanswered } from "./run_answers";
+import { FlaggedAnswers, Unanswered } from "./run_answers";
 import { DeliveryProblems, useDeliveries } from "./run_events";
 import { Timeline } from "./run_history";
 import { LinkToGive } from "./run_link";
@@ -86,6 +86,11 @@ function Run({ story, resource, organizationId }: { story: RunStory; resource: R
           </>
         }
       >
+        {story.executor_ref !== null && (
+          <p>
+            Reference <strong dir="auto">{story.executor_ref}</strong>
+          </p>
+        )}
         <p class="run-id">
           <code class="mono small">{story.run_id}</code>
           <CopyButton text={story.run_id} label="Copy the run's id" />
@@ -94,6 +99,7 @@ function Run({ story, resource, organizationId }: { story: RunStory; resource: R
       <DownloadNow download={printing} />
       {resource.error && <Failure error={resource.error} onRetry={resource.reload} />}
       {events.error && <Failure error={events.error} onRetry={events.reload} />}
+      <FlaggedAnswers story={story} />
       <DeliveryProblems deliveries={deliveries} organizationId={organizationId} onChanged={events.reload} />
       {open && link.data && (
         <Section title="Link for the executor" lead="Anyone with this link can answer. Send it to one person only.">

@@ -16,6 +16,35 @@ interface AnswerProps {
   onPhoto(url: string): void;
 }
 
+/** The answers that are not as expected, before the timeline. */
+export function FlaggedAnswers({ story }: { story: RunStory }) {
+  const steps = story.sections.flatMap(({ steps }) => steps.filter((step) => step.state === "answered" && story.answers[step.id]?.flagged));
+  if (steps.length === 0) return null;
+  return (
+    <Section title="Not as expected">
+      <ul class="flagged-answers">
+        {steps.map((step) => (
+          <li key={step.id}>
+            <span dir="auto">{step.label}</span>: <strong dir="auto">{step.display}</strong>
+            {step.expected !== "" && (
+              <span class="quiet">
+                {" "}
+                (expected: <span dir="auto">{step.expected}</span>)
+              </span>
+            )}
+            {story.answers[step.id]?.note != null && (
+              <span class="quiet" dir="auto">
+                {" "}
+                {`“${story.answers[step.id]?.note}”`}
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
 export function AnswerItem({ step, answer, section, story, place, onPhoto }: AnswerProps) {
   return (
     <div class="answer">

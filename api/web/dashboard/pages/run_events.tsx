@@ -14,7 +14,7 @@ import type { RunStory } from "./runs_types";
 const PER_PAGE = 100;
 /** More than a run of 500 steps usually has; further events are in the list of deliveries. */
 const PAGES = 10;
-const PROBLEMS = 5;
+const PROBLEMS = 2;
 
 export interface Deliveries {
   readonly all: readonly Delivery[];
@@ -53,7 +53,7 @@ export function DeliveryProblems({ deliveries, organizationId, onChanged }: Even
   const found = troubled(deliveries);
   if (found.length === 0) return null;
   return (
-    <Section title="Problems" lead={`${counted(found.length, "event")} did not arrive at ${found[0]?.host}.`}>
+    <Section title="Undelivered events" lead={`${counted(found.length, "event")} did not arrive at ${found[0]?.host}.`}>
       <ol class="events">
         {found.slice(0, PROBLEMS).map((delivery) => (
           <li key={delivery.event_id} class="event">

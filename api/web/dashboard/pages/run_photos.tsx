@@ -86,9 +86,6 @@ export function PhotoViewer({ photos, start, onClose }: ViewerProps) {
               <Icon name="plus" />
               Zoom in
             </button>
-            <a class="button" href={photo.url} target="_blank" rel="noopener">
-              Open alone
-            </a>
             {photos.length > 1 && (
             <>
               <button type="button" class="button" aria-disabled={at === 0} onClick={() => go(at - 1)}>
@@ -112,6 +109,10 @@ export function PhotoViewer({ photos, start, onClose }: ViewerProps) {
           {`Photo ${at + 1} of ${photos.length} · ${photo.width} × ${photo.height}`}
           {photo.captured_at !== null && ` · taken ${localTime(photo.captured_at)}${photo.captured_at_zone === "assumed" ? " (time zone assumed)" : ""}`}
           {typeof photo.distance_m === "number" && ` · ${Math.round(photo.distance_m)} m from where it was answered`}
+          {" · "}
+          <a href={photo.url} target="_blank" rel="noopener">
+            Open alone
+          </a>
         </p>
       </Dialog>
     </div>

@@ -163,6 +163,7 @@ function MakeKey({ organizationId, onMade, onClose }: MakeKeyProps) {
   return (
     <Dialog
       title="New key"
+      focusField
       onClose={onClose}
       foot={
         <>

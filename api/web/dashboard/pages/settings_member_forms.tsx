@@ -124,6 +124,7 @@ function MemberForm({ title, act, missing, paths, send, onClose, children }: For
   return (
     <Dialog
       title={title}
+      focusField
       onClose={onClose}
       foot={
         <>

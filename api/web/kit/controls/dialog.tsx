@@ -11,6 +11,8 @@ interface DialogProps {
   children: ComponentChildren;
   /** Sticky buttons at the lower edge. */
   foot?: ComponentChildren;
+  /** Focuses the first field instead of the heading: for short forms. */
+  focusField?: boolean;
   class?: string;
 }
 
@@ -18,7 +20,7 @@ interface DialogProps {
  * A modal dialog. The browser traps the focus, closes the dialog with Escape and restores the focus; its Back closes it,
  * too, where the page has a `BackStack`. Mount it to open it, unmount it to close it.
  */
-export function Dialog({ title, onClose, children, foot, class: kind }: DialogProps) {
+export function Dialog({ title, onClose, children, foot, focusField = false, class: kind }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useLayer("dialog", onClose);
@@ -28,6 +30,7 @@ export function Dialog({ title, onClose, children, foot, class: kind }: DialogPr
     const dialog = element.current;
     const before = document.activeElement;
     dialog?.showModal();
+    if (focusField) dialog?.querySelector<HTMLElement>(".dialog-body :is(input, textarea, select)")?.focus();
     return () => {
       dialog?.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });

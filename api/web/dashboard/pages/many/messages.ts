@@ -29,15 +29,16 @@ export function titleOf(job: Job, row: TableRow): string {
   return [row.reference, cellOf(job, row, "name")].filter(Boolean).join(", ") || `Row ${row.number}`;
 }
 
-/** A row for each row of the table, with the table's delimiter, for Excel. */
+/** A row for each row of the table, for Excel: with the table's delimiter, and commas for a pasted table. */
 export function linksAsCsv(job: Job, results: Results): string {
+  const delimiter = job.delimiter === "\t" ? "," : job.delimiter;
   const rows = job.rows.map((row) => {
     const result = results.get(row.number);
     const found = isDispatched(result) ? ["dispatched", ...row.cells, result.runId, result.link, result.expiresAt ?? "", ""] : [result === undefined ? "waiting" : "refused", ...row.cells, "", "", "", result?.error ?? ""];
     return [String(row.number), ...found];
   });
   const records = [["row", "status", ...job.copied, "run_id", "link", "expires_at", "error"], ...rows];
-  return `\ufeff${records.map((cells) => `${cells.map((cell) => csvCell(cell, job.delimiter)).join(job.delimiter)}\r\n`).join("")}`;
+  return `\ufeff${records.map((cells) => `${cells.map((cell) => csvCell(cell, delimiter)).join(delimiter)}\r\n`).join("")}`;
 }
 
 function csvCell(text: string, delimiter: string): string {
