@@ -142,7 +142,7 @@ def _header(record: Sequence[str], *, copy_others: bool) -> list[str]:
             elif copy_others:
                 name = given
             else:
-                message = f"unknown; the columns are {', '.join(COLUMNS)}"
+                message = f"not a column; the first row names the columns, out of {', '.join(COLUMNS)}"
                 problems.append(Problem(1, given, "unknown_column", message))
         names.append(name)
     for name, times in Counter(name for name in names if name).items():

@@ -104,7 +104,7 @@ function headerOf(record: readonly string[]): { header: string[]; problems: Prob
   const header = record.map((cell) => {
     const plain = cell.trim().toLowerCase().replace(/[\s-]+/g, "_");
     const name = ALIASES[plain] ?? plain;
-    if (name !== "" && !COLUMNS.some((one) => one === name)) problems.push({ row: 1, column: cell.trim(), code: "unknown_column", message: `unknown; the columns are ${COLUMNS.join(", ")}` });
+    if (name !== "" && !COLUMNS.some((one) => one === name)) problems.push({ row: 1, column: cell.trim(), code: "unknown_column", message: `not a column; the first row names the columns, out of ${COLUMNS.join(", ")}` });
     return name;
   });
   for (const name of new Set(header)) {
