@@ -6,6 +6,7 @@ import { ids } from "../../kit/controls/control";
 import { LocationControl } from "../../kit/controls/location";
 import { FieldError } from "../../kit/controls/messages";
 import { PhotoControl } from "../../kit/controls/photo";
+import { useAfterPress } from "../../kit/controls/press";
 import { problemText } from "../../kit/i18n";
 import { t, translator } from "../../kit/language";
 import { type Given, useAnswering, useStillChoosing } from "../answering";
@@ -46,13 +47,13 @@ export function StepBody({ step, onGiven, onSkipped }: StepBodyProps) {
   const bounds = takes === "drawing" ? null : photosFor(step, answer);
   const counted = answer && withoutRefused(answer);
   const rejected = isChoosing ? null : answering.problem;
-  const problem = rejected ?? answer?.problem ?? (isGap.value ? gapOf(step, counted) : null);
+  const found = rejected ?? answer?.problem ?? (isGap.value ? gapOf(step, counted) : null);
+  const current = statusOf({ step, answer, held: answering.problem, isChoosing, typing, stuck: stuck.value, keeps: store.keeps.value });
+  const { problem, status, judged } = useAfterPress({ problem: found, status: current, judged: answer });
   const hints = stepHints(step);
   const hintId = hints.length > 0 && `${id}-hint`;
   const errorId = problem !== null && `${id}-error`;
   const wiring = { labelledBy: `${id}-text`, describedBy: ids(hintId, errorId) };
-
-  const status = statusOf({ step, answer, held: answering.problem, isChoosing, typing, stuck: stuck.value, keeps: store.keeps.value });
 
   const focusControl = () =>
     requestAnimationFrame(() => card.current?.querySelector<HTMLElement>(".step-answer :is(input:not([hidden]), textarea, select, button)")?.focus());
@@ -113,7 +114,7 @@ export function StepBody({ step, onGiven, onSkipped }: StepBodyProps) {
             onDraw={draw}
             onTyping={setTyping}
           />
-          <FlaggedAnswer step={step} answer={answer} answering={answering} errorId={problem?.path === "note" && errorId} onTyping={setTyping} />
+          <FlaggedAnswer step={step} answer={judged} answering={answering} errorId={problem?.path === "note" && errorId} onTyping={setTyping} />
           {bounds && (
             <PhotoControl
               {...wiring}
