@@ -1,7 +1,7 @@
 import { useComputed } from "@preact/signals";
 import { useRef, useState } from "preact/hooks";
 
-import { gapOf, kindOf, canSkip, photosFor, type Problem, type Step } from "../../core";
+import { kindOf, canSkip, photosFor, type Problem, type Step } from "../../core";
 import { ids } from "../../kit/controls/control";
 import { LocationControl } from "../../kit/controls/location";
 import { FieldError } from "../../kit/controls/messages";
@@ -11,13 +11,14 @@ import { problemText } from "../../kit/i18n";
 import { t, translator } from "../../kit/language";
 import { type Given, useAnswering, useStillChoosing } from "../answering";
 import { isKept, useApp } from "../context";
+import { signerOf } from "../signer";
 import { isRefused, withoutRefused } from "../store/refused_photos";
 import type { LocalAnswer } from "../store/types";
 import { AnswerControl } from "./answer_control";
 import { FlaggedAnswer } from "./flagged_answer";
 import { StepActions } from "./step_actions";
 import { stepHints } from "./step_hints";
-import { StepState, statusOf } from "./step_state";
+import { openPart, StepState, statusOf } from "./step_state";
 
 const NO_PHOTOS: LocalAnswer["photos"] = [];
 
@@ -35,6 +36,7 @@ export function StepBody({ step, onGiven, onSkipped }: StepBodyProps) {
   const stuck = useComputed(() => store.sync.value.state === "offline" || store.sync.value.state === "attention");
   const isGap = useComputed(() => page.tried.value && store.missing.value.includes(step.id));
   const skippable = useComputed(() => store.run.value !== null && canSkip(store.run.value.template, step)).value;
+  const signer = useComputed(() => signerOf(store.run.value)).value;
   const answering = useAnswering(step, kept, onGiven);
   const card = useRef<HTMLElement>(null);
   const isChoosing = useStillChoosing(id, card);
@@ -47,7 +49,7 @@ export function StepBody({ step, onGiven, onSkipped }: StepBodyProps) {
   const bounds = takes === "drawing" ? null : photosFor(step, answer);
   const counted = answer && withoutRefused(answer);
   const rejected = isChoosing ? null : answering.problem;
-  const found = rejected ?? answer?.problem ?? (isGap.value ? gapOf(step, counted) : null);
+  const found = rejected ?? answer?.problem ?? (isGap.value ? openPart(step, counted) : null);
   const current = statusOf({ step, answer, held: answering.problem, isChoosing, typing, stuck: stuck.value, keeps: store.keeps.value });
   const { problem, status, judged } = useAfterPress({ problem: found, status: current, judged: answer });
   const hints = stepHints(step);
@@ -108,6 +110,7 @@ export function StepBody({ step, onGiven, onSkipped }: StepBodyProps) {
             step={step}
             answering={answering}
             photos={photos}
+            signer={signer}
             required={step.required}
             invalid={problem !== null && !["photo", "geo", "note"].includes(problem.path)}
             now={() => store.now()}
