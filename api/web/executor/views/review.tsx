@@ -34,7 +34,8 @@ export function Review({ run }: { run: ServerRun }) {
   const signs = template.settings.signature_on_complete;
   useEffect(() => page.setReviewed(), []);
   useEffect(() => {
-    if (tries > 0 || refusals.length > 0) summary.current?.focus();
+    // The first problem, so that each attempt leads somewhere: its name, after that of the group.
+    if (tries > 0 || refusals.length > 0) (summary.current?.querySelector("button") ?? summary.current)?.focus();
   }, [tries, refusals]);
 
   const change = (stepId: string) => {

@@ -11,6 +11,7 @@ import { problemText } from "../../kit/i18n";
 import { t, translator } from "../../kit/language";
 import { type Given, useAnswering, useStillChoosing } from "../answering";
 import { isKept, useApp } from "../context";
+import { fieldOf } from "../page";
 import { signerOf } from "../signer";
 import { isRefused, withoutRefused } from "../store/refused_photos";
 import type { LocalAnswer } from "../store/types";
@@ -57,8 +58,7 @@ export function StepBody({ step, onGiven, onSkipped }: StepBodyProps) {
   const errorId = problem !== null && `${id}-error`;
   const wiring = { labelledBy: `${id}-text`, describedBy: ids(hintId, errorId) };
 
-  const focusControl = () =>
-    requestAnimationFrame(() => card.current?.querySelector<HTMLElement>(".step-answer :is(input:not([hidden]), textarea, select, button)")?.focus());
+  const focusControl = () => requestAnimationFrame(() => fieldOf(card.current)?.focus());
   const addPhoto = async (photo: Blob, instead: readonly string[]) => {
     if (!(await isKept(store.addPhoto(id, photo, instead)))) return answering.refuse({ path: "photo", code: "storage_full" });
     if (answering.problem?.code === "storage_full") answering.drop();
