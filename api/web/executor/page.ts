@@ -143,7 +143,7 @@ function scrollTo(stepId: string): HTMLElement | null {
 /** The field of the step's answer that is wrong, else its first field, else its first button. */
 export function fieldOf(card: Element | null): HTMLElement | null {
   const answer = card?.querySelector(".step-answer");
-  const kinds = ["[aria-invalid=true]", "input:not([hidden], [type=file]), textarea, select", "button"];
+  const kinds = [":is(input, textarea)[aria-invalid=true]", "input:not([hidden], [type=file]), textarea, select", "button"];
   return kinds.map((kind) => answer?.querySelector<HTMLElement>(kind)).find((field) => field) ?? null;
 }
 
