@@ -116,7 +116,7 @@ async def test_what_is_no_answer_is_shown_and_holds_the_end_up(stage: Stage, new
     await screen.menu("Check your answers")
     await screen.submit()
     summary = screen.page.get_by_role("group", name="There are 3 problems")
-    await expect(summary).to_be_focused()
+    await expect(summary.get_by_role("button", name="Heat")).to_be_focused()
     await summary.get_by_role("button", name="Heat").click()
     await expect(field).to_have_value("31")
     await expect(note.get_by_role("textbox")).to_have_value("b" * 503)

@@ -119,11 +119,15 @@ async def test_the_bar_and_the_review_lead_to_the_gaps(stage: Stage, new_device:
     await screen.menu("Check your answers")
     await screen.submit()
     summary = screen.page.get_by_role("group", name="2 required steps still to do")
-    await expect(summary).to_be_focused()
+    await expect(summary.get_by_role("button", name="Q7")).to_be_focused()
     await summary.get_by_role("button", name="Q14").click()
     await expect(screen.page.get_by_role("heading", name="Q14")).to_be_focused()
     await expect(screen.card("Q14")).to_be_in_viewport()
     await expect(screen.card("Q14").locator(".error")).to_have_text("This step needs an answer.")
+    await screen.choose("Q7", "Yes")
+    # The last open step is in view: the way on is into its field.
+    await screen.page.get_by_role("button", name="1 required step left").click()
+    await expect(screen.card("Q14").get_by_role("radio").first).to_be_focused()
     assert stage.run(link)["status"] == "in_progress"
 
 

@@ -49,8 +49,8 @@ export interface Page {
   announce(text: string): void;
   /** Renders all steps in idle time; returns a function that stops it. */
   drawAll(total: number): () => void;
-  /** Shows the step: scrolls to it and focuses its label as soon as it is rendered. */
-  goTo(stepId: string): void;
+  /** Shows the step: scrolls to it and focuses its label, or its field, as soon as it is rendered. */
+  goTo(stepId: string, focus?: "label" | "field"): void;
 }
 
 export function createPage(store: RunStore, kept: KeptInput = NOT_KEPT, place?: KeptPlace): Page {
@@ -114,7 +114,7 @@ export function createPage(store: RunStore, kept: KeptInput = NOT_KEPT, place?: 
         stopped = true;
       };
     },
-    goTo(stepId) {
+    goTo(stepId, focus = "label") {
       drawn.value = Number.POSITIVE_INFINITY;
       walk.go(stepId);
       const attempt = (frames: number) => {
@@ -123,7 +123,11 @@ export function createPage(store: RunStore, kept: KeptInput = NOT_KEPT, place?: 
           return;
         }
         // The first scroll makes the browser lay out off-screen content; the second finds the final position.
-        requestAnimationFrame(() => scrollTo(stepId)?.focus({ preventScroll: true }));
+        requestAnimationFrame(() => {
+          const label = scrollTo(stepId);
+          const field = focus === "field" ? fieldOf(label?.closest(".step") ?? null) : null;
+          (field ?? label)?.focus({ preventScroll: true });
+        });
       };
       requestAnimationFrame(() => attempt(FRAMES_TO_APPEAR));
     },
@@ -134,6 +138,13 @@ function scrollTo(stepId: string): HTMLElement | null {
   const label = document.getElementById(`${stepId}-label`);
   (label?.closest(".step") ?? label)?.scrollIntoView({ block: "start", behavior: "instant" });
   return label;
+}
+
+/** The field of the step's answer that is wrong, else its first field, else its first button. */
+export function fieldOf(card: Element | null): HTMLElement | null {
+  const answer = card?.querySelector(".step-answer");
+  const kinds = [":is(input, textarea)[aria-invalid=true]", "input:not([hidden], [type=file]), textarea, select", "button"];
+  return kinds.map((kind) => answer?.querySelector<HTMLElement>(kind)).find((field) => field) ?? null;
 }
 
 /** The next blocking step after `current` in the order of the checklist, or else the first one. */

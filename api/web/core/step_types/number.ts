@@ -31,10 +31,13 @@ export const number: StepKind = {
     const number = words.number(value, config.decimal ?? null);
     return config.unit ? `${number} ${config.unit}` : number;
   },
-  hints({ config: { min, max, decimal } }, t) {
+  hints({ config: { min, max, decimal, expected } }, t) {
+    const decimals = decimal == null ? [] : [decimal === 0 ? t("number.whole") : t("number.decimals", { count: decimal })];
+    // Limits of what can be entered would read as the range that is right; a number outside is refused all the same.
+    if (expected != null) return decimals;
     const bounds = [min == null ? "" : t("number.at_least", { min }), max == null ? "" : t("number.at_most", { max })];
     const range = min != null && max != null ? [t("number.between", { min, max })] : bounds;
-    return decimal == null ? range : [...range, decimal === 0 ? t("number.whole") : t("number.decimals", { count: decimal })];
+    return [...range, ...decimals];
   },
   isExpected: isWithin,
   expectedText: (step, expected, format) => rangeText(expected, (bound) => number.display?.(step, bound, format.words) ?? "", format),

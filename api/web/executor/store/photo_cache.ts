@@ -8,12 +8,15 @@ export class PhotoCache {
   private readonly uploads = signal<ReadonlyMap<string, number>>(new Map());
   private readonly origins = signal<ReadonlyMap<string, string>>(new Map());
 
+  private readonly orders = signal<ReadonlyMap<string, readonly string[]>>(new Map());
+
   readonly desk: ReadonlySignal<LocalPhotos> = computed(() => {
-    const [pictures, uploads, origins] = [this.pictures.value, this.uploads.value, this.origins.value];
+    const [pictures, uploads, origins, orders] = [this.pictures.value, this.uploads.value, this.origins.value, this.orders.value];
     return {
       picture: (opId) => pictures.get(opId) ?? "",
       upload: (opId) => uploads.get(opId) ?? null,
       origin: (stepId, index) => origins.get(place(stepId, index)) ?? null,
+      order: (stepId) => orders.get(stepId) ?? [],
     };
   });
 
@@ -41,6 +44,11 @@ export class PhotoCache {
 
   arrived(opId: string, stepId: string, index: number): void {
     this.origins.value = new Map(this.origins.peek()).set(place(stepId, index), opId);
+  }
+
+  /** Shows the photos of the step in the order of these keys. */
+  arrange(stepId: string, keys: readonly string[]): void {
+    this.orders.value = new Map(this.orders.peek()).set(stepId, keys);
   }
 
   gone(stepId: string, index: number): void {

@@ -8,7 +8,7 @@ import { newOpId } from "./op_id";
 import { runIdIn, tokenIn } from "./token";
 
 const CHECKLIST = template([step("s-a", { required: true }), step("s-b"), step("s-sign", { type: "signature" })]);
-const DESK: LocalPhotos = { picture: (opId) => `blob:${opId}`, upload: () => null, origin: () => null };
+const DESK: LocalPhotos = { picture: (opId) => `blob:${opId}`, upload: () => null, origin: () => null, order: () => [] };
 
 const queue = (...commands: Command[]): Records => ({
   ...NO_RECORDS,

@@ -13,6 +13,8 @@ export interface LocalPhotos {
   readonly upload: (opId: string) => number | null;
   /** The operation that uploaded the photo, if this tab sent it, so that key and picture stay the same. */
   readonly origin: (stepId: string, index: number) => string | null;
+  /** Keys of the step's photos in the order in which this tab shows them; others follow. */
+  readonly order: (stepId: string) => readonly string[];
 }
 
 export interface Projection extends Evaluation {
@@ -73,6 +75,7 @@ export function project(
   const decided = new Map<string, AnswerLike>();
   const skipped = new Set<string>();
   for (const [stepId, { shown, counted, exists }] of drafts) {
+    shown.photos = inOrder(shown.photos, desk.order(stepId));
     const before = previous.get(stepId);
     answers.set(stepId, before !== undefined && same(before, shown) ? before : shown);
     if (shown.skipped) skipped.add(stepId);
@@ -97,6 +100,12 @@ export function settledOn(before: Projection, now: Projection): Projection {
 export function identityOf(records: Records, run: ServerRun): ExecutorIdentity {
   const given = records.queue.findLast((operation) => operation.kind === "identity");
   return given?.kind === "identity" ? { mode: "external", name: given.name, email: given.email } : run.executor_identity;
+}
+
+function inOrder(photos: readonly LocalPhoto[], keys: readonly string[]): LocalPhoto[] {
+  const places = new Map(keys.map((key, place) => [key, place]));
+  const placeOf = ({ key }: LocalPhoto) => places.get(key) ?? keys.length;
+  return [...photos].sort((one, other) => placeOf(one) - placeOf(other));
 }
 
 function apply(draft: Draft, operation: Operation, desk: LocalPhotos, step: Step | undefined): void {

@@ -183,6 +183,27 @@ describe("a photo", () => {
     expect(store.sync.value).toEqual({ state: "saved", waiting: 0 });
   });
 
+  test("is retaken in its place: on the device always, in the service if it was not sent yet", async () => {
+    const store = await rig.visit();
+    const photoOf = (bytes: number) => new Blob(["x".repeat(bytes)], { type: "image/jpeg" });
+    const arrived = () => rig.service.answers.get("s-photo")?.photos.map((photo) => photo.bytes);
+    const keys = () => shown(store, "s-photo")?.photos.map((photo) => photo.key) ?? [];
+    rig.service.outcome = always("lost_request");
+    for (const bytes of [1, 2, 3]) await store.addPhoto("s-photo", photoOf(bytes));
+    const [first, second, third] = keys();
+    await store.addPhoto("s-photo", photoOf(4), [second ?? ""]);
+    expect([keys()[0], keys()[2]]).toEqual([first, third]);
+    rig.service.outcome = always("ok");
+    await rig.time.pass(60_000);
+    expect(arrived()).toEqual([1, 4, 3]);
+    const [, retaken] = keys();
+    await store.addPhoto("s-photo", photoOf(5), [retaken ?? ""]);
+    await settle();
+    expect([keys()[0], keys()[2]]).toEqual([first, third]);
+    expect(keys()).toHaveLength(3);
+    expect(arrived()).toEqual([1, 3, 5]);
+  });
+
   test("that was never sent is dropped when it is removed", async () => {
     const store = await rig.visit();
     rig.service.outcome = always("lost_request");

@@ -18,7 +18,7 @@ import { RunState } from "./state";
 import { isOpen } from "./server_state";
 import { type Channel, Tabs } from "./tabs";
 import { realTimers, type Timers } from "./timers";
-import { dismissed, ending, enqueued, refusedPhotoRemoved, type Stamp, withdrawn } from "./transitions";
+import { dismissed, ending, enqueued, inPlaceOf, refusedPhotoRemoved, type Stamp, withdrawn } from "./transitions";
 import { httpTransport, type Send } from "./transport";
 import { type Membership, type RunStore, StorageFull } from "./types";
 import { watchUpdates } from "./updates";
@@ -92,22 +92,26 @@ class LocalRun extends RunState implements RunStore {
     return this.clock.now();
   }
 
-  answer(stepId: string, value: JsonValue, geo: Geo | null = null, note: string | null = null): Promise<void> {
-    return this.enqueue({ kind: "answer", stepId, value, geo, ...(note === null ? {} : { note }) });
+  async answer(stepId: string, value: JsonValue, geo: Geo | null = null, note: string | null = null): Promise<void> {
+    await this.enqueue({ kind: "answer", stepId, value, geo, ...(note === null ? {} : { note }) });
   }
 
-  clear(stepId: string): Promise<void> {
-    return this.enqueue({ kind: "clear", stepId });
+  async clear(stepId: string): Promise<void> {
+    await this.enqueue({ kind: "clear", stepId });
   }
 
-  skip(stepId: string): Promise<void> {
-    return this.enqueue({ kind: "skip", stepId });
+  async skip(stepId: string): Promise<void> {
+    await this.enqueue({ kind: "skip", stepId });
   }
 
   async addPhoto(stepId: string, file: Blob, instead: readonly string[] = []): Promise<void> {
     await this.loaded;
     const removals = instead.map((key) => this.removal(stepId, key));
-    await this.enqueue({ kind: "photo", stepId, contentType: file.type }, file, removals);
+    const [replaced] = instead;
+    const known = this.answers.peek().get(stepId)?.photos.map((photo) => photo.key) ?? [];
+    const opId = await this.enqueue({ kind: "photo", stepId, contentType: file.type }, file, removals, replaced);
+    // The page keeps the place of the replaced photo, also if the service cannot.
+    if (replaced !== undefined) this.photos.arrange(stepId, known.map((key) => (key === replaced ? opId : key)));
   }
 
   async removePhoto(stepId: string, key: string): Promise<void> {
@@ -115,8 +119,8 @@ class LocalRun extends RunState implements RunStore {
     await this.keep(this.removal(stepId, key));
   }
 
-  identify(name: string, email: string): Promise<void> {
-    return this.enqueue({ kind: "identity", name, email });
+  async identify(name: string, email: string): Promise<void> {
+    await this.enqueue({ kind: "identity", name, email });
   }
 
   async drawSignature(drawing: Blob | null): Promise<void> {
@@ -136,8 +140,8 @@ class LocalRun extends RunState implements RunStore {
     await this.keep((before) => ending(this.withSent(before), command, stamp, drawing), blob);
   }
 
-  cancel(reason: string | null): Promise<void> {
-    return this.enqueue({ kind: "cancel", reason });
+  async cancel(reason: string | null): Promise<void> {
+    await this.enqueue({ kind: "cancel", reason });
   }
 
   async withdraw(): Promise<boolean> {
@@ -274,16 +278,27 @@ class LocalRun extends RunState implements RunStore {
     );
   }
 
-  /** `first` runs in the same transaction, before the command. */
-  private async enqueue(command: Command, content?: Blob, first: readonly ((before: Records) => Records)[] = []): Promise<void> {
+  /**
+   * Returns the id of the operation. `first` runs in the same transaction, before the command, which takes the place of
+   * the photo `replaced`.
+   */
+  private async enqueue(
+    command: Command,
+    content?: Blob,
+    first: readonly ((before: Records) => Records)[] = [],
+    replaced?: string,
+  ): Promise<string> {
     await this.loaded;
     const stamp = this.stamp();
     const blob = content === undefined ? undefined : { id: stamp.opId, content };
     const decide = (before: Records) => {
-      const ready = first.reduce((records, change) => change(records), this.withSent(before));
-      return enqueued(ready, command, stamp, this.links.peek());
+      const [given, links] = [this.withSent(before), this.links.peek()];
+      const ready = first.reduce((records, change) => change(records), given);
+      const after = enqueued(ready, command, stamp, links);
+      return replaced === undefined ? after : inPlaceOf(given, after, replaced, stamp.opId, links);
     };
     await this.keep(decide, blob);
+    return stamp.opId;
   }
 
   /** Removes a photo, whether it was sent or not. */

@@ -32,6 +32,22 @@ export function enqueued(before: Records, command: Command, stamp: Stamp, links:
   return { ...trimmed, queue: trimmed.queue.map((operation) => (operation === older ? replacement : operation)) };
 }
 
+/**
+ * Gives a photo that was added in place of an unsent one the other's position among the photos of the step. `before` is
+ * from before the other was removed; of a photo that was sent, the server keeps the order by arrival.
+ */
+export function inPlaceOf(before: Records, after: Records, replaced: string, opId: string, links: Links): Records {
+  const place = before.queue.findIndex((operation) => operation.kind === "photo" && operation.opId === replaced);
+  const [older, photo] = [before.queue[place], after.queue.find((operation) => operation.opId === opId)];
+  if (older === undefined || photo === undefined || after.queue.some((operation) => operation.opId === replaced)) return after;
+  const isFree = (later: Operation) =>
+    later.kind === "identity" || (later.kind === "photo" && stepOf(later) === stepOf(older)) || !links.related(later, photo);
+  if (!before.queue.slice(place + 1).every(isFree)) return after;
+  const others = without(after.queue, photo);
+  const start = others.filter((operation) => operation.seq < older.seq);
+  return { ...after, queue: [...start, { ...photo, seq: older.seq }, ...others.slice(start.length)] };
+}
+
 /** Queues the submit or cancellation; with `drawing`, the drawing of the signature before it. */
 export function ending(
   before: Records,

@@ -13,7 +13,7 @@ export function Cancelled() {
   return (
     <Screen title={t("cancelled.title")} icon="close" about={view?.template.name ?? preview.value?.template_name ?? ""}>
       <p>{t("cancelled.text")}</p>
-      {view && <p>{t("cancelled.by_you", { sender: view.created_by_name })}</p>}
+      {view && Object.keys(view.answers).length > 0 && <p>{t("cancelled.by_you", { sender: view.created_by_name })}</p>}
       {view?.cancel_reason && view.cancel_reason !== BY_OWNER && (
         <dl class="facts">
           <dt>{t("cancelled.reason")}</dt>

@@ -57,3 +57,18 @@ test("without a question there is nothing to mark: a skipped answer", async () =
   const { place } = await stepScreen(DOOR, { ...FLAGGED, value: null, skipped: true });
   expect(boxes(place, ".message")).toBe(0);
 });
+
+test("the limits of a number with an expected range are named only when they are exceeded", async () => {
+  const limits = { min: -30, max: 50, decimal: 1 };
+  const plain = await stepScreen({ type: "number", config: limits });
+  expect(text(one(plain.place, ".hint"))).toBe("From -30 to 50 · Up to 1 decimal place");
+  const { place } = await stepScreen({ type: "number", config: { ...limits, expected: { max: 5 } } });
+  expect(text(one(place, ".hint"))).toBe("Up to 1 decimal place");
+  const field = one<HTMLInputElement>(place, "input[type=text]");
+  await act(async () => {
+    field.value = "99";
+    field.dispatchEvent(new InputEvent("input", { bubbles: true }));
+    field.dispatchEvent(new FocusEvent("blur"));
+  });
+  expect(text(one(place, ".error"))).toBe("Enter a value from -30 to 50.");
+});

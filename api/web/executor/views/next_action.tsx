@@ -19,7 +19,8 @@ export function NextGap({ run }: { run: ServerRun }) {
     const from = layout.peek() === "list" ? visited.current : current.peek();
     const order = stepsOf(run.template).map((step) => step.id);
     visited.current = nextGap(page.gaps.peek(), order, from);
-    if (visited.current !== null) page.goTo(visited.current);
+    // The only open step may be in view already: the way on is into its field.
+    if (visited.current !== null) page.goTo(visited.current, gaps.length === 1 ? "field" : "label");
   };
   return (
     <button type="button" class="button button-wide next-gap" onClick={next}>

@@ -74,3 +74,22 @@ test("a number out of range is kept over a reload, with its problem, until the r
   forgetRun("r-2");
   expect((await stepScreen(NUMBER, undefined, pageOf("r-2"))).page.held.value.size).toBe(0);
 });
+
+test("a number out of range is called wrong only after the press that took the focus from its field", async () => {
+  const { place } = await stepScreen(NUMBER);
+  const field = one<HTMLInputElement>(place, "input[type=text]");
+  await act(() => void place.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true })));
+  await act(async () => {
+    field.value = "99";
+    field.dispatchEvent(new InputEvent("input", { bubbles: true }));
+    field.dispatchEvent(new FocusEvent("blur"));
+  });
+  expect(all(place, ".error, .step-state.is-warn")).toEqual([]);
+  await act(async () => {
+    place.dispatchEvent(new PointerEvent("pointerup", { bubbles: true }));
+    place.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+    await new Promise((resolve) => setTimeout(resolve));
+  });
+  expect(text(one(place, ".error"))).toBe("Enter a value from 1 to 10.");
+  expect(text(one(place, ".step-state.is-warn"))).toBe("Not saved yet. Please check it.");
+});

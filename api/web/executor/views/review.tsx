@@ -9,12 +9,14 @@ import { problemText } from "../../kit/i18n";
 import { t, translator } from "../../kit/language";
 import { allReady } from "../../kit/photos/intake";
 import { isKept, useApp } from "../context";
+import { signerOf } from "../signer";
 import { isRefused, withoutRefused } from "../store/refused_photos";
 import type { LocalAnswer, ServerRun } from "../store/types";
 import { words } from "./display_text";
 import { ErrorSummary } from "./error_summary";
 import { Notices } from "./notices";
 import { Footer, Heading } from "./screen";
+import { openPart } from "./step_state";
 import { SyncNews, SyncPill } from "./sync_pill";
 
 /** The review: all answers, the signature, and the submit button. */
@@ -32,7 +34,8 @@ export function Review({ run }: { run: ServerRun }) {
   const signs = template.settings.signature_on_complete;
   useEffect(() => page.setReviewed(), []);
   useEffect(() => {
-    if (tries > 0 || refusals.length > 0) summary.current?.focus();
+    // The first problem, so that each attempt leads somewhere: its name, after that of the group.
+    if (tries > 0 || refusals.length > 0) (summary.current?.querySelector("button") ?? summary.current)?.focus();
   }, [tries, refusals]);
 
   const change = (stepId: string) => {
@@ -93,6 +96,8 @@ export function Review({ run }: { run: ServerRun }) {
               <SignatureControl
                 id="signature"
                 name={name}
+                signer={signerOf(run)}
+                required
                 drawing={store.signatureDrawing.value}
                 error={nameWrong ? t("problem.signature") : null}
                 onName={(next) => {
@@ -156,8 +161,9 @@ function ReviewSection({ title, steps, onChange }: ReviewSectionProps) {
   );
 }
 
-function gapText(text: string, photos: LocalAnswer["photos"]): string {
-  const problem = photos.find(isRefused)?.problem;
+function gapText(step: Step, answer: LocalAnswer | undefined, text: string, photos: LocalAnswer["photos"]): string {
+  const gap = openPart(step, answer);
+  const problem = photos.find(isRefused)?.problem ?? (gap?.path === "signature" ? gap : null);
   if (problem) return problemText(translator.value, problem);
   return t(text === "" && photos.length === 0 ? "review.not_answered" : "checklist.not_kept");
 }
@@ -201,7 +207,7 @@ function Given({ step, answer, isGap }: { step: Step; answer: LocalAnswer | unde
       {isGap ? (
         <p class="error">
           <Icon name="alert" />
-          <span>{lacking === null ? gapText(text, photos) : problemText(translator.value, lacking)}</span>
+          <span>{lacking === null ? gapText(step, answer, text, photos) : problemText(translator.value, lacking)}</span>
         </p>
       ) : (
         text === "" && photos.length === 0 && <p class="quiet">{t(answer?.skipped ? "checklist.skipped" : "review.not_answered")}</p>

@@ -1,22 +1,25 @@
 import { useComputed } from "@preact/signals";
 import { useRef, useState } from "preact/hooks";
 
-import { gapOf, kindOf, canSkip, photosFor, type Problem, type Step } from "../../core";
+import { kindOf, canSkip, photosFor, type Problem, type Step } from "../../core";
 import { ids } from "../../kit/controls/control";
 import { LocationControl } from "../../kit/controls/location";
 import { FieldError } from "../../kit/controls/messages";
 import { PhotoControl } from "../../kit/controls/photo";
+import { useAfterPress } from "../../kit/controls/press";
 import { problemText } from "../../kit/i18n";
 import { t, translator } from "../../kit/language";
 import { type Given, useAnswering, useStillChoosing } from "../answering";
 import { isKept, useApp } from "../context";
+import { fieldOf } from "../page";
+import { signerOf } from "../signer";
 import { isRefused, withoutRefused } from "../store/refused_photos";
 import type { LocalAnswer } from "../store/types";
 import { AnswerControl } from "./answer_control";
 import { FlaggedAnswer } from "./flagged_answer";
 import { StepActions } from "./step_actions";
 import { stepHints } from "./step_hints";
-import { StepState, statusOf } from "./step_state";
+import { openPart, StepState, statusOf } from "./step_state";
 
 const NO_PHOTOS: LocalAnswer["photos"] = [];
 
@@ -34,6 +37,7 @@ export function StepBody({ step, onGiven, onSkipped }: StepBodyProps) {
   const stuck = useComputed(() => store.sync.value.state === "offline" || store.sync.value.state === "attention");
   const isGap = useComputed(() => page.tried.value && store.missing.value.includes(step.id));
   const skippable = useComputed(() => store.run.value !== null && canSkip(store.run.value.template, step)).value;
+  const signer = useComputed(() => signerOf(store.run.value)).value;
   const answering = useAnswering(step, kept, onGiven);
   const card = useRef<HTMLElement>(null);
   const isChoosing = useStillChoosing(id, card);
@@ -46,16 +50,15 @@ export function StepBody({ step, onGiven, onSkipped }: StepBodyProps) {
   const bounds = takes === "drawing" ? null : photosFor(step, answer);
   const counted = answer && withoutRefused(answer);
   const rejected = isChoosing ? null : answering.problem;
-  const problem = rejected ?? answer?.problem ?? (isGap.value ? gapOf(step, counted) : null);
+  const found = rejected ?? answer?.problem ?? (isGap.value ? openPart(step, counted) : null);
+  const current = statusOf({ step, answer, held: answering.problem, isChoosing, typing, stuck: stuck.value, keeps: store.keeps.value });
+  const { problem, status, judged } = useAfterPress({ problem: found, status: current, judged: answer });
   const hints = stepHints(step);
   const hintId = hints.length > 0 && `${id}-hint`;
   const errorId = problem !== null && `${id}-error`;
   const wiring = { labelledBy: `${id}-text`, describedBy: ids(hintId, errorId) };
 
-  const status = statusOf({ step, answer, held: answering.problem, isChoosing, typing, stuck: stuck.value, keeps: store.keeps.value });
-
-  const focusControl = () =>
-    requestAnimationFrame(() => card.current?.querySelector<HTMLElement>(".step-answer :is(input:not([hidden]), textarea, select, button)")?.focus());
+  const focusControl = () => requestAnimationFrame(() => fieldOf(card.current)?.focus());
   const addPhoto = async (photo: Blob, instead: readonly string[]) => {
     if (!(await isKept(store.addPhoto(id, photo, instead)))) return answering.refuse({ path: "photo", code: "storage_full" });
     if (answering.problem?.code === "storage_full") answering.drop();
@@ -107,13 +110,14 @@ export function StepBody({ step, onGiven, onSkipped }: StepBodyProps) {
             step={step}
             answering={answering}
             photos={photos}
+            signer={signer}
             required={step.required}
             invalid={problem !== null && !["photo", "geo", "note"].includes(problem.path)}
             now={() => store.now()}
             onDraw={draw}
             onTyping={setTyping}
           />
-          <FlaggedAnswer step={step} answer={answer} answering={answering} errorId={problem?.path === "note" && errorId} onTyping={setTyping} />
+          <FlaggedAnswer step={step} answer={judged} answering={answering} errorId={problem?.path === "note" && errorId} onTyping={setTyping} />
           {bounds && (
             <PhotoControl
               {...wiring}

@@ -1,4 +1,4 @@
-import { gapOf, type Problem, type Step } from "../../core";
+import { type AnswerLike, gapOf, type Problem, type Step, takesDrawing } from "../../core";
 import { Icon, type IconName } from "../../kit/controls/icon";
 import { problemText } from "../../kit/i18n";
 import { t, translator } from "../../kit/language";
@@ -44,11 +44,18 @@ export function statusOf({ step, answer, held, isChoosing, typing, stuck, keeps 
   if (held !== null) return loud("alert", "is-warn", t("checklist.not_kept"));
   if (answer?.skipped) return loud("skip", "", t("checklist.skipped"));
   if (answer?.photos.some(isRefused)) return loud("alert", "is-warn", t("photo.refused"));
-  const gap = gapOf(step, answer);
-  if (gap !== null) return answer === undefined || gap.code === "required" ? null : loud("circle", "", problemText(translator.value, gap));
+  const gap = openPart(step, answer);
+  if (gap !== null) return answer === undefined || (gap.code === "required" && gap.path === "value") ? null : loud("circle", "", problemText(translator.value, gap));
   if (answer?.pending && !keeps) return stuck ? loud("cloud", "is-warn", t("checklist.waiting")) : quiet("cloud", "", t("sync.saving"));
   if (answer?.pending) return stuck ? quiet("cloud", "is-good", t("checklist.kept_on_device")) : quiet("check", "is-good", t("checklist.kept"));
   return quiet("check-circle", "is-good", t("sync.saved"));
+}
+
+/** The first part that an answer lacks, as `gapOf`; a drawing alone lacks the typed name. */
+export function openPart(step: Step, answer: AnswerLike | undefined): Problem | null {
+  const gap = gapOf(step, answer);
+  const isDrawn = takesDrawing(step) && (answer?.photos.length ?? 0) > 0;
+  return isDrawn && gap?.code === "required" ? { path: "signature", code: "required" } : gap;
 }
 
 const quiet = (icon: IconName, tone: Status["tone"], text: string): Status => ({ icon, tone, text, isQuiet: true });

@@ -1,8 +1,9 @@
 import { useComputed } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
+import { Dialog } from "../../kit/controls/dialog";
 import { Icon, type IconName } from "../../kit/controls/icon";
-import { t } from "../../kit/language";
+import { t, translator } from "../../kit/language";
 import { useApp } from "../context";
 import type { SyncState } from "../store/types";
 
@@ -11,21 +12,53 @@ const COUNTED: ReadonlySet<SyncState["state"]> = new Set(["offline", "signed_out
 /** Shorter states are not announced. */
 const DELAY_MS = 1_200;
 
-/** The sync state. A tap retries at once. */
+/** The sync state. A tap retries at once and explains the state. */
 export function SyncPill() {
   const { store } = useApp();
   // Saving is short: a changing count would not help.
   const state = useComputed(() => store.sync.value.state).value;
   const waiting = useComputed(() => (COUNTED.has(store.sync.value.state) ? store.sync.value.waiting : 0)).value;
-  const retry = () => {
-    if (state === "attention" || state === "signed_out") document.querySelector(".notices")?.scrollIntoView({ block: "center" });
+  const [open, setOpen] = useState(false);
+  // The notices of the page say more about these.
+  const hasNotice = state === "attention" || state === "signed_out";
+  const explain = () => {
+    if (hasNotice) document.querySelector(".notices")?.scrollIntoView({ block: "center" });
+    else setOpen(true);
     store.retry();
   };
   return (
-    <button type="button" class={`pill is-${state}`} title={detail(state, store.keeps.value)} onClick={retry}>
-      <Icon name={ICONS[state]} />
-      <span>{words(state, waiting)}</span>
+    <>
+      <button type="button" class={`pill is-${state}`} aria-haspopup={hasNotice ? undefined : "dialog"} title={detail(state, store.keeps.value)} onClick={explain}>
+        <Icon name={ICONS[state]} />
+        <span class="pill-text">{words(state, waiting)}</span>
+      </button>
+      {open && <SyncDialog title={words(state, waiting)} state={state} onClose={() => setOpen(false)} />}
+    </>
+  );
+}
+
+function SyncDialog({ title, state, onClose }: { title: string; state: SyncState["state"]; onClose(): void }) {
+  const { store } = useApp();
+  const { waiting } = store.sync.value;
+  const photos = [...store.answers.value.values()].flatMap((answer) => answer.photos).filter((photo) => photo.state === "kept" || photo.state === "uploading");
+  const retry = (
+    <button type="button" class="button button-primary" onClick={() => store.retry()}>
+      <Icon name="retake" />
+      {t("app.try_again_now")}
     </button>
+  );
+  return (
+    <Dialog title={title} onClose={onClose} foot={state !== "saved" && retry}>
+      <p>{detail(state, store.keeps.value)}</p>
+      {waiting > 0 && (
+        <dl class="facts">
+          <dt>{t("done.answers")}</dt>
+          <dd>{translator.value.number(Math.max(0, waiting - photos.length))}</dd>
+          <dt>{t("done.photos")}</dt>
+          <dd>{translator.value.number(photos.length)}</dd>
+        </dl>
+      )}
+    </Dialog>
   );
 }
 

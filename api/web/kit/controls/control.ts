@@ -24,6 +24,8 @@ export interface AnswerProps extends ControlProps {
   value: JsonValue;
   /** Including drawings. */
   photos: readonly { readonly thumbnailUrl: string | null }[];
+  /** The name of the person who answers, if it is known. */
+  signer?: string | undefined;
   now(): Date;
   /** null: the field was emptied, or its text is not an answer. */
   onChange(value: JsonValue): Promise<void> | void;

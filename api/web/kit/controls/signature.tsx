@@ -1,3 +1,4 @@
+import { hasVisibleText } from "../../core";
 import { t } from "../language";
 import { ids, type AnswerProps } from "./control";
 import { onEnter, useDraft } from "./draft";
@@ -7,10 +8,14 @@ import { SignaturePad } from "./signature_pad";
 interface SignatureProps {
   id: string;
   name: string;
+  /** The person's name, as far as it is known: a drawing without a typed name is signed with it. */
+  signer?: string | undefined;
+  required?: boolean | undefined;
   /** URL of the stored drawing. */
   drawing: string | null;
   describedBy?: string | undefined;
   error?: string | null;
+  invalid?: boolean | undefined;
   disabled?: boolean;
   onName(name: string): Promise<void> | void;
   onDraw(drawing: Blob | null): Promise<void> | void;
@@ -19,12 +24,23 @@ interface SignatureProps {
 }
 
 /** A signature: the typed name, and an optional drawing. */
-export function SignatureControl({ id, name, drawing, describedBy, error, disabled, onName, onDraw, onTyping, settle }: SignatureProps) {
+export function SignatureControl(props: SignatureProps) {
+  const { id, name, signer = "", required, drawing, describedBy, error, invalid, disabled, onName, onDraw, onTyping, settle } = props;
   const draft = useDraft(id, name, onName, onTyping);
+  const draw = async (picture: Blob | null) => {
+    if (picture !== null && !hasVisibleText(draft.text) && hasVisibleText(signer)) {
+      draft.input(signer);
+      draft.flush();
+    }
+    await onDraw(picture);
+  };
   return (
     <div class="signature">
       <div class="field">
-        <label for={id}>{t("signature.name")}</label>
+        <label for={id}>
+          {t("signature.name")}
+          {required && <span class="tag">{t("checklist.required")}</span>}
+        </label>
         <input
           id={id}
           class="input"
@@ -34,7 +50,7 @@ export function SignatureControl({ id, name, drawing, describedBy, error, disabl
           autocomplete="name"
           aria-describedby={ids(describedBy, error && `${id}-wrong`)}
           aria-required="true"
-          aria-invalid={error ? "true" : undefined}
+          aria-invalid={error || invalid ? "true" : undefined}
           value={draft.text}
           disabled={disabled}
           onInput={(event) => draft.input(event.currentTarget.value)}
@@ -43,15 +59,16 @@ export function SignatureControl({ id, name, drawing, describedBy, error, disabl
         />
         {error && <FieldError id={`${id}-wrong`}>{error}</FieldError>}
       </div>
-      <SignaturePad id={`${id}-pad`} drawing={drawing} disabled={disabled ?? false} onDraw={onDraw} settle={settle} />
+      <SignaturePad id={`${id}-pad`} drawing={drawing} disabled={disabled ?? false} onDraw={draw} settle={settle} />
     </div>
   );
 }
 
 /** The control of a signature step. */
-export function StepSignatureControl({ id, value, photos, describedBy, disabled, onChange, onDraw, onTyping }: AnswerProps) {
+export function StepSignatureControl(props: AnswerProps) {
+  const { id, value, photos, describedBy, required, invalid, signer, disabled, onChange, onDraw, onTyping } = props;
   const name = value !== null && typeof value === "object" && "name" in value ? String(value["name"]) : "";
   const drawing = photos.at(-1)?.thumbnailUrl ?? null;
   const change = (next: string) => onChange(next.trim() === "" ? null : { name: next });
-  return <SignatureControl {...{ id, name, drawing, describedBy, onDraw, onTyping }} disabled={disabled ?? false} onName={change} />;
+  return <SignatureControl {...{ id, name, signer, required, invalid, drawing, describedBy, onDraw, onTyping }} disabled={disabled ?? false} onName={change} />;
 }

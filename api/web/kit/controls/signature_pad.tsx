@@ -96,11 +96,10 @@ export function SignaturePad({ id, drawing, disabled, onDraw, settle }: Signatur
         <span class="label" id={`${id}-label`}>
           {t("signature.draw")}
         </span>
-        {(drawn || kept) && (
-          <button type="button" class="button button-quiet" disabled={disabled} onClick={clear}>
-            {t("signature.clear")}
-          </button>
-        )}
+        {/* It always takes its room: nothing may move while a finger draws. */}
+        <button type="button" class={drawn || kept ? "button button-quiet" : "button button-quiet is-reserved"} disabled={disabled} onClick={clear}>
+          {t("signature.clear")}
+        </button>
       </div>
       <div class="pad">
         {kept ? (
