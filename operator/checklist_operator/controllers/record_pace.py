@@ -35,7 +35,7 @@ class RecordPace:
         self._events: dict[Hashable, tuple[int, float, float]] = {}
         """Number of the last event, its time, and the time of the one before."""
 
-    def changed(self, key: Hashable, number: int) -> None:
+    def event_added(self, key: Hashable, number: int) -> None:
         """Notes event `number` of the run; a repeated number is ignored."""
         known, last, before = self._events.pop(key, (-1, _NEVER, _NEVER))
         self._events[key] = (known, last, before) if number == known else (number, self._monotonic(), last)

@@ -81,7 +81,7 @@ class RunOutbox:
             lane.seen = max(lane.seen, version_of(body))
             lane.learn(body)
         status = body.get("status") or {}
-        self._pace.changed(key, status.get("seq", 0))
+        self._pace.event_added(key, status.get("seq", 0))
         lane.needs_recovery |= type_ is None and not lane.in_flight and not lane.results
         if lane.is_idle:
             self._drop_if_caught_up(key, lane)

@@ -168,24 +168,24 @@ def delay(pace: RecordPace, run: str, *, in_flight: int = 0, is_final: bool = Fa
 
 def answered(pace: RecordPace, time: Time, run: str, *, gap_s: float) -> None:
     """Two changes of the run, so far apart; the second one now."""
-    pace.changed(run, 1)
+    pace.event_added(run, 1)
     time.now += gap_s
-    pace.changed(run, 2)
+    pace.event_added(run, 2)
 
 
 def test_results_of_a_run_that_is_being_answered_wait_and_others_do_not(pace: RecordPace, time: Time) -> None:
     assert (delay(pace, "unknown"), delay(pace, "unknown", in_flight=1)) == (0, GATHER_S)
     answered(pace, time, "fast", gap_s=ACTIVE_S - 0.5)
     answered(pace, time, "slow", gap_s=ACTIVE_S + 0.5)
-    pace.changed("fast", 3)
+    pace.event_added("fast", 3)
     assert (delay(pace, "fast"), delay(pace, "slow")) == (0, 0), "both had paused"
     time.now += 0.5
-    pace.changed("fast", 4)
+    pace.event_added("fast", 4)
     assert (delay(pace, "fast"), delay(pace, "fast", in_flight=1)) == (LONGEST_S, LONGEST_S)
     assert delay(pace, "fast", urgent=True) == 0
     assert (delay(pace, "fast", is_final=True), delay(pace, "fast", in_flight=1, is_final=True)) == (0, GATHER_S)
     assert delay(pace, "fast", in_flight=1, urgent=True) == GATHER_S
-    pace.changed("fast", 4)  # the watch shows the same again
+    pace.event_added("fast", 4)  # the watch shows the same again
     time.now += ACTIVE_S + 0.1
     assert delay(pace, "fast") == 0, "no answer since"
 
