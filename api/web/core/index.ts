@@ -4,7 +4,7 @@ export * from "./types";
 export { geoProblems } from "./location";
 export * from "./bounds";
 export { flagGap, gapOf, hasValue, isAnswered, canSkip, evaluate, stepsOf, type Answers, type Evaluation } from "./conditions";
-export { dateOf, localTimestamp, normalDate, normalDateTime, normalTime } from "./dates";
+export { dateOf, daysBetween, localTimestamp, normalDate, normalDateTime, normalTime } from "./dates";
 export { emailProblem, nameProblem } from "./identity";
 export { readNumber, type ReadNumber } from "./number_input";
 export { displayValue, expectedText, isFlagged, kindOf, onFlag, photoBounds, photosFor, takesAnswer, takesDrawing, validateValue } from "./step_types";

@@ -41,7 +41,7 @@ export interface Found {
   readonly searched: number;
 }
 
-/** At most so many runs are found, the newest ones. */
+/** At most so many runs are found, the newest ones: `RUNS` of `checklist_api/dashboard/search.py`. */
 export const RUNS_FOUND = 8;
 
 /** The service searches for texts of at least this length. */

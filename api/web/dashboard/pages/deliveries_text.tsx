@@ -2,7 +2,7 @@
 import { Badge, type BadgeTone } from "../parts/badge";
 import type { IconName } from "../../kit/controls/icon";
 import { localTime } from "../parts/time";
-import type { Delivery, Replay, ReplayFilter } from "./deliveries_types";
+import { type Delivery, isRetried, type Replay, type ReplayFilter } from "./deliveries_types";
 
 export const EVENTS: readonly { readonly value: string; readonly title: string; readonly means: string }[] = [
   { value: "step.completed", title: "step.completed", means: "A step is answered." },
@@ -29,8 +29,7 @@ export function DeliveryBadge({ delivery }: { delivery: Delivery }) {
       </Badge>
     );
   }
-  const isRetried = delivery.status === "pending" && delivery.attempts_made > 0;
-  const [word, tone, icon] = isRetried ? (["Retrying", "warn", "retake"] as const) : STATUS_TEXTS[delivery.status];
+  const [word, tone, icon] = isRetried(delivery) ? (["Retrying", "warn", "retake"] as const) : STATUS_TEXTS[delivery.status];
   return (
     <Badge tone={tone} icon={icon}>
       {word}

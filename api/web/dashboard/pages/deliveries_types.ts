@@ -36,6 +36,11 @@ export interface Delivery {
   } | null;
 }
 
+/** Whether an attempt has failed and another one follows. */
+export function isRetried({ status, attempts_made: made }: Delivery): boolean {
+  return status === "pending" && made > 0;
+}
+
 export interface ReplayFilter {
   readonly status: string | null;
   readonly run_id: string | null;

@@ -5,25 +5,16 @@ import { Time } from "../parts/time";
 import { Place, type NumberedPlace } from "./run_map";
 import { PhotoThumb } from "./run_photos";
 import { unanswered } from "./run_timeline";
-import { isOpen, nameOf, type RunStory, type StoryAnswer, type StoryStep } from "./runs_types";
-
-interface AnswerProps {
-  step: StoryStep;
-  answer: StoryAnswer;
-  section: string;
-  story: RunStory;
-  place: NumberedPlace | undefined;
-  onPhoto(url: string): void;
-}
+import { answeredSteps, isOpen, nameOf, type RunStory, type StoryAnswer, type StoryStep } from "./runs_types";
 
 /** The answers that are not as expected, before the timeline. */
 export function FlaggedAnswers({ story }: { story: RunStory }) {
-  const steps = story.sections.flatMap(({ steps }) => steps.filter((step) => step.state === "answered" && story.answers[step.id]?.flagged));
-  if (steps.length === 0) return null;
+  const found = answeredSteps(story).filter(({ answer }) => answer.flagged);
+  if (found.length === 0) return null;
   return (
     <Section title="Not as expected">
       <ul class="flagged-answers">
-        {steps.map((step) => (
+        {found.map(({ step, answer }) => (
           <li key={step.id}>
             <span dir="auto">{step.label}</span>: <strong dir="auto">{step.display}</strong>
             {step.expected !== "" && (
@@ -32,10 +23,10 @@ export function FlaggedAnswers({ story }: { story: RunStory }) {
                 (expected: <span dir="auto">{step.expected}</span>)
               </span>
             )}
-            {story.answers[step.id]?.note != null && (
+            {answer.note !== null && (
               <span class="quiet" dir="auto">
                 {" "}
-                {`“${story.answers[step.id]?.note}”`}
+                {`“${answer.note}”`}
               </span>
             )}
           </li>
@@ -43,6 +34,15 @@ export function FlaggedAnswers({ story }: { story: RunStory }) {
       </ul>
     </Section>
   );
+}
+
+interface AnswerProps {
+  step: StoryStep;
+  answer: StoryAnswer;
+  section: string;
+  story: RunStory;
+  place: NumberedPlace | undefined;
+  onPhoto(url: string): void;
 }
 
 export function AnswerItem({ step, answer, section, story, place, onPhoto }: AnswerProps) {

@@ -7,7 +7,7 @@ import { Icon } from "../../kit/controls/icon";
 import { CopyButton } from "../parts/copy";
 import { Section } from "../parts/page_head";
 import { distanceText, placeMap } from "./run_places";
-import type { RunStory } from "./runs_types";
+import { answeredSteps, type RunStory } from "./runs_types";
 
 const WIDTH = 360;
 const HEIGHT = 200;
@@ -22,11 +22,8 @@ export interface NumberedPlace {
 /** In the order of the checklist. */
 export function placesOf(story: RunStory): ReadonlyMap<string, NumberedPlace> {
   const found = new Map<string, NumberedPlace>();
-  for (const { steps } of story.sections) {
-    for (const step of steps) {
-      const geo = step.state === "answered" ? story.answers[step.id]?.geo : null;
-      if (geo) found.set(step.id, { number: found.size + 1, geo, label: step.label });
-    }
+  for (const { step, answer } of answeredSteps(story)) {
+    if (answer.geo) found.set(step.id, { number: found.size + 1, geo: answer.geo, label: step.label });
   }
   return found;
 }

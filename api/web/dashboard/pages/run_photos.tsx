@@ -6,15 +6,13 @@ import { Dialog } from "../../kit/controls/dialog";
 import { Icon } from "../../kit/controls/icon";
 import { serverNow } from "../clock";
 import { localTime } from "../parts/time";
-import type { RunStory } from "./runs_types";
+import { answeredSteps, type RunStory } from "./runs_types";
 
 export type ShownPhoto = Photo & { readonly title: string };
 
 /** All photos in the order of the checklist. */
 export function photosOf(story: RunStory): readonly ShownPhoto[] {
-  return story.sections.flatMap(({ steps }) =>
-    steps.flatMap((step) => (step.state === "answered" ? (story.answers[step.id]?.photos ?? []).map((photo) => ({ ...photo, title: step.label })) : [])),
-  );
+  return answeredSteps(story).flatMap(({ step, answer }) => answer.photos.map((photo) => ({ ...photo, title: step.label })));
 }
 
 export function PhotoThumb({ photo, label, onOpen }: { photo: Photo; label: string; onOpen(): void }) {

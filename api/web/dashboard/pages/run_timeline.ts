@@ -1,10 +1,10 @@
 /** What happened in a run, in order: pure, for the page of a run. */
-import type { Delivery } from "./deliveries_types";
-import { isOpen, type RunStory, type StoryAnswer, type StoryStep } from "./runs_types";
+import { type Delivery, isRetried } from "./deliveries_types";
+import { type Answered, answeredSteps, isOpen, type RunStory, type StoryStep } from "./runs_types";
 
 export type Item =
   | { readonly kind: "dispatched" | "opened" | "identified" | "signed" | "ended"; readonly key: string }
-  | { readonly kind: "answer"; readonly key: string; readonly step: StoryStep; readonly answer: StoryAnswer; readonly section: string }
+  | ({ readonly kind: "answer"; readonly key: string } & Answered)
   | { readonly kind: "events"; readonly key: string; readonly deliveries: readonly Delivery[] };
 
 /** At the same time, what was done comes before the events that it caused. */
@@ -23,14 +23,7 @@ export function timelineOf(story: RunStory, deliveries: readonly Delivery[]): re
   if (story.assigned_to !== null) first.push({ kind: "opened", key: "opened" });
   if (story.executor_identity.mode === "external" && story.executor_identity.name !== null) first.push({ kind: "identified", key: "identified" });
   const dated: Dated[] = [];
-  for (const { title, steps } of story.sections) {
-    for (const step of steps) {
-      const answer = story.answers[step.id];
-      // A kept answer of a step that no longer applies is no part of the result.
-      if (answer === undefined || step.state !== "answered") continue;
-      dated.push({ at: Date.parse(answer.at), rank: ACT, item: { kind: "answer", key: step.id, step, answer, section: title } });
-    }
-  }
+  for (const answered of answeredSteps(story)) dated.push({ at: Date.parse(answered.answer.at), rank: ACT, item: { kind: "answer", key: answered.step.id, ...answered } });
   if (story.signature !== null) dated.push({ at: Date.parse(story.signature.signed_at), rank: ACT, item: { kind: "signed", key: "signed" } });
   const ended = story.completed_at ?? story.cancelled_at ?? (story.status === "expired" ? story.expires_at : null);
   const end: Item = { kind: "ended", key: "ended" };
@@ -76,5 +69,5 @@ export function unanswered(story: RunStory): readonly { readonly title: string; 
 
 /** Deliveries that need attention: failed, or waiting after an attempt that failed. */
 export function troubled(deliveries: readonly Delivery[]): readonly Delivery[] {
-  return deliveries.filter(({ status, attempts_made: made }) => status === "failed" || (status === "pending" && made > 0));
+  return deliveries.filter((delivery) => delivery.status === "failed" || isRetried(delivery));
 }

@@ -86,6 +86,23 @@ export interface RunStory extends RunSummary {
   readonly people: Readonly<Record<string, string>>;
 }
 
+export interface Answered {
+  readonly step: StoryStep;
+  readonly answer: StoryAnswer;
+  /** The title of the step's section. */
+  readonly section: string;
+}
+
+/** In the order of the checklist; a kept answer of a step that no longer applies is no part of the result. */
+export function answeredSteps(story: RunStory): readonly Answered[] {
+  return story.sections.flatMap(({ title, steps }) =>
+    steps.flatMap((step) => {
+      const answer = story.answers[step.id];
+      return answer !== undefined && step.state === "answered" ? [{ step, answer, section: title }] : [];
+    }),
+  );
+}
+
 /** `GET runs/{run_id}/link` */
 export interface RunLink {
   readonly link: string;

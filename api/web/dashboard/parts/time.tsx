@@ -2,6 +2,7 @@
 import { createContext } from "preact";
 import { useContext, useId } from "preact/hooks";
 
+import { dateOf, daysBetween, localTimestamp } from "../../core";
 import { now } from "../clock";
 
 /** In a table, a timestamp is no tab stop: there would be one per row. */
@@ -76,17 +77,12 @@ export function utc(moment: Date): string {
   return `${moment.toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }
 
-/** Days on the calendar: what is 40 hours away may be tomorrow or the day after. */
-function daysBetween(from: Date, to: Date): number {
-  const [start, end] = [from, to].map((each) => Date.UTC(each.getFullYear(), each.getMonth(), each.getDate())) as [number, number];
-  return Math.round((end - start) / 86_400_000);
-}
-
 function relative(moment: Date): string {
   const seconds = (moment.getTime() - now.value) / 1000;
   const away = Math.abs(seconds);
   if (away > AS_A_DATE_AFTER_S) return LOCAL.format(moment);
-  if (away >= 86_400) return RELATIVE.format(daysBetween(new Date(now.value), moment), "day");
+  // Days of the calendar: what is 40 hours away may be tomorrow or the day after.
+  if (away >= 86_400) return RELATIVE.format(daysBetween(dateOf(localTimestamp(new Date(now.value))), dateOf(localTimestamp(moment))) ?? 0, "day");
   for (const [unit, size] of UNITS) if (away >= size) return RELATIVE.format(Math.trunc(seconds / size), unit);
   return seconds > 15 ? "in less than a minute" : away < 15 ? "just now" : "less than a minute ago";
 }

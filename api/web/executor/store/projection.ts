@@ -75,7 +75,8 @@ export function project(
   const decided = new Map<string, AnswerLike>();
   const skipped = new Set<string>();
   for (const [stepId, { shown, counted, exists }] of drafts) {
-    shown.photos = inOrder(shown.photos, desk.order(stepId));
+    const order = desk.order(stepId);
+    if (order.length > 0) shown.photos = inOrder(shown.photos, order);
     const before = previous.get(stepId);
     answers.set(stepId, before !== undefined && same(before, shown) ? before : shown);
     if (shown.skipped) skipped.add(stepId);

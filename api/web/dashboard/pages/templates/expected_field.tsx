@@ -44,7 +44,7 @@ export function ExpectedField({ editor, step, problems }: StepFormProps) {
           {photos !== null && (
             <div class="two is-indented">
               <Amount label="Minimum photos" value={photos.min ?? 0} min={0} max={MAX_PHOTOS_PER_STEP} whole onChange={(min) => put({ on_flag: asked({ note: on_flag?.note ?? false, photos: { ...photos, min: min ?? 0 } }) })} />
-              <Amount label="Maximum photos" value={photos.max ?? MAX_PHOTOS_PER_STEP} min={1} max={MAX_PHOTOS_PER_STEP} whole onChange={(max) => put({ on_flag: asked({ note: on_flag?.note ?? false, photos: { ...photos, max: max ?? 20 } }) })} />
+              <Amount label="Maximum photos" value={photos.max ?? MAX_PHOTOS_PER_STEP} min={1} max={MAX_PHOTOS_PER_STEP} whole onChange={(max) => put({ on_flag: asked({ note: on_flag?.note ?? false, photos: { ...photos, max: max ?? MAX_PHOTOS_PER_STEP } }) })} />
             </div>
           )}
         </div>

@@ -80,7 +80,7 @@ function PhotoField({ editor, step, problems }: StepFormProps) {
       {photo !== null && (
         <div class="two is-indented">
           <Amount label="Minimum photos" value={photo.min ?? 0} min={0} max={MAX_PHOTOS_PER_STEP} whole onChange={(min) => put({ ...photo, min: min ?? 0 })} />
-          <Amount label="Maximum photos" value={photo.max ?? MAX_PHOTOS_PER_STEP} min={1} max={MAX_PHOTOS_PER_STEP} whole onChange={(max) => put({ ...photo, max: max ?? 20 })} />
+          <Amount label="Maximum photos" value={photo.max ?? MAX_PHOTOS_PER_STEP} min={1} max={MAX_PHOTOS_PER_STEP} whole onChange={(max) => put({ ...photo, max: max ?? MAX_PHOTOS_PER_STEP })} />
         </div>
       )}
     </div>
