@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from datetime import datetime, timedelta
+from statistics import median
 from typing import Any, Final, Self
 
 from checklist_crds.runs.row import milliseconds
@@ -119,7 +120,7 @@ class RunFigures:
 
 
 def _times(template_id: str, name: str, ordered: list[int]) -> TemplateTimes:
-    return TemplateTimes(template_id, name, len(ordered), _percentile(ordered, 50), _percentile(ordered, 90))
+    return TemplateTimes(template_id, name, len(ordered), round(median(ordered)), _percentile(ordered, 90))
 
 
 def _percentile(ordered: Sequence[int], percent: int) -> int:

@@ -35,10 +35,11 @@ export function Expired() {
   const { run, preview, notArrived } = useApp().store;
   const view = run.value;
   const until = view?.expires_at ?? preview.value?.expires_at ?? null;
+  const sender = view?.created_by_name ?? preview.value?.created_by_name;
   return (
     <Screen title={t("expired.title")} icon="clock" tone="warn" about={view?.template.name ?? preview.value?.template_name ?? ""}>
       {until !== null && <p>{t("expired.since", { date: translator.value.moment(until) })}</p>}
-      <p>{t("expired.text")}</p>
+      <p dir="auto">{sender ? t("expired.ask", { sender }) : t("expired.text")}</p>
       <Notices />
       {view && <NotArrivedList items={notArrived.value} template={view.template} />}
     </Screen>

@@ -279,6 +279,7 @@ export const german: Messages = {
   "expired.title": "Dieser Link ist abgelaufen",
   "expired.text":
     "Die Checkliste nimmt keine Antworten mehr an. Bitten Sie die Person, die sie geschickt hat, um einen neuen Link.",
+  "expired.ask": "Die Checkliste nimmt keine Antworten mehr an. Bitten Sie {sender} um einen neuen Link.",
   "expired.since": "Er war bis {date} gültig.",
   "not_found.title": "Checkliste nicht gefunden",
   "not_found.text":

@@ -263,6 +263,7 @@ export const english = {
   "cancelled.reason": "Reason",
   "expired.title": "This link has expired",
   "expired.text": "The checklist no longer accepts answers. Ask the person who sent it for a new link.",
+  "expired.ask": "The checklist no longer accepts answers. Ask {sender} for a new link.",
   "expired.since": "It was valid until {date}.",
   "not_found.title": "Checklist not found",
   "not_found.text": "Check that you opened the complete link. Messages sometimes cut long links in two.",

@@ -264,6 +264,7 @@ export const spanish: Messages = {
   "cancelled.reason": "Motivo",
   "expired.title": "Este enlace ha caducado",
   "expired.text": "La lista ya no acepta respuestas. Pida un enlace nuevo a quien se la envió.",
+  "expired.ask": "La lista ya no acepta respuestas. Pida un enlace nuevo a {sender}.",
   "expired.since": "Era válido hasta el {date}.",
   "not_found.title": "No se encontró la lista",
   "not_found.text": "Compruebe que abrió el enlace completo. A veces los enlaces largos se cortan en los mensajes.",

@@ -285,6 +285,7 @@ export const french: Messages = {
   "cancelled.reason": "Motif",
   "expired.title": "Ce lien a expiré",
   "expired.text": "La liste n’accepte plus de réponses. Demandez un nouveau lien à la personne qui vous l’a envoyée.",
+  "expired.ask": "La liste n’accepte plus de réponses. Demandez un nouveau lien à {sender}.",
   "expired.since": "Il était valable jusqu’au {date}.",
   "not_found.title": "Liste introuvable",
   "not_found.text":

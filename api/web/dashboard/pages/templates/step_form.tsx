@@ -125,10 +125,16 @@ function OptionsField({ editor, step, problems }: StepFormProps) {
   const options = step.config?.options ?? [];
   const put = (next: typeof options, key = "") => editor.change(withConfig(editor.draft.peek(), step, { options: next }), key);
   const inputId = (id: string) => `option-${step.id}-${id}`;
-  const add = () => {
+  const insert = (at: number) => {
     const id = freeId("o", "", new Set(options.map((one) => one.id)));
-    put([...options, { id, label: "" }]);
+    put(options.toSpliced(at, 0, { id, label: "" }));
     focusSoon(inputId(id));
+  };
+  /** Goes to the next option: an empty one that is there already, else a new one. */
+  const next = (index: number) => {
+    const following = options[index + 1];
+    if (following?.label === "") focusSoon(inputId(following.id));
+    else if (options.length < LIMITS.options) insert(index + 1);
   };
   const move = (index: number, by: 1 | -1) => {
     const next = [...options];
@@ -169,7 +175,7 @@ function OptionsField({ editor, step, problems }: StepFormProps) {
                 onKeyDown={(event) => {
                   if (event.key === "Enter") {
                     event.preventDefault();
-                    if (options.length < LIMITS.options) add();
+                    next(index);
                   }
                   if (event.altKey && (event.key === "ArrowUp" || event.key === "ArrowDown")) {
                     event.preventDefault();
@@ -193,7 +199,7 @@ function OptionsField({ editor, step, problems }: StepFormProps) {
       </ol>
       {whole && <p class="error small">{whole}</p>}
       <div class="actions">
-        <button type="button" class="button" id={`options-add-${step.id}`} disabled={options.length >= LIMITS.options} onClick={add}>
+        <button type="button" class="button" id={`options-add-${step.id}`} disabled={options.length >= LIMITS.options} onClick={() => insert(options.length)}>
           <Icon name="plus" />
           Add an option
         </button>
