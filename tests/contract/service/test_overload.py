@@ -139,7 +139,7 @@ async def test_overload_is_refused_soon_and_fairly(slow: SlowCluster, start_api:
             while not answered.refused:
                 assert not flooding.done(), "something is refused"
                 await asyncio.sleep(0.05)
-            await neighbours_are_served(other, foreign)
+            waits = await neighbours_are_served(other, foreign)
             await a_revoked_key_is_refused(api, revoked, metadata["name"], other.namespace)
             await expiry_keeps_its_time(api, other, short)
             assert not flooding.done(), "all of that was while it lasted"
@@ -147,7 +147,8 @@ async def test_overload_is_refused_soon_and_fairly(slow: SlowCluster, start_api:
             await flooding
             await asyncio.gather(*tasks)
         assert min(len(answered.taken), len(answered.refused)) > 20
-        # How long both wait is proved with the queue itself, in virtual time: tests/unit/kube/test_call_queue.py.
+        # How long all wait is proved with the queue itself, in virtual time: tests/unit/kube/test_call_queue.py.
+        assert statistics.median(waits) < statistics.median(answered.taken)
         assert statistics.median(answered.refused) < statistics.median(answered.taken)
         assert max(answered.refused + answered.taken) < WITHIN_S
         assert max(answered.retry_after) > min(answered.retry_after) >= 1
@@ -159,11 +160,17 @@ async def test_overload_is_refused_soon_and_fairly(slow: SlowCluster, start_api:
         await until_status(200, lambda: api.http.get("/v1/usage"))
 
 
-async def neighbours_are_served(other: Account, run_id: str) -> None:
-    """Another organization has its own turn at the queue. (On a machine that is starved itself, some of its requests
-    may be refused, too: in the order of arrival it would be one in two, after a second's wait.)"""
-    statuses = [(await other.http.get(f"/v1/runs/{run_id}")).status_code for _ in range(10)]
-    assert statuses.count(200) >= 8, statuses
+async def neighbours_are_served(other: Account, run_id: str) -> list[float]:
+    """Another organization has its own turn at the queue. Returns how long its ten requests took, in seconds. (On a
+    machine that is starved itself, some may be refused, too: as many would be served a second later.)"""
+    waits: list[float] = []
+    while len(waits) < 10:
+        started = time.monotonic()
+        response = await other.http.get(f"/v1/runs/{run_id}")
+        assert response.status_code in {200, 503}, response.text
+        if response.status_code == 200:
+            waits.append(time.monotonic() - started)
+    return waits
 
 
 async def a_revoked_key_is_refused(api: Api, revoked: httpx.AsyncClient, name: str, namespace: str) -> None:
