@@ -18,6 +18,21 @@ const BASE_ELEMENT = {
   transformIndexHtml: () => [{ tag: "base", attrs: { href: "/dashboard/" }, injectTo: "head-prepend" }],
 } as const satisfies Plugin;
 
+/** Links to the texts of each language. The service leaves the one of the page, which is loaded beside the app then. */
+const LANGUAGE_LINKS: Plugin = {
+  name: "language-links",
+  apply: "build",
+  transformIndexHtml: {
+    order: "post",
+    handler: (_html, { bundle = {} }) =>
+      Object.values(bundle).flatMap((file) => {
+        const language = file.type === "chunk" ? /\/kit\/i18n\/([a-z]+)\.ts$/.exec(file.facadeModuleId ?? "")?.[1] : undefined;
+        if (language === undefined) return [];
+        return [{ tag: "link", attrs: { rel: "modulepreload", "data-language": language, href: `./${file.fileName}` }, injectTo: "head" } as const];
+      }),
+  },
+};
+
 export default defineConfig(({ command }) => ({
   root: surface,
   base: command === "build" ? "./" : surface === "executor" ? "/r/" : "/dashboard/",
@@ -39,7 +54,7 @@ export default defineConfig(({ command }) => ({
       },
     },
   },
-  plugins: surface === "dashboard" ? [BASE_ELEMENT] : [],
+  plugins: surface === "dashboard" ? [BASE_ELEMENT] : [LANGUAGE_LINKS],
   server: { proxy: { "/v1": service, "/pages": service, "/dashboard/api": service } },
   test: {
     root: ".",

@@ -4,7 +4,8 @@ The link's fragment never leaves the browser, so the page contains the public pr
 until the app has started, and without JavaScript.
 """
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from html import escape
 from typing import Final
@@ -35,6 +36,7 @@ BARE_SHELL: Final = f"""<!doctype html>
 </html>
 """
 """Used if the app was not built: shows the preview only."""
+_LANGUAGE_LINK: Final = re.compile(r'\s*<link rel="modulepreload" data-language="([a-z]+)"[^>]*>')
 _STYLE: Final = f'<link rel="stylesheet" href="../pages/{STYLE_NAME}">'
 
 
@@ -44,6 +46,12 @@ class ExecutorPage:
 
     shell: str | None
     apps: AppLinks
+    _language_links: dict[str, str] = field(init=False, default_factory=dict)
+    """By language, the link to its texts, so that the browser loads them beside the app."""
+
+    def __post_init__(self) -> None:
+        for link in _LANGUAGE_LINK.finditer(self.shell or ""):
+            self._language_links[link[1]] = link[0]
 
     def empty(self) -> str:
         """Render the shell without a run, which the service worker caches for offline use."""
@@ -85,16 +93,17 @@ class ExecutorPage:
         """Fill the shell with escaped content. With the app, the fallback style applies without JavaScript only."""
         style = _STYLE if self.shell is None else f"<noscript>{_STYLE}</noscript>"
         robots = '<meta name="robots" content="noindex, nofollow">\n'
-        body = ""
+        body = link = ""
         if card:
+            link = self._language_links.get(texts.language, "")
             body = f"""<div id="preview" class="run" lang="{texts.language}" dir="{texts.direction}"><main class="card">
 <p class="brand">{texts.brand}</p>
 {card}
 </main></div>"""
-        page = self.shell or BARE_SHELL
+        page = _LANGUAGE_LINK.sub("", self.shell or BARE_SHELL)
         for mark, text in (
             (SHELL_TITLE, f"<title>{escape(title)}</title>"),
-            (HEAD_MARK, robots + head + self._store_metadata() + style),
+            (HEAD_MARK, robots + head + self._store_metadata() + style + link),
             (BODY_MARK, body),
         ):
             before, _, after = page.partition(mark)

@@ -5,6 +5,7 @@
 import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 
 import type { JsonValue, Problem } from "../core";
+import { whenIdle } from "../kit/idle";
 import { type KeptInput, NOT_KEPT } from "./kept_input";
 import type { KeptPlace } from "./layout";
 import type { RunStore } from "./store/types";
@@ -102,14 +103,13 @@ export function createPage(store: RunStore, kept: KeptInput = NOT_KEPT, place?: 
       announcement.value = text === announcement.peek() ? `${text}\u00a0` : text;
     },
     drawAll(total) {
-      const rest = window.requestIdleCallback ?? ((run: () => void) => window.setTimeout(run, 16));
       let stopped = false;
       const step = () => {
         if (stopped || drawn.peek() >= total) return;
         drawn.value += MORE;
-        rest(step);
+        whenIdle(step);
       };
-      rest(step);
+      whenIdle(step);
       return () => {
         stopped = true;
       };

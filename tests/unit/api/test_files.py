@@ -6,12 +6,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
-from checklist_api.executor.page import BARE_SHELL, BODY_MARK, HEAD_MARK, SHELL_TITLE
+from checklist_api.executor.page import BARE_SHELL, BODY_MARK, HEAD_MARK, SHELL_TITLE, ExecutorPage
+from checklist_api.executor.page_texts import LANGUAGES
 from checklist_api.http.working_folder import PREFIX, WorkingFolder, remove_left_behind
 from checklist_api.pages.web_files import best_coding
+from checklist_api.runs.models import RunPreview
 from checklist_api.settings.app_links import AndroidApp, AppLinks
 from checklist_crds.settings.reading import read_group
 from checklist_dev.repository import ROOT
@@ -65,6 +68,18 @@ def test_the_page_has_a_place_for_all_that_the_server_writes_into_it() -> None:
     source = (ROOT / "api" / "web" / "executor" / "index.html").read_text()
     for mark in (SHELL_TITLE, HEAD_MARK, BODY_MARK):
         assert source.count(mark) == BARE_SHELL.count(mark) == 1
+
+
+def test_the_page_loads_the_texts_of_its_language_beside_the_app() -> None:
+    links = [f'<link rel="modulepreload" data-language="{name}" href="./assets/{name}-x.js">' for name in ("de", "en")]
+    page = ExecutorPage(BARE_SHELL.replace("</head>", "\n".join([*links, "</head>"])), read_group(AppLinks, {}))
+    preview = RunPreview(
+        run_id=f"r-{uuid4()}", status="pending", template_name="a", step_count=1, created_by_name="b", expires_at=None
+    )
+    for language, (its, other) in {"de": links, "en": links[::-1]}.items():
+        text = page.of_run(preview, LANGUAGES[language])
+        assert (text.count(its), other in text) == (1, False)
+    assert not any(link in page.of_run(preview, LANGUAGES["fr"]) + page.empty() for link in links)
 
 
 OWNER = """

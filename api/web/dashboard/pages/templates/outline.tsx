@@ -18,6 +18,7 @@ import {
 } from "../../../core/authoring";
 import type { StepType } from "../../../core";
 import { Icon } from "../../../kit/controls/icon";
+import { whenIdle } from "../../../kit/idle";
 import { counted } from "../../parts/progress";
 import { Line } from "./editor_fields";
 import { focusSoon, labelId, titleId } from "./focus";
@@ -175,10 +176,7 @@ function useDrawn(total: number, wanted: number): number {
   const [drawn, setDrawn] = useState(FIRST_ROWS);
   useEffect(() => {
     if (drawn >= total) return;
-    const rest = window.requestIdleCallback ?? ((run: () => void) => window.setTimeout(run, 16));
-    const stop = window.cancelIdleCallback ?? window.clearTimeout;
-    const turn = rest(() => setDrawn(drawn + MORE_ROWS));
-    return () => stop(turn);
+    return whenIdle(() => setDrawn(drawn + MORE_ROWS));
   }, [drawn, total]);
   return Math.max(drawn, wanted);
 }
