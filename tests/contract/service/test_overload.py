@@ -14,6 +14,7 @@ from tests.contract.executor_client import checklist, step
 from tests.contract.slow_cluster import SlowCluster
 from tests.waiting import WITHIN_S
 
+from checklist_api.cluster.call_queue import LONGEST_QUEUE_WAIT_S
 from checklist_api.wiring.services import Services
 from checklist_crds.kube.client import KubeConnection
 from checklist_crds.resources.kinds import API_KEY, RUN
@@ -21,7 +22,7 @@ from checklist_crds.secrets import api_keys
 from checklist_crds.secrets.digest import digest
 from checklist_dev.local.controlplane import ControlPlane
 
-STEPS = 40
+STEPS = 80
 SOON_S = 10.0
 """The promises are shorter, on a machine that does nothing else; who is not looked after waits much longer."""
 
@@ -139,7 +140,7 @@ async def test_overload_is_refused_soon_and_fairly(slow: SlowCluster, start_api:
             while not answered.refused:
                 assert not flooding.done(), "something is refused"
                 await asyncio.sleep(0.05)
-            waits = await neighbours_are_served(other, foreign)
+            await neighbours_are_served(other, foreign)
             await a_revoked_key_is_refused(api, revoked, metadata["name"], other.namespace)
             await expiry_keeps_its_time(api, other, short)
             assert not flooding.done(), "all of that was while it lasted"
@@ -147,8 +148,7 @@ async def test_overload_is_refused_soon_and_fairly(slow: SlowCluster, start_api:
             await flooding
             await asyncio.gather(*tasks)
         assert min(len(answered.taken), len(answered.refused)) > 20
-        # How long all wait is proved with the queue itself, in virtual time: tests/unit/kube/test_call_queue.py.
-        assert statistics.median(waits) < statistics.median(answered.taken)
+        # How long both wait is proved with the queue itself, in virtual time: tests/unit/kube/test_call_queue.py.
         assert statistics.median(answered.refused) < statistics.median(answered.taken)
         assert max(answered.refused + answered.taken) < WITHIN_S
         assert max(answered.retry_after) > min(answered.retry_after) >= 1
@@ -160,17 +160,16 @@ async def test_overload_is_refused_soon_and_fairly(slow: SlowCluster, start_api:
         await until_status(200, lambda: api.http.get("/v1/usage"))
 
 
-async def neighbours_are_served(other: Account, run_id: str) -> list[float]:
-    """Another organization has its own turn at the queue. Returns how long its ten requests took, in seconds. (On a
-    machine that is starved itself, some may be refused, too: as many would be served a second later.)"""
-    waits: list[float] = []
-    while len(waits) < 10:
+async def neighbours_are_served(other: Account, run_id: str) -> None:
+    """Another organization has its own turn at the queue: its requests are never refused at once. (A machine that is
+    starved itself may be too slow even for its turn.)"""
+    served = 0
+    while served < 10:
         started = time.monotonic()
         response = await other.http.get(f"/v1/runs/{run_id}")
         assert response.status_code in {200, 503}, response.text
-        if response.status_code == 200:
-            waits.append(time.monotonic() - started)
-    return waits
+        served += response.status_code == 200
+        assert response.status_code == 200 or time.monotonic() - started >= LONGEST_QUEUE_WAIT_S
 
 
 async def a_revoked_key_is_refused(api: Api, revoked: httpx.AsyncClient, name: str, namespace: str) -> None:
