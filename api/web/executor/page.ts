@@ -12,7 +12,7 @@ import type { RunStore } from "./store/types";
 import { createWalk, type Walk } from "./walk";
 
 /** Steps rendered at once; the rest follow in idle time, so that a long checklist starts fast. */
-const FIRST = 6;
+const FIRST = 4;
 const MORE = 40;
 /** Maximum wait until a requested step is rendered, e.g. because another view is replaced first. */
 const FRAMES_TO_APPEAR = 60;

@@ -9,6 +9,8 @@ import { hasBlob, NO_RECORDS, type Records } from "./records";
 import { StorageFull } from "./types";
 
 const STORE = "run";
+/** The blob of the drawn signature before the submit, which belongs to no operation. */
+export const DRAWING = "drawing";
 
 /** Records are stored under ["r", type, id]; the type is the list in `Records`. */
 type Row = { readonly type: "op" | "refused" | "lost" | "notice" | "run"; readonly value: unknown };
@@ -18,6 +20,7 @@ export interface Kept {
   readonly records: Records;
   readonly template: Template | null;
   readonly token: string | null;
+  readonly drawing: Blob | null;
   /** When the run was last opened on this device, by its clock. */
   readonly seen: string | null;
 }
@@ -31,7 +34,7 @@ export interface Change {
 }
 
 /** Storage of a run: `RunDatabase`, or `RunMemory` if the browser stores nothing. */
-export type Keeper = Pick<RunDatabase, "load" | "change" | "remember" | "blob" | "setBlob" | "close">;
+export type Keeper = Pick<RunDatabase, "load" | "change" | "remember" | "blob" | "setDrawing" | "close">;
 
 export class RunDatabase {
   private connection: Promise<IDBDatabase> | null = null;
@@ -42,16 +45,17 @@ export class RunDatabase {
     private readonly factory: () => IDBFactory,
   ) {}
 
-  /** Everything stored except blobs. */
+  /** Everything stored except the blobs of operations. One transaction, because a new page shows nothing before. */
   async load(): Promise<Kept> {
     return this.within("readonly", "relaxed", async (store) => {
-      const [rows, template, token, seen] = await Promise.all([
+      const [rows, template, token, drawing, seen] = await Promise.all([
         promisifyRequest(store.getAll(recordRange())) as unknown as Promise<Row[]>,
         promisifyRequest(store.get(["template"])) as unknown as Promise<Template | undefined>,
         promisifyRequest(store.get(["token"])) as unknown as Promise<string | undefined>,
+        promisifyRequest(store.get(["blob", DRAWING])) as unknown as Promise<Blob | undefined>,
         promisifyRequest(store.get(["seen"])) as unknown as Promise<string | undefined>,
       ]);
-      return { records: recordsIn(rows), template: template ?? null, token: token ?? null, seen: seen ?? null };
+      return { records: recordsIn(rows), template: template ?? null, token: token ?? null, drawing: drawing ?? null, seen: seen ?? null };
     });
   }
 
@@ -79,11 +83,10 @@ export class RunDatabase {
     return (found as unknown as Blob | undefined) ?? null;
   }
 
-  /** Stores or deletes a blob without an operation: the drawing before the submit. */
-  async setBlob(id: string, content: Blob | null): Promise<void> {
+  async setDrawing(content: Blob | null): Promise<void> {
     await this.within("readwrite", "strict", async (store) => {
-      if (content === null) store.delete(["blob", id]);
-      else store.put(content, ["blob", id]);
+      if (content === null) store.delete(["blob", DRAWING]);
+      else store.put(content, ["blob", DRAWING]);
     });
   }
 

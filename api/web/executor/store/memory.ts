@@ -7,7 +7,7 @@ import { blobIds, type Change, type Keeper, type Kept } from "./database";
 import { NO_RECORDS, type Records } from "./records";
 
 export class RunMemory implements Keeper {
-  private kept: Kept = { records: NO_RECORDS, template: null, token: null, seen: null };
+  private kept: Kept = { records: NO_RECORDS, template: null, token: null, drawing: null, seen: null };
   private readonly blobs = new Map<string, Blob>();
 
   async load(): Promise<Kept> {
@@ -32,9 +32,8 @@ export class RunMemory implements Keeper {
     return this.blobs.get(id) ?? null;
   }
 
-  async setBlob(id: string, content: Blob | null): Promise<void> {
-    if (content === null) this.blobs.delete(id);
-    else this.blobs.set(id, content);
+  async setDrawing(drawing: Blob | null): Promise<void> {
+    this.kept = { ...this.kept, drawing };
   }
 
   close(): void {

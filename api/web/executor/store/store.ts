@@ -43,7 +43,6 @@ export function createStore(options: StoreOptions): RunStore {
   return new LocalRun(options);
 }
 
-const DRAWING = "drawing";
 class LocalRun extends RunState implements RunStore {
   readonly membership: ReadonlySignal<Membership>;
   private readonly timers: Timers;
@@ -125,7 +124,7 @@ class LocalRun extends RunState implements RunStore {
 
   async drawSignature(drawing: Blob | null): Promise<void> {
     await this.loaded;
-    await this.reportIfFull(() => this.database.setBlob(DRAWING, drawing));
+    await this.reportIfFull(() => this.database.setDrawing(drawing));
     const old = this.drawing.peek();
     this.drawing.value = drawing === null ? null : { content: drawing, url: URL.createObjectURL(drawing) };
     if (old !== null) URL.revokeObjectURL(old.url);
@@ -239,13 +238,13 @@ class LocalRun extends RunState implements RunStore {
     const found = await this.database.load();
     // A read from before storage was open may be older than writes of another tab.
     if (found.records.run !== null) this.early = null;
-    this.keptToken = found.token;
-    if (token !== null && found.token === null) this.rememberToken();
-    void this.database.remember({ seen: this.timers.now().toISOString() }).catch(() => undefined);
-    const drawing = await this.database.blob(DRAWING);
+    this.keptToken = found.token ?? token;
+    const isNew = token !== null && found.token === null;
+    const seen = this.timers.now().toISOString();
+    void this.database.remember(isNew ? { seen, token } : { seen }).catch(() => undefined);
     batch(() => {
       if (token === null && found.token !== null) this.useToken(found.token);
-      if (drawing !== null) this.drawing.value = { content: drawing, url: URL.createObjectURL(drawing) };
+      if (found.drawing !== null) this.drawing.value = { content: found.drawing, url: URL.createObjectURL(found.drawing) };
       this.template.value = found.template;
       this.take(found.records);
     });
@@ -390,7 +389,7 @@ class LocalRun extends RunState implements RunStore {
 
   private arrived(operation: Operation, change: Change): void {
     // The run contains the identity now.
-    if (operation.kind === "submit") void this.database.setBlob(DRAWING, null).catch(() => undefined);
+    if (operation.kind === "submit") void this.database.setDrawing(null).catch(() => undefined);
     const steps = this.template.peek()?.sections.flatMap((section) => section.steps) ?? [];
     const stepId = stepOf(operation);
     if (stepId === null) return;

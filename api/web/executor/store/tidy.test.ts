@@ -19,6 +19,7 @@ const kept = (record: RunRecord | null, more: Partial<Kept["records"]> = {}): Ke
   records: { ...NO_RECORDS, run: record, ...more },
   template: null,
   token: "t",
+  drawing: null,
   seen: OPENED,
 });
 const after = (days: number) => new Date(Date.parse(OPENED) + days * 24 * 3_600_000);
