@@ -100,6 +100,13 @@ describe("numbers and dates", () => {
     expect(percent(0.256)).toBe("26%");
   });
 
+  it("are written as Intl does, also small ones, for which no format is made", async () => {
+    for (const locale of ["en", "en-IN", "de", "de-CH", "de-AT", "es", "es-MX", "fr", "fr-CH", "fr-CA", "ar", "ar-EG", "ar-MA"]) {
+      const { number } = await translatorFor(locale);
+      for (const value of [-999, -30, -1, 0, 7, 999, 1000]) expect(number(value)).toBe(new Intl.NumberFormat(locale).format(value));
+    }
+  });
+
   it("give the thousands separator for parsing", async () => {
     expect((await translatorFor("en")).groupSeparator).toBe(",");
     expect((await translatorFor("de")).groupSeparator).toBe(".");

@@ -35,7 +35,7 @@ export interface Translator {
 const RIGHT_TO_LEFT = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u;
 const LETTER = /\p{L}/u;
 const WESTERN_DIGITS: ReadonlySet<Language> = new Set(["en", "de", "es", "fr"]);
-const COUNT = /^\d{1,3}$/;
+const SMALL = /^-?\d{1,3}$/;
 
 export function createTranslator(locale: string, messages: Messages): Translator {
   const language = languageOf(locale) ?? "en";
@@ -44,8 +44,8 @@ export function createTranslator(locale: string, messages: Messages): Translator
   const numbers = new Map<string, Intl.NumberFormat>();
 
   function number(value: number, decimals: number | null = null): string {
-    // Counts are frequent, and the first number format takes a slow phone a tenth of a second.
-    if (decimals === null && WESTERN_DIGITS.has(language) && COUNT.test(String(value))) return String(value);
+    // Counts and bounds are frequent, and the first number format takes a slow phone a tenth of a second.
+    if (decimals === null && WESTERN_DIGITS.has(language) && SMALL.test(String(value))) return String(value);
     const key = String(decimals);
     let format = numbers.get(key);
     if (format === undefined) {
@@ -73,6 +73,7 @@ export function createTranslator(locale: string, messages: Messages): Translator
   const timeWithSeconds = writer(locale, { timeStyle: "medium", ...utc });
   const moment = writer(locale, { dateStyle: "medium", timeStyle: "short" });
   const percents = onFirstUse(() => new Intl.NumberFormat(locale, { style: "percent", maximumFractionDigits: 0 }));
+  const groups = onFirstUse(() => new Intl.NumberFormat(locale).formatToParts(1_234_567).find(({ type }) => type === "group")?.value ?? ",");
   const lists = onFirstUse(() => new Intl.ListFormat(locale, { style: "long", type: "conjunction" }));
   return {
     language,
@@ -81,7 +82,7 @@ export function createTranslator(locale: string, messages: Messages): Translator
     t,
     number,
     get groupSeparator() {
-      return new Intl.NumberFormat(locale).formatToParts(1_234_567).find(({ type }) => type === "group")?.value ?? ",";
+      return groups();
     },
     percent: (share) => percents().format(share),
     list: (items) => lists().format(items.map(isolated)),
