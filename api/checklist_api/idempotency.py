@@ -27,7 +27,7 @@ from aiohttp import web
 
 from checklist_crds.errors import IdempotencyInProgress, IdempotencyKeyReused, ResourceDeleted
 from checklist_crds.ids import keyed_id
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeNotFound
 from checklist_crds.kube.limit_ledger import LimitLedger
 from checklist_crds.resources.base import (
@@ -39,6 +39,7 @@ from checklist_crds.resources.idempotency_record import IdempotencyRecordSpec
 from checklist_crds.resources.kinds import IDEMPOTENCY_RECORD, Kind
 from checklist_crds.secrets.sealing import ServerKeys
 from checklist_crds.times import Clock, parse_timestamp
+from checklist_crds.values.json_text import JsonObject
 
 from .http.pagination import invalid_parameter
 from .organizations.directory import Organization

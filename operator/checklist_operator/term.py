@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from checklist_crds.archive import ArchiveStore
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeError
 from checklist_crds.kube.limit_ledger import LimitLedger
 from checklist_crds.kube.quota_ledger import QuotaLedger
@@ -36,6 +36,7 @@ from checklist_crds.resources.kinds import (
 )
 from checklist_crds.runs.seal import RunSeals
 from checklist_crds.times import Clock
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.archive.archiver import Archiver
 from checklist_operator.archive.membership import ArchiveMembership
 from checklist_operator.attempts.envelopes import EventPhotos

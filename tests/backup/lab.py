@@ -23,7 +23,7 @@ from checklist_cli.backup.taking import Backup, Stores
 from checklist_cli.console.progress import Progress
 from checklist_crds.archive import Folder, Record, encode_part, month_of
 from checklist_crds.ids import object_id
-from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
+from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.resources.base import ORGANIZATION_LABEL
 from checklist_crds.resources.kinds import (
     ALL_KINDS,
@@ -47,6 +47,7 @@ from checklist_crds.secrets.account_links import password_owner
 from checklist_crds.secrets.digest import digest
 from checklist_crds.secrets.sealing import KeyRing, ServerKeys
 from checklist_crds.times import Clock, utc_now
+from checklist_crds.values.json_text import JsonObject
 from checklist_dev.local.controlplane import ControlPlane
 from checklist_dev.local.crd_install import install_crds
 

@@ -28,7 +28,7 @@ from checklist_cli.backup.taking import TRIES, Stores
 from checklist_cli.console.command import CommandFailed
 from checklist_cli.program import main
 from checklist_crds.ids import new_id
-from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
+from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeGone
 from checklist_crds.resources.base import RESTORING_ANNOTATION
 from checklist_crds.resources.kinds import (
@@ -46,6 +46,7 @@ from checklist_crds.resources.pause import is_paused
 from checklist_crds.runs.seal import SEAL_ANNOTATION, RunSeals
 from checklist_crds.secrets.sealing import ServerKeys
 from checklist_crds.times import format_timestamp, parse_timestamp, utc_now
+from checklist_crds.values.json_text import JsonObject
 
 from .lab import (
     Site,

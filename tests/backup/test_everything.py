@@ -16,9 +16,9 @@ from checklist_api.wiring.services import Services
 from checklist_cli.backup.store import BackupStore
 from checklist_cli.program import main
 from checklist_crds.ids import new_id
-from checklist_crds.kube.client import JsonObject
 from checklist_crds.resources.kinds import DASHBOARD_SESSION, DELIVERY_REPLAY, RUN, WEBHOOK_DELIVERY
 from checklist_crds.times import format_timestamp, utc_now
+from checklist_crds.values.json_text import JsonObject
 from checklist_dev.local.people import sign_in
 from checklist_dev.perf.bench.waiting_deliveries import waiting_deliveries
 from checklist_dev.programs.s3_server import S3Server

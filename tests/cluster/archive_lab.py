@@ -10,10 +10,11 @@ from tests.cluster.operator_lab import Lab
 from tests.cluster.replay_lab import made_failed
 
 from checklist_crds.archive import ArchiveReader, ArchiveStore, Manifest, Record, RemovedDeliveries
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY, key_of
 from checklist_crds.times import Clock, format_timestamp, utc_now
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.archive.archiver import Archiver
 from checklist_operator.controllers.retention import Retention
 from checklist_operator.runtime.metrics import Metrics

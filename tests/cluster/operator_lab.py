@@ -21,7 +21,7 @@ import aiohttp
 from aiohttp import web
 from tests.waiting import eventually
 
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.kube.run_store import RunStore
@@ -33,6 +33,7 @@ from checklist_crds.runs.seal import RunSeals
 from checklist_crds.runs.snapshot import snapshot
 from checklist_crds.secrets.sealing import KeyRing, ServerKeys, run_owner
 from checklist_crds.times import format_timestamp, utc_now
+from checklist_crds.values.json_text import JsonObject
 from checklist_dev.system.ports import free_ports
 from checklist_dev.system.processes import Child
 

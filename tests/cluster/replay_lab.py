@@ -10,11 +10,11 @@ from typing import Any
 from tests.cluster.operator_lab import Lab, Receiver, condition, resource
 from tests.waiting import eventually
 
-from checklist_crds.kube.client import JsonObject
 from checklist_crds.resources.base import ORGANIZATION_LABEL
 from checklist_crds.resources.delivery import REPLAY_ANNOTATION
 from checklist_crds.resources.kinds import DELIVERY_REPLAY, EVENT, WEBHOOK_DELIVERY
 from checklist_crds.times import format_timestamp, utc_now
+from checklist_crds.values.json_text import JsonObject
 
 
 async def failed(lab: Lab, receiver: Receiver, *, run: str | None = None) -> tuple[str, str]:

@@ -10,11 +10,11 @@ from tests.waiting import eventually
 
 from checklist_crds.archive import ArchiveStore, Folder, PartPlace, Record, encode_part, month_of
 from checklist_crds.ids import object_id
-from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.resources.kinds import RUN, TEMPLATE_REVISION, WEBHOOK_DELIVERY, Key
 from checklist_crds.resources.run import Run
 from checklist_crds.times import utc_now
+from checklist_crds.values.json_text import JsonObject
 
 from .conftest import Api
 

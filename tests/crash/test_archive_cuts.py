@@ -17,8 +17,9 @@ from tests.cluster.archive_lab import Archiving, files_in, in_archive, in_cluste
 from tests.cluster.operator_lab import Lab
 
 from checklist_crds.archive import ArchiveStore, Record
-from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
+from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.resources.kinds import RUN
+from checklist_crds.values.json_text import JsonObject
 from checklist_dev.local.controlplane import ControlPlane
 
 RUNS = 3

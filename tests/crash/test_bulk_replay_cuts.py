@@ -17,12 +17,13 @@ from tests.cluster.operator_lab import SEALING_KEYS, SERVER_KEY, Delivered, Lab,
 from tests.cluster.replay_lab import bulk, counts, made_failed
 from tests.waiting import eventually
 
-from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
+from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.resources.delivery import REPLAY_ANNOTATION
 from checklist_crds.resources.delivery_records import DeliveryPhase
 from checklist_crds.resources.kinds import DELIVERY_REPLAY, RUN, WEBHOOK_DELIVERY
 from checklist_crds.secrets.sealing import KeyRing, ServerKeys
 from checklist_crds.times import utc_now
+from checklist_crds.values.json_text import JsonObject
 from checklist_dev.local.controlplane import ControlPlane
 from checklist_operator.attempts import delivery_state
 from checklist_operator.runtime.metrics import Metrics

@@ -25,12 +25,12 @@ from checklist_cli.erasure.receipt import is_genuine
 from checklist_cli.erasure.search import Places
 from checklist_crds.archive import ArchiveReader, ArchiveStore, Folder, Record, RemovedDeliveries, encode_part, month_of
 from checklist_crds.ids import object_id
-from checklist_crds.kube.client import JsonObject
 from checklist_crds.photos.keys import PhotoFolder
 from checklist_crds.photos.store import PhotoStore, StoredObject
 from checklist_crds.resources.kinds import AUDIT_ENTRY, RUN, TEMPLATE_REVISION
 from checklist_crds.secrets.sealing import ServerKeys
 from checklist_crds.times import utc_now
+from checklist_crds.values.json_text import JsonObject
 from checklist_dev.local.controlplane import ControlPlane
 
 ADA, BOB = "ada@example.org", "bob@example.org"

@@ -10,8 +10,8 @@ from tests.cluster.operator_lab import Lab, Receiver, condition
 from tests.gitops.judges import EXAMPLES, health
 from tests.waiting import eventually
 
-from checklist_crds.kube.client import JsonObject
 from checklist_crds.resources.kinds import API_KEY, MEMBER, ORGANIZATION, RUN, TEMPLATE
+from checklist_crds.values.json_text import JsonObject
 from checklist_dev.local.kubectl import Kubectl
 
 KINDS = {kind.kind: kind for kind in (ORGANIZATION, MEMBER, API_KEY, TEMPLATE)}

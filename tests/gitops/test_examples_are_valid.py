@@ -10,7 +10,7 @@ import yaml
 from tests.chart.render.conftest import Object, rendered
 from tests.gitops.judges import EXAMPLES
 
-from checklist_crds.kube.client import JsonObject
+from checklist_crds.values.json_text import JsonObject
 from checklist_dev.failures import Failure
 from checklist_dev.generate.chart_files import CHART
 from checklist_dev.local.kubectl import Kubectl

@@ -9,7 +9,6 @@ from tests.gitops.judges import cel_expressions, health, healths, lua_scripts
 from tests.waiting import eventually
 
 from checklist_crds.crd.kinds import RESOURCES
-from checklist_crds.kube.client import JsonObject
 from checklist_crds.resources.delivery_records import DeliveryPhase
 from checklist_crds.resources.kinds import (
     API_KEY,
@@ -24,6 +23,7 @@ from checklist_crds.resources.kinds import (
 )
 from checklist_crds.resources.pause import PAUSED_ANNOTATION
 from checklist_crds.resources.run import RunPhase
+from checklist_crds.values.json_text import JsonObject
 
 
 async def becomes(lab: Lab, kind: Kind, name: str, wanted: str) -> JsonObject:

@@ -14,11 +14,12 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.informer import Informer
 from checklist_crds.resources.audit_entry import AuditEntrySpec
 from checklist_crds.resources.kinds import AUDIT_ENTRY, key_of
 from checklist_crds.times import format_timestamp
+from checklist_crds.values.json_text import JsonObject
 
 from ..organizations.directory import Organization
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeError, KubeNotFound
 from checklist_crds.kube.informer import SILENCE_S, Informer
 from checklist_crds.platform.ttl_cache import expiring_keys
@@ -21,6 +21,7 @@ from checklist_crds.resources.kinds import API_KEY, Key, key_of
 from checklist_crds.resources.organization import ApiKeySpec, ApiKeyStatus
 from checklist_crds.secrets.api_keys import object_name
 from checklist_crds.times import format_timestamp, parse_timestamp
+from checklist_crds.values.json_text import JsonObject
 
 from ..organizations.directory import Organization
 

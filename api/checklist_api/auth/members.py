@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from checklist_crds.ids import object_id
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.informer import SILENCE_S, Informer
 from checklist_crds.resources.base import CREATED_AT_ANNOTATION
@@ -20,6 +20,7 @@ from checklist_crds.resources.kinds import MEMBER, Key, key_of
 from checklist_crds.resources.management import Manager, manager_of
 from checklist_crds.resources.organization import MemberSpec, MemberStatus, Role
 from checklist_crds.times import parse_timestamp
+from checklist_crds.values.json_text import JsonObject
 
 logger = logging.getLogger(__name__)
 

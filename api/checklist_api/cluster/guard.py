@@ -16,9 +16,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Final
 
-from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
+from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeError, KubeOutcomeUnknown, KubeUnavailable
 from checklist_crds.resources.kinds import ORGANIZATION, Kind
+from checklist_crds.values.json_text import JsonObject
 
 from ..metrics import Metrics
 from .call_queue import CallQueue

@@ -14,7 +14,7 @@ from attrs import define
 
 from checklist_crds.errors import DeliveryNotFound, PayloadNotKept, ReplayRefused, ServiceError
 from checklist_crds.ids import is_id, new_id
-from checklist_crds.kube.client import JsonObject, KubeClient, retry_conflicts
+from checklist_crds.kube.client import KubeClient, retry_conflicts
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.resources.audit_entry import AuditTarget
 from checklist_crds.resources.base import OrganizationRef
@@ -25,6 +25,7 @@ from checklist_crds.resources.run import ObjectNameRef
 from checklist_crds.resources.run_id import run_id_of
 from checklist_crds.runs.replay_rules import ReplayRefusal
 from checklist_crds.times import Clock, format_timestamp
+from checklist_crds.values.json_text import JsonObject
 
 from ..archive.reading import ArchivedRuns
 from ..audit.trail import Act

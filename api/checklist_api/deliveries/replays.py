@@ -11,7 +11,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from checklist_crds.errors import RateLimited, ReplayNotFound
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeNotFound
 from checklist_crds.kube.informer import Informer
 from checklist_crds.resources.base import (
@@ -22,6 +22,7 @@ from checklist_crds.resources.base import (
 from checklist_crds.resources.kinds import DELIVERY_REPLAY, Key, key_of
 from checklist_crds.resources.replay import DeliveryReplaySpec, DeliveryReplayStatus
 from checklist_crds.times import format_timestamp, parse_timestamp
+from checklist_crds.values.json_text import JsonObject
 
 from ..idempotency import IdempotencyClaim, require_same_payload
 from ..organizations.directory import Organization

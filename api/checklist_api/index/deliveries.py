@@ -14,12 +14,13 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.informer import Informer
 from checklist_crds.resources.event_names import EVENT_NAMES
 from checklist_crds.resources.kinds import WEBHOOK_DELIVERY, key_of
 from checklist_crds.resources.run_id import run_id_of
 from checklist_crds.times import Clock
+from checklist_crds.values.json_text import JsonObject
 
 from .delivery_history import DELIVERED, FAILED, OUTCOMES, STATUSES, Delivery, Event, FromDelivery, FromRun, merged
 from .delivery_rows import packed_delivery, packed_id, packed_run, unpacked_delivery, unpacked_run

@@ -33,8 +33,6 @@ from .delivery_history import (
     Replay,
 )
 
-JsonObject = Mapping[str, Any]
-
 UNREADABLE: Final = (KeyError, TypeError, ValueError, AttributeError)
 _STATUS_OF: Final = {
     DeliveryPhase.PENDING.value: PENDING,
@@ -52,8 +50,8 @@ _ENDED_AT: Final = {
 class RunEntry:
     """An unparsed event of a run; parsed only when it has changed."""
 
-    run: JsonObject
-    entry: JsonObject | str
+    run: Mapping[str, Any]
+    entry: Mapping[str, Any] | str
     recorded: bool
 
     @property
@@ -82,7 +80,7 @@ class RunEntry:
         return event, FromRun(None, milliseconds(entry["ts"]))
 
 
-def events_of_run(body: JsonObject, *, recorded_from: int = 0) -> dict[str, RunEntry]:
+def events_of_run(body: Mapping[str, Any], *, recorded_from: int = 0) -> dict[str, RunEntry]:
     """Return all pending and recorded events of a run by id; empty if it is not admitted.
 
     `recorded_from`: offset in `status.records` before which recorded events are skipped. Raises UNREADABLE.
@@ -95,7 +93,7 @@ def events_of_run(body: JsonObject, *, recorded_from: int = 0) -> dict[str, RunE
     return found | {event_id: RunEntry(body, record, True) for event_id, record in records.items()}
 
 
-def parse_delivery(body: JsonObject) -> tuple[Event, FromDelivery]:
+def parse_delivery(body: Mapping[str, Any]) -> tuple[Event, FromDelivery]:
     """Parse a WebhookDelivery."""
     metadata, spec, status = body["metadata"], body["spec"], body.get("status") or {}
     event = Event(
@@ -133,7 +131,7 @@ def milliseconds(moment: str | datetime) -> int:
     return round(parsed.timestamp() * 1000)
 
 
-def _recorded(record: JsonObject, spec: JsonObject, status: JsonObject) -> FromRun:
+def _recorded(record: Mapping[str, Any], spec: Mapping[str, Any], status: Mapping[str, Any]) -> FromRun:
     phase = _STATUS_OF[record["phase"]]
     last = None
     if record.get("startedAt"):
@@ -162,7 +160,7 @@ def _outcome(text: str | None) -> str | None:
     return text if text in OUTCOMES else None
 
 
-def _attempt(attempt: JsonObject) -> Attempt:
+def _attempt(attempt: Mapping[str, Any]) -> Attempt:
     return Attempt(
         number=attempt["number"],
         started_at=milliseconds(attempt["startedAt"]),
@@ -175,7 +173,7 @@ def _attempt(attempt: JsonObject) -> Attempt:
     )
 
 
-def _replay(replay: JsonObject | None) -> Replay | None:
+def _replay(replay: Mapping[str, Any] | None) -> Replay | None:
     if replay is None:
         return None
     return Replay(

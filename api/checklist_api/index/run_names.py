@@ -4,9 +4,9 @@ import sqlite3
 from typing import Final
 
 from checklist_crds.ids import is_id
-from checklist_crds.kube.client import JsonObject
 from checklist_crds.resources.kinds import key_of
 from checklist_crds.resources.run_id import run_id_of
+from checklist_crds.values.json_text import JsonObject
 
 _SCHEMA: Final = """
 CREATE TABLE names (namespace, name, run_id, PRIMARY KEY (namespace, name)) WITHOUT ROWID;

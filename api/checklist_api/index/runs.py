@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.informer import Handler, Informer
 from checklist_crds.resources.kinds import RUN, Key, key_of
 from checklist_crds.runs.row import RUN_COLUMNS, milliseconds, row_of_run
+from checklist_crds.values.json_text import JsonObject
 
 from .archive_table import ArchiveTable
 from .run_figures import RUN_FIGURE_INDEXES, RunFigures

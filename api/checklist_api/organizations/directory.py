@@ -9,13 +9,14 @@ from pydantic import ValidationError
 
 from checklist_crds.errors import ServiceUnavailable
 from checklist_crds.ids import object_id
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.informer import SILENCE_S, Informer
 from checklist_crds.platform.ttl_cache import expiring_keys
 from checklist_crds.resources.base import RESTORING_ANNOTATION
 from checklist_crds.resources.kinds import ORGANIZATION
 from checklist_crds.resources.organization import OrganizationLimits, OrganizationSpec
+from checklist_crds.values.json_text import JsonObject
 
 from ..settings.rates import Rate
 

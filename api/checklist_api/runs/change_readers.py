@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from checklist_crds.errors import RateLimited, ServiceUnavailable
-from checklist_crds.kube.client import JsonObject
 from checklist_crds.resources.kinds import Key, key_of
 from checklist_crds.resources.run_id import run_id_of
+from checklist_crds.values.json_text import JsonObject
 
 from ..index.runs import RunIndex
 

@@ -15,7 +15,6 @@ from typing import Final
 from attrs import define
 
 from checklist_crds.errors import IdempotencyInProgress, InternalError, QuotaExceeded
-from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeError, KubeOutcomeUnknown, KubeUnavailable
 from checklist_crds.kube.quota_ledger import QuotaLedger, Reservation
 from checklist_crds.kube.revisions import RevisionStore
@@ -28,6 +27,7 @@ from checklist_crds.runs.seal import RunSeals
 from checklist_crds.runs.snapshot import Snapshot
 from checklist_crds.secrets.sealing import KeyRing, run_owner
 from checklist_crds.times import Clock
+from checklist_crds.values.json_text import JsonObject
 
 from ..archive.reading import ArchivedRuns
 from ..auth.gate import Caller

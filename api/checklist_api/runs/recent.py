@@ -6,9 +6,9 @@ Cached runs may be stale, so they are used for compare-and-swap writes only, nev
 from collections import OrderedDict
 from typing import Final
 
-from checklist_crds.kube.client import JsonObject
 from checklist_crds.resources.kinds import Key, key_of, version_of
 from checklist_crds.resources.run import Run
+from checklist_crds.values.json_text import JsonObject
 
 _SIZE: Final = 1_000
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from checklist_crds.errors import TemplateNotFound, ValidationFailed
 from checklist_crds.ids import is_id
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeNotFound, KubeUnavailable
 from checklist_crds.kube.informer import Informer
 from checklist_crds.platform.ttl_cache import expiring_keys
@@ -25,6 +25,7 @@ from checklist_crds.resources.management import Manager, manager_of
 from checklist_crds.resources.template import TemplateMeta, definition_of
 from checklist_crds.runs.snapshot import Snapshot, snapshot
 from checklist_crds.templates.validation import parse_definition
+from checklist_crds.values.json_text import JsonObject
 
 from ..cluster.keyed_locks import KeyedLocks
 from ..organizations.directory import Organization

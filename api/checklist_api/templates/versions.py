@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from checklist_crds.errors import TemplateVersionNotFound, ValidationFailed
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeInvalid
 from checklist_crds.limits.organization_limits import LimitName, Limits, limit_reached
 from checklist_crds.resources.base import made_at
@@ -22,6 +22,7 @@ from checklist_crds.resources.template_change import TemplateChange, change_of
 from checklist_crds.runs.snapshot import revision_of
 from checklist_crds.templates.validation import parse_definition
 from checklist_crds.times import parse_timestamp
+from checklist_crds.values.json_text import JsonObject
 
 from ..organizations.directory import Organization
 from .catalogue import StoredTemplate

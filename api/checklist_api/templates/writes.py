@@ -11,7 +11,7 @@ from attrs import define, field
 
 from checklist_crds.errors import Problem, TemplateManaged, TemplateNotFound, ValidationFailed, VersionConflict
 from checklist_crds.ids import new_id
-from checklist_crds.kube.client import JsonObject, KubeClient, retry_conflicts
+from checklist_crds.kube.client import KubeClient, retry_conflicts
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeInvalid, KubeNotFound
 from checklist_crds.kube.limit_ledger import LimitLedger
 from checklist_crds.limits.organization_limits import Counted
@@ -29,6 +29,7 @@ from checklist_crds.resources.template_change import CHANGED_BY_ANNOTATION, Temp
 from checklist_crds.resources.template_definition import Definition
 from checklist_crds.times import Clock, format_timestamp, parse_timestamp
 from checklist_crds.values import merge_patch
+from checklist_crds.values.json_text import JsonObject
 
 from ..audit.trail import Act
 from ..cluster.keyed_locks import KeyedLocks

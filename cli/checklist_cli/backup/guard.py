@@ -4,9 +4,10 @@ import re
 from datetime import datetime
 from typing import Final
 
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.resources.kinds import LEASE
 from checklist_crds.times import Clock, parse_timestamp, utc_now
+from checklist_crds.values.json_text import JsonObject
 
 _OURS: Final = re.compile(r"checklist-dispatch-operator(-\d+-of-\d+)?")
 _AHEAD_S: Final = 5.0

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from attrs import define
 
-from checklist_crds.kube.client import JsonObject
 from checklist_crds.resources.base import (
     CREATED_AT_ANNOTATION,
     ORGANIZATION_LABEL,
@@ -37,6 +36,7 @@ from checklist_crds.resources.run import FINAL_PHASES
 from checklist_crds.runs.seal import SEAL_ANNOTATION, RunSeals, was_created_in_time
 from checklist_crds.secrets.account_links import password_owner
 from checklist_crds.secrets.sealing import KeyRing, SealBroken, run_owner
+from checklist_crds.values.json_text import JsonObject
 
 KINDS: Final = (
     ORGANIZATION,

@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Final, TypeVar
 
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import (
     KubeAlreadyExists,
     KubeConflict,
@@ -20,6 +20,7 @@ from checklist_crds.kube.errors import (
     KubeUnavailable,
 )
 from checklist_crds.secrets.sealing import KeyRing
+from checklist_crds.values.json_text import JsonObject
 
 from ..console.command import CommandFailed
 from .objects import Wanted, difference, is_untouched, status_difference

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection
 from dataclasses import dataclass, field
 
-from checklist_crds.kube.client import JsonObject
 from checklist_crds.resources.kinds import Kind
+from checklist_crds.values.json_text import JsonObject
 
 from .copying import Copied
 from .format import BackupManifest, DamagedBackup, PartEntry, decode, from_line

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeForbidden, KubeNotFound
 from checklist_crds.resources.kinds import ORGANIZATION, RUN, SECRET, WEBHOOK_DELIVERY, Kind
 from checklist_crds.resources.pause import is_paused
@@ -19,6 +19,7 @@ from checklist_crds.resources.run_id import run_id_of, run_id_of_delivery
 from checklist_crds.runs.seal import RunSeals
 from checklist_crds.secrets.sealing import KeyRing, SealBroken, ServerKeys
 from checklist_crds.times import Clock, utc_now
+from checklist_crds.values.json_text import JsonObject
 
 from ..console.command import CommandFailed
 from ..console.progress import Progress

@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from checklist_crds.ids import object_id
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.resources.kinds import ORGANIZATION, RUN, Kind
 from checklist_crds.resources.run_id import run_id_of
 from checklist_crds.secrets.sealing import sealing_key_of
+from checklist_crds.values.json_text import JsonObject
 
 from . import layout
 from .format import MAX_PART_BYTES, OrganizationEntry, PartEntry, SecretNeed, encode, to_line

@@ -4,11 +4,12 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Final
 
 from checklist_crds.crd.definition import CRD_VERSION, CRD_VERSION_ANNOTATION
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeError, KubeNotFound
 from checklist_crds.resources.base import GROUP, VERSION
 from checklist_crds.resources.kinds import ALL_KINDS, CUSTOM_RESOURCE_DEFINITION, LEASE, Kind
 from checklist_crds.times import Clock, parse_timestamp
+from checklist_crds.values.json_text import JsonObject
 
 from ..backup.guard import is_held
 from .finding import Finding, Level, ok, spoken, unknown

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeError
 from checklist_crds.limits.retention import Keep, organization_of
 from checklist_crds.resources.base import RESTORING_ANNOTATION, made_at
@@ -16,6 +16,7 @@ from checklist_crds.resources.pause import is_paused
 from checklist_crds.resources.run import RunPhase
 from checklist_crds.secrets.sealing import sealing_key_of
 from checklist_crds.times import Clock, parse_timestamp
+from checklist_crds.values.json_text import JsonObject
 
 from .finding import Finding, Level, ok, spoken, unknown
 

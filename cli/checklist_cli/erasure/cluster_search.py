@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field, replace
 
 from checklist_crds.ids import is_id, object_id
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeGone
 from checklist_crds.resources.base import ORGANIZATION_LABEL
 from checklist_crds.resources.kinds import (
@@ -24,6 +24,7 @@ from checklist_crds.resources.legal_hold import is_held
 from checklist_crds.resources.organization import Role
 from checklist_crds.resources.run_id import run_id_of, run_id_of_delivery
 from checklist_crds.secrets.account_links import account_name
+from checklist_crds.values.json_text import JsonObject
 
 from ..backup.objects import organization_of
 from ..console.command import CommandFailed

@@ -5,10 +5,11 @@ from argparse import Namespace
 from typing import Any, Final
 
 from checklist_crds.times import utc_now
+from checklist_crds.values.json_text import JsonObject
 
 from ..console.command import CommandFailed, ExitStatus
 from ..console.progress import Progress
-from .cluster import Cluster, JsonObject
+from .cluster import Cluster
 from .runs import read_run
 
 MEMBERS: Final = (

@@ -7,9 +7,10 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from checklist_crds.times import utc_now
+from checklist_crds.values.json_text import JsonObject
 
 from ..console.cluster import connected
 from ..console.command import CommandFailed
@@ -17,8 +18,6 @@ from ..console.command import CommandFailed
 if TYPE_CHECKING:
     from checklist_crds.kube.client import KubeClient
     from checklist_crds.resources.kinds import Kind
-
-JsonObject = dict[str, Any]
 
 DEFAULT_NAMESPACE: Final = "default"
 _OUTAGE_S: Final = 600.0

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from checklist_crds.ids import is_id
 from checklist_crds.times import utc_now
+from checklist_crds.values.json_text import JsonObject
 
 from ..client.waiting import add_output_option, print_json
 from ..console.command import Command, CommandFailed, ExitStatus
 from ..console.terminal import plain
 from ..console.values import duration
-from .cluster import Cluster, JsonObject, add_cluster_options, cluster_of, condition_of
+from .cluster import Cluster, add_cluster_options, cluster_of, condition_of
 from .link import NoLink, link_of
 from .runs import create_run, interrupted, parsed, wait_for_end
 from .wait import report

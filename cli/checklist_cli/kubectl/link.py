@@ -8,11 +8,12 @@ from argparse import ArgumentParser, Namespace
 from typing import Final
 
 from checklist_crds.times import utc_now
+from checklist_crds.values.json_text import JsonObject
 
 from ..console.command import Command, CommandFailed, ExitStatus
 from ..console.terminal import plain
 from ..console.values import duration
-from .cluster import Cluster, JsonObject, add_cluster_options, cluster_of, condition_of
+from .cluster import Cluster, add_cluster_options, cluster_of, condition_of
 from .runs import add_run_argument, parsed, rest_status
 
 DEFAULT_TIMEOUT_S: Final = 30.0

@@ -11,12 +11,13 @@ from checklist_crds.resources.delivery_records import DeliveryPhase
 from checklist_crds.resources.event_names import EventName
 from checklist_crds.resources.outcome import OutcomeClass
 from checklist_crds.times import format_timestamp, utc_now
+from checklist_crds.values.json_text import JsonObject
 
 from ..console.command import Command, CommandFailed, ExitStatus
 from ..console.progress import Progress
 from ..console.values import duration
 from .bulk_replay import MEMBERS, filter_of, replay_many
-from .cluster import Cluster, JsonObject, add_cluster_options, cluster_of, condition_of
+from .cluster import Cluster, add_cluster_options, cluster_of, condition_of
 from .runs import run_name
 
 _PREFIXES: Final = ("cldel/", "webhookdelivery/", "webhookdelivery.checklists.dev/")

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from checklist_crds.times import format_optional, format_timestamp, utc_now
+from checklist_crds.values.json_text import JsonObject
 
 from ..client.waiting import status_of
 from ..console.command import CommandFailed, ExitStatus
 from ..console.progress import Progress
-from .cluster import Cluster, JsonObject
+from .cluster import Cluster
 
 if TYPE_CHECKING:
     from checklist_crds.resources.run import Answer, Run

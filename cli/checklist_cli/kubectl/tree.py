@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from checklist_crds.times import format_timestamp
+from checklist_crds.values.json_text import JsonObject
 
 from ..console.command import Command, CommandFailed, ExitStatus
 from ..console.terminal import plain
-from .cluster import Cluster, JsonObject, add_cluster_options, cluster_of
+from .cluster import Cluster, add_cluster_options, cluster_of
 from .runs import add_run_argument, parsed, read_run
 
 if TYPE_CHECKING:

@@ -10,11 +10,12 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from checklist_crds.kube.client import JsonObject, KubeClient, retry_conflicts
+from checklist_crds.kube.client import KubeClient, retry_conflicts
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.resources.kinds import LOCAL_ACCOUNT, RUN, Kind
 from checklist_crds.secrets.account_links import password_owner
 from checklist_crds.secrets.sealing import KeyRing, SealBroken, run_owner, sealing_key_of
+from checklist_crds.values.json_text import JsonObject
 
 from ..backup.placing import patiently
 

@@ -10,10 +10,8 @@ from ..resources.run_id import run_id_of, run_id_of_delivery
 from ..resources.template_definition import Definition
 from ..runs.row import ADDED_COLUMNS, RUN_COLUMNS, row_of_run
 from ..times import parse_timestamp
-from ..values.json_text import from_json, to_json
+from ..values.json_text import JsonObject, from_json, to_json
 from .damage import Damaged
-
-JsonObject = dict[str, Any]
 
 FORMAT: Final = 1
 

@@ -21,7 +21,7 @@ import aiohttp
 from yarl import URL
 
 from ..resources.kinds import Kind
-from ..values.json_text import from_cluster_json, to_json
+from ..values.json_text import JsonObject, from_cluster_json, to_json
 from .errors import (
     KubeConflict,
     KubeContended,
@@ -33,8 +33,6 @@ from .errors import (
     from_status,
 )
 from .official import import_only_what_is_used
-
-JsonObject = dict[str, Any]
 
 _MERGE_PATCH: Final = "application/merge-patch+json"
 _JSON_PATCH: Final = "application/json-patch+json"

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..resources.kinds import Key, Kind, key_of, version_of
-from .client import JsonObject, KubeClient
+from ..values.json_text import JsonObject
+from .client import KubeClient
 from .errors import KubeError, KubeGone, KubeUnavailable
 
 logger = logging.getLogger(__name__)

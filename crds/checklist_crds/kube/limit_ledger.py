@@ -40,7 +40,8 @@ from ..resources.kinds import API_KEY, LOCAL_ACCOUNT, MEMBER, ORGANIZATION, TEMP
 from ..resources.organization import KeysOfHour, OrganizationSpec
 from ..resources.template import counted_size
 from ..times import Clock
-from .client import JsonObject, KubeClient
+from ..values.json_text import JsonObject
+from .client import KubeClient
 from .errors import KubeConflict, KubeContended, KubeError, KubeNotFound, KubeOutcomeUnknown, KubeUnavailable
 
 logger = logging.getLogger(__name__)

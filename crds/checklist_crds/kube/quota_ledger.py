@@ -21,7 +21,8 @@ from ..limits.quota import Quota, Verdict, period_of
 from ..resources.kinds import ORGANIZATION
 from ..resources.organization import OrganizationSpec
 from ..times import Clock
-from .client import JsonObject, KubeClient
+from ..values.json_text import JsonObject
+from .client import KubeClient
 from .errors import KubeConflict, KubeError, KubeUnavailable
 
 logger = logging.getLogger(__name__)

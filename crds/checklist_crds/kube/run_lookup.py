@@ -2,7 +2,8 @@
 
 from ..resources.kinds import RUN
 from ..resources.run_id import RUN_ID_FIELD, run_id_of
-from .client import JsonObject, KubeClient
+from ..values.json_text import JsonObject
+from .client import KubeClient
 from .errors import KubeInvalid, KubeNotFound
 
 

@@ -12,7 +12,8 @@ from ..resources.template_definition import Definition
 from ..runs.batch import BatchDecision, Outcome, decide_in_turn
 from ..runs.lifecycle import Command, Decision
 from ..times import Clock
-from .client import JsonObject, KubeClient, conflict_pauses
+from ..values.json_text import JsonObject
+from .client import KubeClient, conflict_pauses
 from .errors import KubeConflict, KubeNotFound
 from .revisions import RevisionStore
 from .run_writes import write_status

@@ -21,7 +21,8 @@ from ..ids import is_id
 from ..resources.base import KubeModel
 from ..resources.kinds import RUN
 from ..resources.run import Run, RunStatus
-from .client import JsonObject, KubeClient, conflict_pauses
+from ..values.json_text import JsonObject
+from .client import KubeClient, conflict_pauses
 from .errors import KubeConflict
 
 StatusChange = Callable[[Run], RunStatus]

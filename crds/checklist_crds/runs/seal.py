@@ -23,6 +23,7 @@ from ..resources.base import GROUP
 from ..resources.kinds import RUN, Kind
 from ..secrets.sealing import ServerKeys, from_url_safe, url_safe
 from ..times import later, parse_timestamp
+from ..values.json_text import JsonObject
 
 SEAL_ANNOTATION: Final = f"{GROUP}/seal"
 _PURPOSE: Final = "run-seal"
@@ -31,8 +32,6 @@ _REMEMBERED: Final = 8192
 CREATED_WITHIN: Final = timedelta(minutes=5)
 """How long after `spec.createdAt` the API server may have created a sealed run: its clock may be ahead, and it may be
 slow."""
-
-JsonObject = dict[str, Any]
 
 
 class RunSeals:

@@ -6,6 +6,8 @@ from typing import Any, Final
 
 import orjson
 
+JsonObject = dict[str, Any]
+
 MOST_NESTED: Final = 200
 """Far more than our own objects need; parsers accept about a thousand levels, the Kubernetes API ten thousand."""
 _NESTING: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)

@@ -25,7 +25,7 @@ from checklist_crds.archive import (
     month_of,
 )
 from checklist_crds.archive.part import MAX_BYTES, MAX_RUNS
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.limits.retention import Keep, is_marked_settled, organization_of
 from checklist_crds.platform.object_store import StoreUnavailable
@@ -34,7 +34,7 @@ from checklist_crds.resources.kinds import ORGANIZATION, RUN, TEMPLATE_REVISION,
 from checklist_crds.resources.legal_hold import is_held
 from checklist_crds.resources.run_id import is_of_run, resolved_of, run_id_of, run_id_of_delivery
 from checklist_crds.times import Clock, parse_timestamp
-from checklist_crds.values.json_text import to_json
+from checklist_crds.values.json_text import JsonObject, to_json
 from checklist_operator.archive.removal import ArchivedObjects, gather_or_cancel
 from checklist_operator.archive.writer import ArchiveWriter, ErasureFilter, Line, NotAllowed
 from checklist_operator.runtime.json_logging import about

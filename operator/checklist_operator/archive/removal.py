@@ -10,10 +10,11 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from checklist_crds.archive.record import Record, RemovedDeliveries
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeNotFound
 from checklist_crds.limits.retention import is_marked_settled
 from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY, Kind
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.archive.writer import NotAllowed
 
 _AT_ONCE: Final = 24

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from checklist_crds.kube.client import JsonObject
 from checklist_crds.resources.delivery_records import DeliveryRecord
 from checklist_crds.resources.kinds import Key
 from checklist_crds.resources.run import OutboxEntry, Run
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.attempts.delivery_objects import Delivery
 from checklist_operator.attempts.delivery_state import Send
 from checklist_operator.transport.outcome import Outcome

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 
 from attrs import define, field
 
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeConflict, KubeError, KubeNotFound
 from checklist_crds.platform.tracing import TRACEPARENT_ANNOTATION, traceparent_of
 from checklist_crds.resources.base import OrganizationRef
@@ -29,6 +29,7 @@ from checklist_crds.resources.run import ObjectNameRef, OutboxEntry, Run
 from checklist_crds.resources.webhook_url import InsecureTargets, InvalidTarget, canonical_url
 from checklist_crds.times import Clock, parse_timestamp
 from checklist_crds.values import merge_patch
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.attempts.delivery_state import after_attempt, attempt_record, record_of
 from checklist_operator.attempts.envelopes import final_envelope, payload_of
 from checklist_operator.attempts.schedule import RetrySchedule

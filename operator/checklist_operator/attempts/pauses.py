@@ -7,10 +7,11 @@ a term the watch may show a run before its organization, which is then read from
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.resources.kinds import ORGANIZATION, Key, key_of, version_of
 from checklist_crds.resources.pause import PAUSED, PAUSED_ANNOTATION, is_paused
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.faults import LocalFault
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from functools import partial
 
-from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.platform.tracing import Tracing
@@ -20,6 +19,7 @@ from checklist_crds.resources.run_id import run_id_of
 from checklist_crds.resources.webhook_url import InsecureTargets
 from checklist_crds.runs.replay_rules import ReplayRefusal
 from checklist_crds.times import Clock
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.attempts.attempt import FIRST, Attempt
 from checklist_operator.attempts.delivery_objects import Delivery, DeliveryObjects, target_of
 from checklist_operator.attempts.delivery_state import Conclude, NextAction, Nothing, Send, Wait, next_step

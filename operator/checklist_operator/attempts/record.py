@@ -10,7 +10,7 @@ from typing import Final
 
 from attrs import define, field
 
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeError, KubeNotFound
 from checklist_crds.kube.run_writes import change_run_status
 from checklist_crds.resources import delivery as delivery_types
@@ -18,6 +18,7 @@ from checklist_crds.resources.delivery_records import DeliveryPhase, DeliveryRec
 from checklist_crds.resources.kinds import RUN, Key
 from checklist_crds.resources.run_id import run_id_of
 from checklist_crds.times import Clock
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.attempts.attempt import Attempt, RecordedAttempt, SentAttempt
 from checklist_operator.attempts.claim import Claims
 from checklist_operator.attempts.delivery_objects import Delivery, DeliveryObjects, write_until_done

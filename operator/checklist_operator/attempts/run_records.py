@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.run_writes import change_run_status
 from checklist_crds.platform.ttl_cache import TTLCache
@@ -18,6 +18,7 @@ from checklist_crds.resources.kinds import RUN, version_of
 from checklist_crds.resources.run import MAX_DELIVERY_RECORDS, Run, RunStatus
 from checklist_crds.runs.lifecycle import is_settled
 from checklist_crds.times import Clock
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.runtime.call_coalescer import CallCoalescer
 from checklist_operator.runtime.fresh_reads import FreshReads
 

@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 from attrs import define
 
-from checklist_crds.kube.client import JsonObject
 from checklist_crds.resources.delivery import (
     MAX_ATTEMPTS,
     LastReplay,
@@ -17,6 +16,7 @@ from checklist_crds.resources.delivery_records import DeliveryPhase
 from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY, Key
 from checklist_crds.runs.replay_rules import ReplayRefusal
 from checklist_crds.times import Clock
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.attempts.delivery_objects import Delivery, DeliveryObjects
 from checklist_operator.attempts.delivery_state import (
     DELIVERED,

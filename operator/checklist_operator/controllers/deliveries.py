@@ -10,12 +10,12 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.errors import KubeConflict, KubeNotFound
 from checklist_crds.platform.ttl_cache import TTLCache
 from checklist_crds.resources.delivery import WebhookDeliveryStatus
 from checklist_crds.resources.kinds import Key, key_of
 from checklist_crds.times import Clock, parse_timestamp
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.attempts.attempt import Attempt
 from checklist_operator.attempts.claim import LeadNotConfirmed
 from checklist_operator.attempts.delivery_state import Conclude, Send, Wait

@@ -11,11 +11,12 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeGone, KubeNotFound
 from checklist_crds.kube.run_writes import change_run_status
 from checklist_crds.resources.kinds import RUN, Key, key_of
 from checklist_crds.runs.end_conditions import lacks_ended, with_missing_ended
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.paging import pages
 from checklist_operator.runtime.work_queue import WorkQueue

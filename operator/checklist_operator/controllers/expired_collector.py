@@ -7,10 +7,11 @@ import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeNotFound
 from checklist_crds.resources.kinds import Kind
 from checklist_crds.times import Clock, parse_timestamp
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.paging import pages
 

@@ -1,8 +1,9 @@
 """Adds the label `checklists.dev/org` to objects made with kubectl, which mostly lack it."""
 
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.resources.base import ORGANIZATION_LABEL
 from checklist_crds.resources.kinds import Kind
+from checklist_crds.values.json_text import JsonObject
 
 
 def lacks_label(body: JsonObject, organization: str) -> bool:

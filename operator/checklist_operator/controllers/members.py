@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Final
 
 from checklist_crds.ids import object_id
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeNotFound
 from checklist_crds.resources.base import StatusCondition, with_condition
 from checklist_crds.resources.kinds import API_KEY, MEMBER, Kind
 from checklist_crds.times import Clock
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.controllers.labels import labelled, lacks_label
 from checklist_operator.controllers.tenancy import Refusal, Tenancy
 from checklist_operator.runtime.json_logging import about

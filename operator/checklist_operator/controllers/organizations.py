@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from checklist_crds.ids import object_id
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.quota_ledger import QuotaLedger
 from checklist_crds.kube.run_lookup import find_run_in
@@ -21,6 +21,7 @@ from checklist_crds.resources.organization import OrganizationSpec, Organization
 from checklist_crds.resources.pause import shows_pause, with_pause
 from checklist_crds.times import Clock
 from checklist_crds.values import merge_patch
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.controllers.tenancy import Refusal, Tenancy
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference, record_pause

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from checklist_crds.kube.client import JsonObject
 from checklist_crds.resources.delivery_records import DeliveryRecord, has_unfinished, waiting_events
 from checklist_crds.resources.kinds import version_of
 from checklist_crds.resources.run import FINAL_PHASES, Run
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.faults import LocalFault
 
 HEAD_START_S: Final = 0.05

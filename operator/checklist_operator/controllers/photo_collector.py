@@ -20,7 +20,7 @@ from typing import Any, Final
 from attrs import Factory, define, field
 
 from checklist_crds.ids import object_id
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeGone, KubeNotFound
 from checklist_crds.kube.run_lookup import find_runs
 from checklist_crds.limits.retention import organization_of
@@ -31,6 +31,7 @@ from checklist_crds.resources.run import Run
 from checklist_crds.resources.run_id import run_id_of
 from checklist_crds.runs.photos import keys_in_use
 from checklist_crds.times import Clock
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.archive.membership import ArchiveMembership
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.paging import pages

@@ -13,7 +13,7 @@ from typing import Final
 
 from attrs import define, field
 
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeGone, KubeNotFound
 from checklist_crds.limits.retention import (
     Keep,
@@ -28,6 +28,7 @@ from checklist_crds.resources.kinds import AUDIT_ENTRY, ORGANIZATION, RUN, WEBHO
 from checklist_crds.resources.legal_hold import is_held
 from checklist_crds.resources.run_id import is_of_run, run_id_of, run_id_of_delivery
 from checklist_crds.times import Clock, parse_timestamp
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.archive.archiver import Archiver
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.metrics import Metrics

@@ -12,13 +12,14 @@ from typing import Final
 
 from attrs import Factory, define, field
 
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeNotFound
 from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.resources.kinds import RUN, TEMPLATE, TEMPLATE_REVISION, Key, key_of
 from checklist_crds.resources.run_id import resolved_of
 from checklist_crds.resources.template import TemplateMeta
 from checklist_crds.times import Clock
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.paging import pages
 

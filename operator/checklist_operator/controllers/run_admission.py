@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from checklist_crds.errors import TemplateNotRunnable
 from checklist_crds.ids import keyed_id
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeInvalid, KubeNotFound
 from checklist_crds.kube.quota_ledger import QuotaLedger
 from checklist_crds.kube.revisions import RevisionStore
@@ -38,6 +38,7 @@ from checklist_crds.runs.snapshot import Snapshot, snapshot
 from checklist_crds.secrets.sealing import ServerKeys
 from checklist_crds.times import Clock, parse_timestamp
 from checklist_crds.values import merge_patch
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.archive.membership import ArchiveMembership
 from checklist_operator.attempts.pauses import Paused, Pauses
 from checklist_operator.attempts.signing_secrets import SigningSecrets

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Final
 
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.run_writes import change_run_status
 from checklist_crds.resources.kinds import RUN, Key, key_of
@@ -17,6 +17,7 @@ from checklist_crds.resources.run import FINAL_PHASES, Run, RunStatus
 from checklist_crds.resources.template_definition import Definition
 from checklist_crds.runs.lifecycle import Expire, decide
 from checklist_crds.times import Clock, later, readable_timestamp
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference
 from checklist_operator.runtime.metrics import Metrics

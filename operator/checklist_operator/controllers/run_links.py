@@ -13,7 +13,7 @@ from attrs import Factory, define, field
 from pydantic import ValidationError
 
 from checklist_crds.ids import object_id
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeNotFound
 from checklist_crds.kube.run_writes import StatusChange, change_run_status
 from checklist_crds.limits.retention import is_admitted
@@ -29,6 +29,7 @@ from checklist_crds.runs.link_secret import (
     with_refused_link_secret,
 )
 from checklist_crds.times import Clock
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.controllers.link_secrets import LinkRefused, LinkSecrets
 from checklist_operator.controllers.tenancy import Tenancy
 from checklist_operator.runtime.json_logging import about

@@ -13,13 +13,14 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.run_writes import change_run_status
 from checklist_crds.resources.delivery_records import DeliveryPhase, DeliveryRecord, waiting_events
 from checklist_crds.resources.kinds import RUN, Key, key_of, version_of
 from checklist_crds.resources.run import Run, RunStatus
 from checklist_crds.times import Clock, parse_timestamp
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.attempts.attempt import Attempt
 from checklist_operator.attempts.pauses import Paused
 from checklist_operator.attempts.recover import find_records

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.run_writes import change_run_status
 from checklist_crds.resources.kinds import RUN, Key, key_of
 from checklist_crds.resources.pause import shows_pause, with_pause
 from checklist_crds.resources.run import Run, RunStatus
 from checklist_crds.times import Clock
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference, record_pause
 from checklist_operator.runtime.work_queue import WorkQueue
 

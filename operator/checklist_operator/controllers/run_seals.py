@@ -8,10 +8,11 @@ writes the status.
 import logging
 from collections.abc import Callable
 
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeNotFound
 from checklist_crds.resources.kinds import RUN, Key, key_of
 from checklist_crds.runs.seal import RunSeals
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.controllers.tenancy import Tenancy
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.work_queue import WorkQueue

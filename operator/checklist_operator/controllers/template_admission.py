@@ -8,7 +8,7 @@ within its limits, and a template whose annotation is removed or too small is ad
 from typing import Final
 
 from checklist_crds.errors import LimitReached
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.limit_ledger import LimitLedger
 from checklist_crds.limits.organization_limits import Counted
@@ -16,6 +16,7 @@ from checklist_crds.resources.base import SIZE_ANNOTATION
 from checklist_crds.resources.kinds import TEMPLATE, Key
 from checklist_crds.resources.template import ADMITTED, TemplateMeta, counted_size, definition_of
 from checklist_crds.templates.validation import canonical_size
+from checklist_crds.values.json_text import JsonObject
 
 _VALID: Final = "Valid"
 

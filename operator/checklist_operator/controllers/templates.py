@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from checklist_crds.errors import LimitReached, Problem
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeConflict, KubeInvalid, KubeNotFound
 from checklist_crds.kube.limit_ledger import LimitLedger
 from checklist_crds.limits.organization_limits import LimitName, limit_reached
@@ -24,6 +24,7 @@ from checklist_crds.runs.snapshot import revision_of
 from checklist_crds.templates.validation import definition_problems
 from checklist_crds.times import Clock
 from checklist_crds.values import merge_patch
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.controllers.labels import labelled, lacks_label
 from checklist_operator.controllers.template_admission import TemplateAdmission
 from checklist_operator.controllers.tenancy import Refusal, Tenancy

@@ -7,10 +7,11 @@ installation's. Otherwise write access to any namespace would suffice to act for
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.resources.kinds import ORGANIZATION
 from checklist_crds.resources.organization import OrganizationSpec
+from checklist_crds.values.json_text import JsonObject
 
 
 @dataclass(frozen=True, slots=True)

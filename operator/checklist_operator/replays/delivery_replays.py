@@ -15,7 +15,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeNotFound
 from checklist_crds.resources.delivery import LastReplay, ReplayRequest
 from checklist_crds.resources.kinds import DELIVERY_REPLAY, Key, key_of
@@ -23,6 +23,7 @@ from checklist_crds.resources.replay import KEPT_FOR_S, DeliveryReplayStatus, Re
 from checklist_crds.resources.run import ObjectNameRef
 from checklist_crds.runs.replay_rules import ReplayRefusal
 from checklist_crds.times import Clock
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.attempts.delivery_objects import DeliveryObjects
 from checklist_operator.attempts.replay_state import is_held_up
 from checklist_operator.controllers.labels import labelled

@@ -7,13 +7,14 @@ from typing import Final, Self
 
 from pydantic import ValidationError
 
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeInvalid
 from checklist_crds.resources.base import with_condition
 from checklist_crds.resources.kinds import DELIVERY_REPLAY, Key, key_of
 from checklist_crds.resources.replay import DeliveryReplaySpec, DeliveryReplayStatus, ReplayPhase
 from checklist_crds.times import Clock
 from checklist_crds.values import merge_patch
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.replays.selection import Tally
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference

@@ -15,7 +15,7 @@ from typing import Final
 
 from attrs import Factory, define, field
 
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeConflict, KubeNotFound
 from checklist_crds.resources.delivery import REPLAY_ANNOTATION, REPLAY_BY_ANNOTATION, ReplayRequest
 from checklist_crds.resources.delivery_records import DeliveryRecord
@@ -24,6 +24,7 @@ from checklist_crds.resources.run import Run
 from checklist_crds.resources.webhook_url import InsecureTargets
 from checklist_crds.runs.replay_rules import ReplayRefusal, refusal_of_record
 from checklist_crds.times import Clock, format_timestamp
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.attempts.delivery_objects import Delivery, DeliveryObjects, delivery_from_run
 from checklist_operator.attempts.replay_state import (
     Accept,

@@ -8,7 +8,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.resources.base import ORGANIZATION_LABEL
 from checklist_crds.resources.delivery import WebhookDeliverySpec, WebhookDeliveryStatus
@@ -16,6 +16,7 @@ from checklist_crds.resources.delivery_records import DeliveryPhase
 from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY
 from checklist_crds.resources.run import Run
 from checklist_crds.runs.replay_rules import ReplayRefusal
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.attempts.delivery_objects import time_of
 from checklist_operator.attempts.replay_state import is_incomplete
 from checklist_operator.replays.selection import Choice, Tally, Target, Verdict

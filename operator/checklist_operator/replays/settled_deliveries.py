@@ -11,9 +11,10 @@ from typing import Final
 
 from attrs import define
 
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeError, KubeGone
 from checklist_crds.resources.kinds import WEBHOOK_DELIVERY
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.work_queue import Backoff
 

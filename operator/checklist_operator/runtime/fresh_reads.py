@@ -4,8 +4,9 @@ A result may be older than etcd's state, but not older than the start of this te
 writes, nor than our own writes (Kubernetes API concepts, "Resource versions").
 """
 
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.resources.kinds import Kind, version_of
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.runtime.call_coalescer import CallCoalescer
 
 

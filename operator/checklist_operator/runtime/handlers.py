@@ -11,7 +11,7 @@ from typing import Any, Final
 import aiohttp
 import kopf
 
-from checklist_crds.kube.client import JsonObject, KubeConnection
+from checklist_crds.kube.client import KubeConnection
 from checklist_crds.resources.kinds import (
     API_KEY,
     DELIVERY_REPLAY,
@@ -22,6 +22,7 @@ from checklist_crds.resources.kinds import (
     WEBHOOK_DELIVERY,
     Kind,
 )
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.runtime.watch_lines import WatchResponse
 
 WATCHED: Final = (ORGANIZATION, TEMPLATE, MEMBER, API_KEY, RUN, WEBHOOK_DELIVERY, DELIVERY_REPLAY)

@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import AsyncIterator
 
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.resources.kinds import Kind
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.runtime.handlers import SELECTED, WATCHED, Observe
 
 

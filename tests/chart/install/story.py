@@ -16,9 +16,10 @@ from tests.dashboard_auth.person import PersonAt
 from tests.waiting import eventually
 
 from checklist_crds.ids import object_id
-from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
+from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.resources.kinds import EVENT, RUN, WEBHOOK_DELIVERY, Kind
+from checklist_crds.values.json_text import JsonObject
 
 ADMIN = "ada@example.com"
 ORGANIZATION_NAME = "example-ltd"

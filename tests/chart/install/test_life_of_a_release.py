@@ -14,8 +14,8 @@ from tests.chart.install.conftest import VALUES, WITHOUT_PODS
 from tests.chart.install.installed import RELEASE, Installation
 from tests.chart.install.story import Story, story_of
 
-from checklist_crds.kube.client import JsonObject
 from checklist_crds.resources.kinds import WEBHOOK_DELIVERY
+from checklist_crds.values.json_text import JsonObject
 from checklist_dev.browser.checklists import checklist, step
 from checklist_dev.failures import Failure
 from checklist_dev.generate.chart_files import CHART

@@ -15,7 +15,6 @@ from tests.dashboard_auth.person import PersonAt
 
 from checklist_api.dashboard.access import COOKIE
 from checklist_api.dashboard.sessions.store import new_secret, object_name
-from checklist_crds.kube.client import JsonObject
 from checklist_crds.resources.account import DashboardSessionSpec, SignInMethod
 from checklist_crds.resources.base import API_VERSION, ORGANIZATION_LABEL
 from checklist_crds.resources.delivery import REPLAY_ANNOTATION
@@ -35,6 +34,7 @@ from checklist_crds.resources.kinds import (
 )
 from checklist_crds.secrets.digest import digest
 from checklist_crds.times import format_timestamp, utc_now
+from checklist_crds.values.json_text import JsonObject
 
 BRANCH_ORGANIZATION: Final = "branch"
 GRACE: Final = "grace@example.com"

@@ -11,10 +11,11 @@ from tests.cluster.replay_lab import ask, failed, kube_event, made_failed, repla
 from tests.cluster.severed_line import SeveredLine
 from tests.waiting import eventually
 
-from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
+from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeGone
 from checklist_crds.resources.delivery_records import DeliveryPhase
 from checklist_crds.resources.kinds import EVENT, RUN, SECRET, WEBHOOK_DELIVERY
+from checklist_crds.values.json_text import JsonObject
 from checklist_dev.local.kubectl import Kubectl
 from checklist_operator.attempts.replay_state import is_requested
 from checklist_operator.replays.settled_deliveries import SettledDeliveries

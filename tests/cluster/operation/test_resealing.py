@@ -14,11 +14,12 @@ from tests.waiting import eventually
 from checklist_cli.console import progress
 from checklist_cli.maintenance.resealing import NOT_SEALED, Resealing
 from checklist_cli.program import main
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeGone, KubeUnavailable
 from checklist_crds.resources.kinds import LOCAL_ACCOUNT, RUN
 from checklist_crds.secrets.account_links import account_name, password_owner
 from checklist_crds.secrets.sealing import KeyRing, run_owner, sealing_key_of
+from checklist_crds.values.json_text import JsonObject
 from checklist_dev.local.controlplane import ControlPlane
 
 NEW_KEY = "k2:" + base64.b64encode(bytes(range(32, 64))).decode()

@@ -14,7 +14,7 @@ from tests.nested_templates import NESTED, apply_nested
 from tests.waiting import eventually
 
 from checklist_api.dashboard.sessions.store import object_name
-from checklist_crds.kube.client import JsonObject, KubeConnection
+from checklist_crds.kube.client import KubeConnection
 from checklist_crds.limits.quota import Quota
 from checklist_crds.resources.base import (
     CREATED_AT_ANNOTATION,
@@ -35,6 +35,7 @@ from checklist_crds.resources.kinds import (
 )
 from checklist_crds.secrets.digest import digest
 from checklist_crds.times import format_timestamp, utc_now
+from checklist_crds.values.json_text import JsonObject
 from checklist_dev.local.controlplane import ControlPlane
 from checklist_dev.local.people import sign_in
 

@@ -10,9 +10,10 @@ import yaml
 from tests.cluster.operator_lab import resource
 
 from checklist_crds.crd.kinds import RESOURCES
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeInvalid
 from checklist_crds.resources.kinds import API_KEY, RUN
+from checklist_crds.values.json_text import JsonObject
 from checklist_dev.failures import Failure
 from checklist_dev.local.kubectl import Kubectl
 from checklist_dev.repository import ROOT

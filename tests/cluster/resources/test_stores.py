@@ -12,7 +12,7 @@ import pytest_asyncio
 from tests.cluster.operator_lab import Lab, resource
 from tests.waiting import eventually
 
-from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
+from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeNotFound, KubeUnavailable
 from checklist_crds.kube.informer import Informer
 from checklist_crds.kube.quota_ledger import QuotaLedger
@@ -22,6 +22,7 @@ from checklist_crds.resources.kinds import ORGANIZATION, RUN, TEMPLATE, TEMPLATE
 from checklist_crds.runs.lifecycle import AnswerStep
 from checklist_crds.runs.snapshot import snapshot
 from checklist_crds.times import utc_now
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.runtime.fresh_reads import FreshReads
 
 

@@ -25,12 +25,12 @@ from tests.waiting import eventually
 
 from checklist_crds.archive import ArchiveStore
 from checklist_crds.ids import is_id, keyed_id, object_id
-from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.limits.quota import Quota, period_of
 from checklist_crds.resources.kinds import NAMESPACE, ORGANIZATION, RUN
 from checklist_crds.secrets.sealing import ServerKeys, executor_token
 from checklist_crds.times import utc_now
+from checklist_crds.values.json_text import JsonObject
 from checklist_dev.local.kubectl import Kubectl
 
 

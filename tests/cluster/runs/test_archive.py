@@ -24,12 +24,13 @@ from tests.cluster.operator_lab import Lab
 
 from checklist_crds.archive import ArchiveStore, month_of
 from checklist_crds.ids import object_id
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeGone
 from checklist_crds.resources.kinds import ORGANIZATION, RUN, TEMPLATE_REVISION, WEBHOOK_DELIVERY, Kind
 from checklist_crds.resources.legal_hold import LEGAL_HOLD_ANNOTATION
 from checklist_crds.runs.photos import keys_in_use
 from checklist_crds.times import format_timestamp, utc_now
+from checklist_crds.values.json_text import JsonObject
 from checklist_dev.local.kubectl import Kubectl
 
 HOLD = {"metadata": {"annotations": {LEGAL_HOLD_ANNOTATION: "true"}}}

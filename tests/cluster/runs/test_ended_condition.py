@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver, StartOperator, condition
 
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.resources.kinds import RUN
 from checklist_crds.runs.end_conditions import ENDED
+from checklist_crds.values.json_text import JsonObject
 from checklist_dev.local.kubectl import Kubectl
 from checklist_operator.controllers.ended_condition import EndedConditions
 

@@ -25,11 +25,11 @@ from checklist_cli.erasure.erasing import Erasure, Request
 from checklist_cli.erasure.person import Person
 from checklist_cli.erasure.search import Places
 from checklist_crds.archive import ArchiveStore
-from checklist_crds.kube.client import JsonObject
 from checklist_crds.photos.store import PhotoStore
 from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY
 from checklist_crds.secrets.sealing import ServerKeys
 from checklist_crds.times import format_timestamp, utc_now
+from checklist_crds.values.json_text import JsonObject
 
 ADA = "ada@example.org"
 

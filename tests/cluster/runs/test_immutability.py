@@ -3,10 +3,11 @@
 import pytest
 from tests.cluster.resources.test_resources import make_run
 
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeInvalid
 from checklist_crds.resources.kinds import RUN
 from checklist_crds.resources.run import RunSpec, Webhook
+from checklist_crds.values.json_text import JsonObject
 
 RESOLVED = {
     "organization": "acme",

@@ -15,12 +15,13 @@ from tests.cluster.operator_lab import BASE_URL, SERVER_KEY, Lab, OperatorProces
 from tests.waiting import eventually
 
 from checklist_crds.ids import new_id, object_id
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.resources.base import API_VERSION, GROUP
 from checklist_crds.resources.kinds import EVENT, ORGANIZATION, RUN, SECRET, Kind
 from checklist_crds.runs.link_secret import LINK_SECRET_TYPE
 from checklist_crds.secrets.sealing import ServerKeys, executor_link
+from checklist_crds.values.json_text import JsonObject
 from checklist_dev.local.controlplane import ControlPlane
 from checklist_dev.local.kubectl import Kubectl
 

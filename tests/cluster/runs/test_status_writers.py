@@ -14,7 +14,7 @@ import pytest_asyncio
 from tests.cluster.operator_lab import Lab
 
 from checklist_crds.errors import ServiceError
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeConflict
 from checklist_crds.kube.run_store import RunStore
 from checklist_crds.kube.run_writes import change_run_status
@@ -28,6 +28,7 @@ from checklist_crds.runs.commands import AddPhoto, AnswerStep, Cancel, ClearAnsw
 from checklist_crds.runs.lifecycle import decide
 from checklist_crds.runs.link_secret import with_link_secret
 from checklist_crds.times import utc_now
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.attempts.run_records import with_delivering, with_records
 
 PHOTO: Final = PhotoRef(key="photos/1", content_type="image/jpeg", bytes=1, sha256="0" * 64, width=1, height=1)

@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable
 from tests.cluster.operator_lab import Lab, OperatorProcess, StartOperator
 from tests.waiting import eventually
 
-from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.resources.base import SIZE_ANNOTATION
 from checklist_crds.resources.kinds import ORGANIZATION, RUN, TEMPLATE, TEMPLATE_REVISION, Kind
@@ -13,6 +12,7 @@ from checklist_crds.resources.template import counted_size, definition_of
 from checklist_crds.runs.snapshot import revision_of
 from checklist_crds.templates.validation import canonical_size
 from checklist_crds.times import parse_timestamp, utc_now
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.controllers.revision_collector import RevisionCollector
 
 

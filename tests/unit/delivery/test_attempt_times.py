@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from tests.unit.kube.memory_cluster import MemoryCluster
 
 from checklist_crds.ids import new_id
-from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeConflict, KubeUnavailable
 from checklist_crds.resources.delivery import MAX_ATTEMPTS, Claim, OutcomeClass, WebhookDeliveryStatus
 from checklist_crds.resources.delivery_records import DeliveryPhase
@@ -19,6 +18,7 @@ from checklist_crds.resources.event_names import EventName
 from checklist_crds.resources.kinds import WEBHOOK_DELIVERY, Kind
 from checklist_crds.resources.run import OutboxEntry, Run
 from checklist_crds.times import format_timestamp, parse_timestamp
+from checklist_crds.values.json_text import JsonObject
 from checklist_operator.attempts.delivery_objects import DeliveryObjects
 from checklist_operator.attempts.schedule import RetrySchedule
 from checklist_operator.runtime.fresh_reads import FreshReads

@@ -10,10 +10,11 @@ from typing import Any, cast
 import pytest
 from aiohttp import web
 
-from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
+from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeConflict, KubeNotFound
 from checklist_crds.resources.kinds import Kind
 from checklist_crds.values import merge_patch
+from checklist_crds.values.json_text import JsonObject
 
 CREATED = "2026-11-21T11:00:00Z"
 

@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable, Collection, Iterable
 from typing import Final
 
 from checklist_crds.errors import ServiceError
-from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.informer import Handler, Informer
+from checklist_crds.values.json_text import JsonObject
 
 from ..sessions.store import object_name
 from .hub import LiveHub, Viewer

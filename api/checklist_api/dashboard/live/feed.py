@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Final
 
 from checklist_crds.ids import object_id
-from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.informer import Handler, Informer
 from checklist_crds.resources.kinds import Key, key_of
 from checklist_crds.resources.replay import ReplayPhase
 from checklist_crds.resources.template import TemplateMeta
 from checklist_crds.times import Clock
+from checklist_crds.values.json_text import JsonObject
 
 from ...auth.keys import KeyDirectory
 from ...auth.members import MemberDirectory

@@ -18,7 +18,7 @@ from attrs import define, field
 
 from checklist_crds.errors import LastAdmin, MemberExists, MemberManaged, MemberNotFound
 from checklist_crds.ids import is_id, keyed_id
-from checklist_crds.kube.client import JsonObject, KubeClient, retry_conflicts
+from checklist_crds.kube.client import KubeClient, retry_conflicts
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeNotFound
 from checklist_crds.kube.limit_ledger import LimitLedger
 from checklist_crds.limits.organization_limits import Counted
@@ -28,6 +28,7 @@ from checklist_crds.resources.kinds import MEMBER
 from checklist_crds.resources.organization import MemberSpec, Role
 from checklist_crds.secrets.sealing import ServerKeys
 from checklist_crds.times import Clock, format_timestamp
+from checklist_crds.values.json_text import JsonObject
 
 from ...audit.trail import Act
 from ...auth.members import Member, MemberDirectory

@@ -8,13 +8,14 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeError, KubeNotFound
 from checklist_crds.kube.informer import SILENCE_S, Informer
 from checklist_crds.platform.ttl_cache import expiring_keys
 from checklist_crds.resources.account import DashboardSessionSpec, DashboardSessionStatus
 from checklist_crds.resources.kinds import DASHBOARD_SESSION
 from checklist_crds.times import format_timestamp
+from checklist_crds.values.json_text import JsonObject
 
 from ...auth.members import Person
 from .store import Session, object_name

@@ -26,7 +26,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from checklist_crds.errors import Conflict
-from checklist_crds.kube.client import JsonObject, KubeClient, retry_conflicts
+from checklist_crds.kube.client import KubeClient, retry_conflicts
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeError, KubeNotFound
 from checklist_crds.kube.informer import SILENCE_S, Informer
 from checklist_crds.resources.account import LinkPurpose, LocalAccountSpec
@@ -42,6 +42,7 @@ from checklist_crds.secrets.account_links import (
 from checklist_crds.secrets.digest import digest
 from checklist_crds.secrets.sealing import KeyRing, SealBroken, sealing_key_of
 from checklist_crds.times import Clock, format_timestamp
+from checklist_crds.values.json_text import JsonObject
 
 from ..sessions.store import Session
 from .local_account import LocalAccount

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from checklist_crds.kube.client import JsonObject
 from checklist_crds.resources.account import LocalAccountSpec
 from checklist_crds.resources.base import ORGANIZATION_LABEL
+from checklist_crds.values.json_text import JsonObject
 
 
 @dataclass(frozen=True, slots=True)

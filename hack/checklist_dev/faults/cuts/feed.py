@@ -6,10 +6,11 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Final, TypeVar
 
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeError, KubeUnavailable
 from checklist_crds.resources.delivery_records import DeliveryPhase, recorded_events
 from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY, Kind
+from checklist_crds.values.json_text import JsonObject
 from checklist_dev.faults.cuts.course import Course
 from checklist_operator.runtime.handlers import SELECTED, Observe
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.kube.run_store import RunStore
 from checklist_crds.resources.base import API_VERSION, ORGANIZATION_LABEL
@@ -16,6 +16,7 @@ from checklist_crds.runs.seal import RunSeals
 from checklist_crds.runs.snapshot import Snapshot, snapshot
 from checklist_crds.secrets.sealing import KeyRing, ServerKeys, run_owner
 from checklist_crds.times import format_timestamp, utc_now
+from checklist_crds.values.json_text import JsonObject
 from checklist_dev.faults.cuts.scenarios import Scenario
 from checklist_operator.settings import Settings
 

@@ -19,9 +19,10 @@ from unittest import mock
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeConflict
 from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY, Kind
+from checklist_crds.values.json_text import JsonObject
 from checklist_dev.faults.cuts.course import API, Course
 from checklist_operator import term as term_module
 from checklist_operator.runtime.handlers import Observe
