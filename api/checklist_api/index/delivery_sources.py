@@ -17,6 +17,7 @@ from checklist_crds.resources.delivery import REPLAY_ANNOTATION
 from checklist_crds.resources.delivery_records import DeliveryPhase, fields_of, raw_records, waiting_events
 from checklist_crds.resources.event_names import EventName
 from checklist_crds.resources.outcome import OutcomeClass
+from checklist_crds.resources.run_expiry import expires_at_of
 from checklist_crds.resources.run_id import resolved_of, run_id_of, run_id_of_delivery
 from checklist_crds.times import parse_timestamp
 
@@ -63,7 +64,7 @@ class RunEntry:
         return hash(serialized) & 0xFFFF_FFFF_FFFF or 1
 
     def read(self) -> tuple[Event, FromRun]:
-        metadata, spec, status = self.run["metadata"], self.run["spec"], self.run["status"]
+        metadata, spec = self.run["metadata"], self.run["spec"]
         resolved = resolved_of(self.run) or {}
         entry = fields_of(self.entry) if isinstance(self.entry, str) else self.entry
         event = Event(
@@ -76,7 +77,7 @@ class RunEntry:
             host=host_of(spec["webhook"]["url"]),
         )
         if self.recorded:
-            return event, _recorded(entry, spec, status)
+            return event, _recorded(entry, self.run)
         return event, FromRun(None, milliseconds(entry["ts"]))
 
 
@@ -131,7 +132,7 @@ def milliseconds(moment: str | datetime) -> int:
     return round(parsed.timestamp() * 1000)
 
 
-def _recorded(record: Mapping[str, Any], spec: Mapping[str, Any], status: Mapping[str, Any]) -> FromRun:
+def _recorded(record: Mapping[str, Any], run: Mapping[str, Any]) -> FromRun:
     phase = _STATUS_OF[record["phase"]]
     last = None
     if record.get("startedAt"):
@@ -142,9 +143,9 @@ def _recorded(record: Mapping[str, Any], spec: Mapping[str, Any], status: Mappin
             outcome=_outcome(record.get("outcome")) or _guessed_outcome(phase, record.get("httpStatus")),
             http_status=record.get("httpStatus"),
         )
-    happened_at = record.get("ts") or status.get(_ENDED_AT.get(record["event"], ""))
+    happened_at = record.get("ts") or run["status"].get(_ENDED_AT.get(record["event"], ""))
     if happened_at is None and record["event"] == EventName.RUN_EXPIRED.value:
-        happened_at = spec.get("expiresAt")
+        happened_at = expires_at_of(run)
     return FromRun(phase, _optional(happened_at), record["attempts"], last)
 
 
@@ -185,5 +186,5 @@ def _replay(replay: Mapping[str, Any] | None) -> Replay | None:
     )
 
 
-def _optional(moment: str | None) -> int | None:
+def _optional(moment: str | datetime | None) -> int | None:
     return None if moment is None else milliseconds(moment)

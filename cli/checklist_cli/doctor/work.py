@@ -4,16 +4,17 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeError
 from checklist_crds.limits.retention import Keep, organization_of
-from checklist_crds.resources.base import RESTORING_ANNOTATION, made_at
+from checklist_crds.resources.base import RESTORING_ANNOTATION
 from checklist_crds.resources.delivery_records import waiting_events
 from checklist_crds.resources.kinds import ORGANIZATION, RUN, WEBHOOK_DELIVERY
 from checklist_crds.resources.pause import is_paused
 from checklist_crds.resources.run import RunPhase
+from checklist_crds.resources.run_expiry import expires_at_of
 from checklist_crds.secrets.sealing import sealing_key_of
 from checklist_crds.times import Clock, parse_timestamp
 from checklist_crds.values.json_text import JsonObject
@@ -122,7 +123,7 @@ def _judge_run(  # noqa: PLR0917 - one pass, several lists
     body: JsonObject, paused: Paused, now: datetime, expired: _Late, unsent: _Late, refused: list[str]
 ) -> None:
     name, status = str(body["metadata"]["name"]), body.get("status") or {}
-    if not _phase(body).is_final and (ends := _expires_at(body)) is not None:
+    if not _phase(body).is_final and (ends := expires_at_of(body)) is not None:
         expired.note(name, now - ends)
     if paused.holds(body, organization_of(body)):
         return
@@ -177,16 +178,6 @@ async def past_retention(client: KubeClient, now: Clock, report: Report) -> Asyn
 
 def _phase(body: JsonObject) -> RunPhase:
     return RunPhase((body.get("status") or {}).get("phase") or RunPhase.PENDING)
-
-
-def _expires_at(body: JsonObject) -> datetime | None:
-    spec: dict[str, Any] = body["spec"]
-    if spec.get("expiresAt"):
-        return parse_timestamp(spec["expiresAt"])
-    if spec.get("expiresInHours") is None:
-        return None
-    created = parse_timestamp(spec.get("createdAt") or made_at(body["metadata"]))
-    return created + timedelta(hours=float(spec["expiresInHours"]))
 
 
 def _some(names: list[str]) -> str:

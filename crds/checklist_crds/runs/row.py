@@ -4,15 +4,15 @@ The API's index of live runs and the archive store it, so that a list shows both
 since 1970.
 """
 
-import math
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from ..resources.base import ORGANIZATION_LABEL
 from ..resources.run import RunPhase
+from ..resources.run_expiry import expires_at_of
 from ..resources.run_id import resolved_of, run_id_of
-from ..times import LAST_MOMENT, parse_timestamp
+from ..times import parse_timestamp
 
 RUN_COLUMNS: Final = (
     "run_id",
@@ -40,6 +40,8 @@ RUN_COLUMNS: Final = (
 )
 ADDED_COLUMNS: Final[Mapping[str, Any]] = {"flagged": 0}
 """Columns that archives of earlier releases lack, with their values there."""
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 def row_of_run(body: Mapping[str, Any]) -> tuple[Any, ...] | None:
@@ -51,10 +53,7 @@ def row_of_run(body: Mapping[str, Any]) -> tuple[Any, ...] | None:
     resolved = resolved_of(body)
     if resolved is None:
         return None
-    created_at = _instant(spec.get("createdAt") or metadata["creationTimestamp"])
-    expires_at = _instant(spec.get("expiresAt"))
-    if expires_at is None and created_at is not None and spec.get("expiresInHours") is not None:
-        expires_at = min(created_at + math.ceil(spec["expiresInHours"] * 3_600_000), milliseconds(LAST_MOMENT))
+    expires_at = expires_at_of(body)
     identity = status.get("identity") or {}
     progress = status.get("progress") or {"total": resolved["applicableSteps"], "answered": 0, "skipped": 0}
     return (
@@ -66,11 +65,12 @@ def row_of_run(body: Mapping[str, Any]) -> tuple[Any, ...] | None:
         resolved["templateVersion"],
         resolved["templateName"],
         spec.get("executorRef"),
-        created_at,
+        _instant(spec.get("createdAt") or metadata["creationTimestamp"]),
         _instant(status.get("startedAt")),
         _instant(status.get("completedAt")),
         _instant(status.get("cancelledAt")),
-        expires_at,
+        # Rounded up: the list must not show a run as expired before it is.
+        None if expires_at is None else -((_EPOCH - expires_at) // _MILLISECOND),
         status.get("assignedTo"),
         resolved["identityMode"],
         identity.get("name"),

@@ -6,7 +6,6 @@ ran are expired at start.
 
 import logging
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Final
 
 from checklist_crds.kube.client import KubeClient
@@ -14,9 +13,10 @@ from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.run_writes import change_run_status
 from checklist_crds.resources.kinds import RUN, Key, key_of
 from checklist_crds.resources.run import FINAL_PHASES, Run, RunStatus
+from checklist_crds.resources.run_expiry import expires_at_of
 from checklist_crds.resources.template_definition import Definition
 from checklist_crds.runs.lifecycle import Expire, decide
-from checklist_crds.times import Clock, later, readable_timestamp
+from checklist_crds.times import Clock
 from checklist_crds.values.json_text import JsonObject
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference
@@ -60,12 +60,11 @@ class RunExpiry:
         if type_ == "DELETED" or status.get("phase") in FINAL_PHASES:
             self._due.cancel(key)
             return
-        spec = body["spec"]
-        expires_at = readable_timestamp(spec.get("expiresAt") or "")
-        if spec.get("expiresInHours") is not None:
-            created_at = readable_timestamp(spec.get("createdAt") or body["metadata"]["creationTimestamp"])
-            expires_at = created_at and later(created_at, timedelta(hours=spec["expiresInHours"]))
-        if expires_at is not None:  # admission refuses an invalid one
+        try:
+            expires_at = expires_at_of(body)
+        except ValueError:
+            return  # admission refuses the run
+        if expires_at is not None:
             self._due.set(key, expires_at)
 
     async def _reconcile(self, key: Key) -> float | None:

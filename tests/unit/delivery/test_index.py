@@ -148,7 +148,8 @@ def test_objects_and_records_are_indexed_alone(
 def test_old_records_without_time_and_outcome_are_listed_as_well_as_may_be(index: DeliveryIndex) -> None:
     old = [recorded(1, 1), recorded(1, 2, "Failed", httpStatus=404), recorded(1, 3, "Failed")]
     final = recorded(2, 1, event="run.completed")
-    for record in (*old, final):
+    expired = recorded(3, 1, event="run.expired")
+    for record in (*old, final, expired):
         del record["ts"]
     for record in old:
         del record["outcome"]
@@ -161,6 +162,11 @@ def test_old_records_without_time_and_outcome_are_listed_as_well_as_may_be(index
     index.apply_run("DELETE", a_run(1))
     index.apply_run("UPSERT", a_run(2, final, status={"completedAt": at(-5)}))
     assert only(index).happened_at == (NOW - timedelta(minutes=5)).timestamp() * 1000
+    index.apply_run("DELETE", a_run(2))
+    run = a_run(3, expired)
+    run["spec"] |= {"createdAt": at(-60), "expiresInHours": 0.5}
+    index.apply_run("UPSERT", run)
+    assert only(index).happened_at == (NOW - timedelta(minutes=30)).timestamp() * 1000
 
 
 def test_a_delivery_can_be_replayed_as_the_operator_judges_it_and_only_once_at_a_time(index: DeliveryIndex) -> None:
