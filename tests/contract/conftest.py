@@ -22,7 +22,7 @@ from checklist_crds.ids import new_id, object_id
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.resources.base import ORGANIZATION_LABEL
 from checklist_crds.resources.kinds import API_KEY, MEMBER, NAMESPACE, ORGANIZATION, Kind
-from checklist_crds.runs.lifecycle import Command
+from checklist_crds.runs.commands import Command
 from checklist_crds.secrets import api_keys
 from checklist_crds.secrets.digest import digest
 from checklist_crds.secrets.sealing import executor_token

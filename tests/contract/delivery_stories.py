@@ -11,7 +11,7 @@ from checklist_crds.resources.delivery_records import DeliveryPhase, DeliveryRec
 from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY
 from checklist_crds.resources.outcome import OutcomeClass
 from checklist_crds.resources.run import ObjectNameRef, OutboxEntry, Run
-from checklist_crds.runs.lifecycle import AnswerStep, Command, Submit
+from checklist_crds.runs.commands import AnswerStep, Command, Submit
 from checklist_crds.times import utc_now
 
 from .conftest import Account, Api, owned

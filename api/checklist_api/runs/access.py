@@ -22,7 +22,7 @@ from checklist_crds.resources.run import Run
 from checklist_crds.resources.template import TemplateMeta
 from checklist_crds.resources.template_definition import Definition
 from checklist_crds.runs.batch import decide_in_turn
-from checklist_crds.runs.lifecycle import Command
+from checklist_crds.runs.commands import Command
 from checklist_crds.times import Clock
 
 from ..archive.reading import ArchivedRuns

@@ -11,7 +11,8 @@ from checklist_crds.photos.urls import PhotoUrl
 from checklist_crds.resources.audit_entry import AuditTarget
 from checklist_crds.resources.run import Run, RunPhase
 from checklist_crds.resources.webhook_url import InsecureTargets
-from checklist_crds.runs.lifecycle import CANCELLED_BY_OWNER, Cancel, decide
+from checklist_crds.runs.commands import Cancel
+from checklist_crds.runs.lifecycle import CANCELLED_BY_OWNER, decide
 from checklist_crds.templates import answer_schema
 from checklist_crds.times import Clock, format_optional
 

@@ -10,7 +10,8 @@ from ..resources.kinds import RUN
 from ..resources.run import Run
 from ..resources.template_definition import Definition
 from ..runs.batch import BatchDecision, Outcome, decide_in_turn
-from ..runs.lifecycle import Command, Decision
+from ..runs.commands import Command
+from ..runs.lifecycle import Decision
 from ..times import Clock
 from ..values.json_text import JsonObject
 from .client import KubeClient, conflict_pauses

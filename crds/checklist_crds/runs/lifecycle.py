@@ -71,26 +71,6 @@ from .end_conditions import with_end
 from .events import geo_view, progress_view
 from .photos import bytes_ever, is_empty, photo_of_operation, require_room, with_photo, without_photos
 
-__all__ = [
-    "CANCELLED_BY_OWNER",
-    "AddPhoto",
-    "AnswerStep",
-    "Cancel",
-    "ClearAnswer",
-    "Command",
-    "Decision",
-    "DrawSignature",
-    "Expire",
-    "GiveIdentity",
-    "Open",
-    "RemovePhotos",
-    "SkipStep",
-    "Submit",
-    "decide",
-    "is_settled",
-    "require_assignee",
-]
-
 CANCELLED_BY_OWNER: Final = "cancelled_by_owner"
 _MOST_OF_A_CHARACTER: Final = 6
 _MOST_OF_AN_ANSWER: Final = 2_000

@@ -32,7 +32,8 @@ from checklist_crds.resources.run_id import resolved_of
 from checklist_crds.resources.template import TemplateMeta
 from checklist_crds.resources.template_definition import Definition
 from checklist_crds.resources.webhook_url import InsecureTargets, InvalidTarget, canonical_url
-from checklist_crds.runs.lifecycle import Expire, decide
+from checklist_crds.runs.commands import Expire
+from checklist_crds.runs.lifecycle import decide
 from checklist_crds.runs.seal import RunSeals
 from checklist_crds.runs.snapshot import Snapshot, snapshot
 from checklist_crds.secrets.sealing import ServerKeys

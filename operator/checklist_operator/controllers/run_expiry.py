@@ -15,7 +15,8 @@ from checklist_crds.resources.kinds import RUN, Key, key_of
 from checklist_crds.resources.run import FINAL_PHASES, Run, RunStatus
 from checklist_crds.resources.run_expiry import expires_at_of
 from checklist_crds.resources.template_definition import Definition
-from checklist_crds.runs.lifecycle import Expire, decide
+from checklist_crds.runs.commands import Expire
+from checklist_crds.runs.lifecycle import decide
 from checklist_crds.times import Clock
 from checklist_crds.values.json_text import JsonObject
 from checklist_operator.runtime.json_logging import about

@@ -19,7 +19,7 @@ from checklist_crds.kube.quota_ledger import QuotaLedger
 from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.limits.quota import Quota, Verdict
 from checklist_crds.resources.kinds import ORGANIZATION, RUN, TEMPLATE, TEMPLATE_REVISION, version_of
-from checklist_crds.runs.lifecycle import AnswerStep
+from checklist_crds.runs.commands import AnswerStep
 from checklist_crds.runs.snapshot import snapshot
 from checklist_crds.times import utc_now
 from checklist_crds.values.json_text import JsonObject

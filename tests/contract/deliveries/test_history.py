@@ -11,7 +11,7 @@ from tests.contract.executor_client import error_of, without_request_id
 from checklist_crds.ids import new_id
 from checklist_crds.resources.delivery_records import DeliveryPhase
 from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY
-from checklist_crds.runs.lifecycle import AnswerStep, Submit
+from checklist_crds.runs.commands import AnswerStep, Submit
 from checklist_crds.times import format_timestamp, parse_timestamp, utc_now
 
 api = shared_api

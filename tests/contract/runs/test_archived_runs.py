@@ -18,7 +18,7 @@ from checklist_crds.archive import ArchiveStore
 from checklist_crds.ids import new_id, object_id
 from checklist_crds.platform.object_store import StoreUnavailable
 from checklist_crds.resources.kinds import RUN, TEMPLATE_REVISION
-from checklist_crds.runs.lifecycle import AnswerStep, Submit
+from checklist_crds.runs.commands import AnswerStep, Submit
 from checklist_crds.times import utc_now
 
 SAME = {"X-Request-Id": "same"}

@@ -14,7 +14,7 @@ import pytest
 from tests.contract.conftest import Api, shared_api
 from tests.waiting import WITHIN_S, eventually
 
-from checklist_crds.runs.lifecycle import AnswerStep, Submit
+from checklist_crds.runs.commands import AnswerStep, Submit
 
 api = shared_api
 pytestmark = pytest.mark.usefixtures("default_sigint")

@@ -19,7 +19,7 @@ from checklist_crds.errors import RunNotFound
 from checklist_crds.kube.errors import KubeUnavailable
 from checklist_crds.resources.kinds import RUN, TEMPLATE_REVISION
 from checklist_crds.resources.run import Run
-from checklist_crds.runs.lifecycle import AnswerStep, Cancel
+from checklist_crds.runs.commands import AnswerStep, Cancel
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_crds.values.csv_cells import csv_row, escape_formulas
 

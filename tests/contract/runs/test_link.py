@@ -9,7 +9,7 @@ from tests.contract.executor_client import error_of
 from checklist_crds.ids import new_id
 from checklist_crds.resources.audit_entry import AuditEntrySpec
 from checklist_crds.resources.kinds import AUDIT_ENTRY, RUN
-from checklist_crds.runs.lifecycle import AnswerStep, Cancel, Submit
+from checklist_crds.runs.commands import AnswerStep, Cancel, Submit
 from checklist_crds.times import format_timestamp, utc_now
 
 api = shared_api

@@ -9,7 +9,7 @@ from tests.waiting import eventually, until_the_clock_passes
 
 from checklist_crds.ids import new_id
 from checklist_crds.resources.kinds import RUN
-from checklist_crds.runs.lifecycle import AnswerStep, Cancel, SkipStep, Submit
+from checklist_crds.runs.commands import AnswerStep, Cancel, SkipStep, Submit
 from checklist_crds.times import format_timestamp, parse_timestamp, utc_now
 
 api = shared_api

@@ -18,7 +18,7 @@ from tests.waiting import eventually
 from checklist_api.runs import waiting
 from checklist_crds.ids import new_id
 from checklist_crds.resources.kinds import API_KEY, RUN
-from checklist_crds.runs.lifecycle import AnswerStep, Cancel, Submit
+from checklist_crds.runs.commands import AnswerStep, Cancel, Submit
 from checklist_crds.secrets import api_keys
 from checklist_crds.secrets.digest import digest
 from checklist_dev.local.controlplane import ControlPlane

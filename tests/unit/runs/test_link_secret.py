@@ -12,7 +12,8 @@ from checklist_crds.kube.run_writes import status_patch
 from checklist_crds.resources.kinds import RUN
 from checklist_crds.resources.run import Run, RunPhase, RunStatus
 from checklist_crds.resources.template_definition import Definition
-from checklist_crds.runs.lifecycle import Cancel, decide
+from checklist_crds.runs.commands import Cancel
+from checklist_crds.runs.lifecycle import decide
 from checklist_crds.runs.link_secret import (
     LinkWork,
     is_left_over,
