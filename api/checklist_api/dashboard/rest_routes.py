@@ -7,13 +7,13 @@ from aiohttp import web
 
 from checklist_crds.resources.organization import Role
 from checklist_crds.resources.run import Run
+from checklist_crds.resources.webhook_url import host_of
 
 from ..auth.gate import Caller
 from ..deliveries.routes import DeliveryRoutes
 from ..exports.routes import ExportRoutes
 from ..exports.stable_links import PHOTO, StablePhotoRoutes
 from ..http.json_body import json_response
-from ..index.delivery_sources import host_of
 from ..runs import models
 from ..runs.routes import RunRoutes
 from ..runs.usage import UsageRoutes

@@ -17,6 +17,7 @@ from checklist_crds.photos.urls import PhotoUrl
 from checklist_crds.resources.organization import Role
 from checklist_crds.resources.run import Run, Webhook
 from checklist_crds.resources.template_definition import Definition
+from checklist_crds.resources.webhook_url import host_of
 from checklist_crds.templates.answers import expected_text
 from checklist_crds.templates.conditions import missing_required
 from checklist_crds.times import Clock, format_optional
@@ -24,7 +25,6 @@ from checklist_crds.times import Clock, format_optional
 from ..auth.gate import Caller
 from ..auth.members import MemberDirectory
 from ..http.json_body import json_response
-from ..index.delivery_sources import host_of
 from ..runs import models
 from ..runs.access import RunAccess
 from ..runs.routes import RunLink

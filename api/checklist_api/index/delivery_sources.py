@@ -6,9 +6,7 @@ Functions raise one of UNREADABLE for malformed objects.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import orjson
 
@@ -19,6 +17,7 @@ from checklist_crds.resources.event_names import EventName
 from checklist_crds.resources.outcome import OutcomeClass
 from checklist_crds.resources.run_expiry import expires_at_of
 from checklist_crds.resources.run_id import resolved_of, run_id_of, run_id_of_delivery
+from checklist_crds.resources.webhook_url import host_of
 from checklist_crds.times import parse_timestamp
 
 from .delivery_history import (
@@ -118,12 +117,6 @@ def parse_delivery(body: Mapping[str, Any]) -> tuple[Event, FromDelivery]:
         last_replay=_replay(status.get("lastReplay")),
     )
     return event, kept
-
-
-@lru_cache(maxsize=4096)
-def host_of(url: str) -> str:
-    """Return the host of a URL without its port. Path and query are never shown, since they may contain secrets."""
-    return urlsplit(url).hostname or ""
 
 
 def milliseconds(moment: str | datetime) -> int:

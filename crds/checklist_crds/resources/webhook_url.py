@@ -13,9 +13,10 @@ addresses are refused at once.
 
 import re
 import unicodedata
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final
-from urllib.parse import unquote_to_bytes
+from urllib.parse import unquote_to_bytes, urlsplit
 
 import idna
 
@@ -85,6 +86,12 @@ def canonical_url(url: str, *, allow_insecure: InsecureTargets = False) -> str:
     if len(canonical) > MAX_URL_LENGTH:
         raise _too_long()
     return canonical
+
+
+@lru_cache(maxsize=4096)
+def host_of(url: str) -> str:
+    """Returns the host of a canonical URL, without the port. Show only this: path and query may contain secrets."""
+    return urlsplit(url).hostname or ""
 
 
 def _is_open(authority: str, allow_insecure: InsecureTargets) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 
 from attrs import define, field
 
+from checklist_crds.resources.webhook_url import host_of
 from checklist_crds.times import Clock
 from checklist_operator.attempts.attempt import Attempt, RecordedAttempt, SentAttempt
 from checklist_operator.attempts.claim import Claims
@@ -23,7 +24,7 @@ from checklist_operator.faults import LocalFault
 from checklist_operator.runtime.deadlines import ShutdownDeadlines
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.metrics import Metrics
-from checklist_operator.transport.fairness import Permits, host_of
+from checklist_operator.transport.fairness import Permits
 from checklist_operator.transport.outcome import Outcome
 
 logger = logging.getLogger(__name__)

@@ -11,9 +11,10 @@ from attrs import define, field
 from checklist_crds.platform.log_lines import also_in_context
 from checklist_crds.platform.tracing import NO_TRACES, SpanKind, Tracing, traceparent_of
 from checklist_crds.platform.ttl_cache import TTLCache
+from checklist_crds.resources.webhook_url import host_of
 from checklist_crds.values.json_text import JsonObject
 from checklist_operator.runtime.metrics import Metrics
-from checklist_operator.transport.fairness import Permits, host_of
+from checklist_operator.transport.fairness import Permits
 from checklist_operator.transport.outcome import Outcome
 from checklist_operator.transport.sender import Sender
 

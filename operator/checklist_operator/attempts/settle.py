@@ -14,6 +14,7 @@ from checklist_crds.resources.delivery import (
 )
 from checklist_crds.resources.delivery_records import DeliveryPhase
 from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY, Key
+from checklist_crds.resources.webhook_url import host_of
 from checklist_crds.runs.replay_rules import ReplayRefusal
 from checklist_crds.times import Clock
 from checklist_crds.values.json_text import JsonObject
@@ -31,7 +32,6 @@ from checklist_operator.attempts.run_records import RunPlace, RunRecords
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference
 from checklist_operator.runtime.metrics import Metrics
-from checklist_operator.transport.fairness import host_of
 
 logger = logging.getLogger(__name__)
 

@@ -20,9 +20,9 @@ from checklist_crds.resources.delivery_records import DeliveryPhase, DeliveryRec
 from checklist_crds.resources.event_names import EventName
 from checklist_crds.resources.replay import RefusalCount, ReplayFilter
 from checklist_crds.resources.run import Run
+from checklist_crds.resources.webhook_url import host_of
 from checklist_crds.runs.replay_rules import ReplayRefusal, refusal_of, refusal_of_record
 from checklist_operator.attempts.replay_state import ended_at, is_same
-from checklist_operator.transport.fairness import host_of
 
 
 @dataclass(frozen=True, slots=True)

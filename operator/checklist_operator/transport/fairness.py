@@ -20,7 +20,6 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import count
-from urllib.parse import urlsplit
 
 from checklist_operator.transport.gates import Gate, Grant, Line
 from checklist_operator.transport.host_standing import HostStandings
@@ -42,11 +41,6 @@ class Limits:
     in_doubt: float = 0.5
     per_unheard_host: int = 4
     prompt_s: float = 1.0
-
-
-def host_of(url: str) -> str:
-    """Returns the host of a canonical URL, without the port."""
-    return urlsplit(url).hostname or ""
 
 
 class Permits:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from checklist_crds.resources.webhook_url import host_of
 from checklist_operator.runtime.metrics import Metrics
-from checklist_operator.transport.fairness import Limits, Permits, host_of
+from checklist_operator.transport.fairness import Limits, Permits
 from checklist_operator.transport.host_standing import REMEMBERED_HOSTS, HostStandings
 from checklist_operator.transport.outcome import OutcomeClass
 
