@@ -1,6 +1,7 @@
 /** The expiry of the link: never, a preset, or a number of hours. Shows the resulting time. */
 import { useState } from "preact/hooks";
 
+import { MAX_EXPIRY_HOURS } from "../../core/bounds";
 import { now } from "../clock";
 import { SelectField, TextField } from "../parts/fields";
 import { localTime } from "../parts/time";
@@ -16,7 +17,6 @@ const SPANS = [
   { value: "720", title: "In 30 days" },
   { value: "other", title: "Custom …" },
 ];
-const LONGEST_HOURS = 8_760;
 
 interface ExpiryProps {
   hours: string;
@@ -31,11 +31,11 @@ export function Expiry({ hours, error, onChange }: ExpiryProps) {
     onChange(value === "other" ? "12" : value);
   };
   const length = Number(hours);
-  const moment = hours !== "" && length > 0 && length <= LONGEST_HOURS ? localTime(new Date(now.value + length * 3_600_000).toISOString()) : null;
+  const moment = hours !== "" && length > 0 && length <= MAX_EXPIRY_HOURS ? localTime(new Date(now.value + length * 3_600_000).toISOString()) : null;
   return (
     <div class="expiry">
       <SelectField name="expiry" label="The link expires" options={SPANS} value={own ? "other" : hours} error={own ? undefined : error} onChange={choose} />
-      {own && <TextField name="expires_in_hours" label="Hours" type="number" min={0} max={LONGEST_HOURS} step="any" value={hours} error={error} onInput={(text) => onChange(text === "" ? "0" : text)} />}
+      {own && <TextField name="expires_in_hours" label="Hours" type="number" min={0} max={MAX_EXPIRY_HOURS} step="any" value={hours} error={error} onInput={(text) => onChange(text === "" ? "0" : text)} />}
       <p class="quiet expiry-moment" role="status">
         {moment !== null ? `Works until ${moment}` : hours === "" ? "Works until the run is completed or cancelled" : ""}
       </p>

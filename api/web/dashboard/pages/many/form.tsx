@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 
+import { MAX_EXPIRY_HOURS } from "../../../core/bounds";
 import { ApiError, call, type FieldProblem } from "../../client";
 import { useLiveReload } from "../../live";
 import { CheckField, focusFirstProblem, problemOf, withoutProblem } from "../../parts/fields";
@@ -135,7 +136,7 @@ function problemsOf(draft: Draft, ofTable: string | null): FieldProblem[] {
   const hours = Number(draft.hours);
   return [
     ...(draft.templateId === "" ? [wrong("template_id", "Choose the checklist to dispatch.")] : []),
-    ...(draft.hours !== "" && !(hours > 0 && hours <= 8_760) ? [wrong("expires_in_hours", "Must be more than 0 and at most 8,760 hours.")] : []),
+    ...(draft.hours !== "" && !(hours > 0 && hours <= MAX_EXPIRY_HOURS) ? [wrong("expires_in_hours", `Must be more than 0 and at most ${MAX_EXPIRY_HOURS.toLocaleString("en")} hours.`)] : []),
     ...(ofTable === null ? [] : [wrong("table", ofTable)]),
     ...(draft.hasWebhook && draft.secret.length < SHORTEST_SECRET ? [wrong("webhook.secret", "Must have at least 16 characters.")] : []),
     ...(draft.hasWebhook && !draft.allEvents && draft.events.length === 0 ? [wrong("webhook.events", "Choose at least one event.")] : []),

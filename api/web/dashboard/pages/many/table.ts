@@ -2,6 +2,7 @@
  * Checks a table of runs to dispatch as a whole. The command line reads the same tables (`checklist_cli.bulk.table`);
  * both run the cases of `tests/vectors/dispatch_tables.json`.
  */
+import { MAX_EXPIRY_HOURS } from "../../../core/bounds";
 import { EVENTS } from "../deliveries_text";
 import { MalformedFile, readCells } from "./cells";
 
@@ -10,7 +11,6 @@ const ALIASES: Readonly<Record<string, string>> = { executor_ref: "reference", r
 const COPIED = ["reference", "name", "contact"];
 export const MAX_ROWS = 5_000;
 const MAX_REFERENCE = 200;
-const MAX_HOURS = 8_760;
 const DURATION = /^([0-9]{1,9}(?:\.[0-9]{1,9})?)(s|m|h|d)$/;
 /** NUL and half of a surrogate pair, which the service cannot store. */
 const UNSTORABLE = /\0|\p{Surrogate}/u;
@@ -132,7 +132,7 @@ function cellProblems(row: number, cells: ReadonlyMap<string, string>, defaults:
   const expires = cells.get("expires") ?? "";
   const hours = hoursOf(expires);
   if (expires !== "" && hours === null) wrong("expires", "duration", "must be a positive duration, as 90s, 30m, 4h or 2d");
-  else if (hours !== null && hours > MAX_HOURS) wrong("expires", "duration", `must be at most ${MAX_HOURS} hours`);
+  else if (hours !== null && hours > MAX_EXPIRY_HOURS) wrong("expires", "duration", `must be at most ${MAX_EXPIRY_HOURS} hours`);
   const url = cells.get("webhook_url") ?? "";
   const named = cells.get("webhook_events") ?? "";
   if (named !== "") {
