@@ -13,7 +13,7 @@ from checklist_operator.attempts.delivery_objects import Delivery
 from checklist_operator.attempts.delivery_state import Send
 from checklist_operator.transport.outcome import Outcome
 
-FIRST = Send(1)
+FIRST_ATTEMPT = Send(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Attempt:
     """One attempt to deliver an event: the first one, a retry, or a replay."""
 
     event: OutboxEntry
-    step: Send
+    action: Send
     run: Run
     run_body: JsonObject
     """The run, as read for the attempt."""
@@ -45,7 +45,7 @@ class Attempt:
 
     @property
     def number(self) -> int:
-        return self.step.attempt
+        return self.action.attempt
 
     @property
     def run_key(self) -> Key:

@@ -51,25 +51,25 @@ class Claims:
         self._burst = _Burst(one_by_one_per_s)
         self._confirmations: CallCoalescer[None, None, None] = CallCoalescer(lambda *_: confirm_lead())
 
-    async def take(self, delivery: Delivery, step: Send) -> ClaimedAttempt:
+    async def take(self, delivery: Delivery, action: Send) -> ClaimedAttempt:
         """Raises KubeConflict when another process was faster, LeadNotConfirmed, and other KubeErrors."""
-        if self._burst.is_exceeded() and not step.manual and delivery.status.claim is None:
+        if self._burst.is_exceeded() and not action.manual and delivery.status.claim is None:
             try:
                 await self._confirmations.add(None, None)
             except KubeConflict:
                 raise LeadNotConfirmed from None
             return ClaimedAttempt(delivery, is_claimed=False)
-        status = claimed(delivery.status, step, holder=self._holder, now=self._clock())
+        status = claimed(delivery.status, action, holder=self._holder, now=self._clock())
         return ClaimedAttempt(await self._objects.write(delivery, status), is_claimed=True)
 
-    def is_ours(self, delivery: Delivery, step: Send, *, was_claimed: bool) -> bool:
+    def is_ours(self, delivery: Delivery, action: Send, *, was_claimed: bool) -> bool:
         """Whether `delivery`, as it is now, still waits for the outcome of the claimed attempt."""
         status = delivery.status
         if was_claimed:
             claim = status.claim
-            mine = self._holder, step.attempt, step.manual
+            mine = self._holder, action.attempt, action.manual
             return claim is not None and (claim.holder, claim.attempt, claim.manual) == mine
-        return status.claim is None and not status.phase.is_final and status.attempt == step.attempt - 1
+        return status.claim is None and not status.phase.is_final and status.attempt == action.attempt - 1
 
     async def close(self) -> None:
         await self._confirmations.close()

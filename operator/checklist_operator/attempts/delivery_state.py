@@ -62,10 +62,10 @@ class Nothing:
 NextAction = Wait | Send | Conclude | Nothing
 
 
-def next_step(
+def next_action(
     status: WebhookDeliveryStatus, *, now: datetime, holder: str, created_at: datetime, led_for_s: float = 0.0
 ) -> NextAction:
-    """Returns the next step for `holder`, which has no other step of this delivery in progress.
+    """Returns the next action for `holder`, which has no other action of this delivery in progress.
 
     `led_for_s`: how long it has been the leader. Claims of other holders are at least that old, which limits their
     validity even if clocks differ.
@@ -90,10 +90,10 @@ def next_step(
     return Send(status.attempt + 1)
 
 
-def claimed(status: WebhookDeliveryStatus, step: Send, *, holder: str, now: datetime) -> WebhookDeliveryStatus:
+def claimed(status: WebhookDeliveryStatus, action: Send, *, holder: str, now: datetime) -> WebhookDeliveryStatus:
     """Returns the status with a claim. A replay does not change the phase: a delivered event stays delivered."""
-    claim = Claim(attempt=step.attempt, holder=holder, until=now + timedelta(seconds=CLAIM_S), manual=step.manual)
-    phase = status.phase if step.manual else DeliveryPhase.IN_FLIGHT
+    claim = Claim(attempt=action.attempt, holder=holder, until=now + timedelta(seconds=CLAIM_S), manual=action.manual)
+    phase = status.phase if action.manual else DeliveryPhase.IN_FLIGHT
     return status.model_copy(update={"phase": phase, "claim": claim})
 
 

@@ -89,7 +89,7 @@ class AttemptPipeline:
                     self._unrecorded[attempt.event_id, attempt.number] = first
             except LocalFault as fault:
                 if attempt.delivery is not None:
-                    await self._recorder.postpone(attempt.delivery, attempt.step, fault)
+                    await self._recorder.postpone(attempt.delivery, attempt.action, fault)
                 raise
             finally:
                 self._sending[first] -= 1
@@ -123,7 +123,7 @@ class AttemptPipeline:
             return None
         delivery, is_claimed = attempt.delivery, False
         if delivery is not None:
-            taken = await self._claims.take(delivery, attempt.step)
+            taken = await self._claims.take(delivery, attempt.action)
             delivery, is_claimed = taken.delivery, taken.is_claimed
         starts()
         self._count_start(attempt, held_up=held_up or self._permits.holds_up(host_of(attempt.url)))
@@ -159,7 +159,7 @@ def _log(attempt: Attempt, outcome: Outcome) -> None:
             event_name=attempt.event.event.value,
             seq=attempt.event.seq,
             attempt=attempt.number,
-            manual=attempt.step.manual,
+            manual=attempt.action.manual,
             outcome=outcome.outcome_class.value,
             status=outcome.http_status,
             duration_ms=outcome.duration_ms,

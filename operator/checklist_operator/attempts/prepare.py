@@ -20,9 +20,9 @@ from checklist_crds.resources.webhook_url import InsecureTargets
 from checklist_crds.runs.replay_rules import ReplayRefusal
 from checklist_crds.times import Clock
 from checklist_crds.values.json_text import JsonObject
-from checklist_operator.attempts.attempt import FIRST, Attempt
+from checklist_operator.attempts.attempt import FIRST_ATTEMPT, Attempt
 from checklist_operator.attempts.delivery_objects import Delivery, DeliveryObjects, target_of
-from checklist_operator.attempts.delivery_state import Conclude, NextAction, Nothing, Send, Wait, next_step
+from checklist_operator.attempts.delivery_state import Conclude, NextAction, Nothing, Send, Wait, next_action
 from checklist_operator.attempts.envelopes import first_envelope, kept_message
 from checklist_operator.attempts.pauses import Pauses
 from checklist_operator.attempts.record import AttemptRecorder
@@ -95,7 +95,7 @@ class Preparation:
         return [
             Attempt(
                 event=event,
-                step=FIRST,
+                action=FIRST_ATTEMPT,
                 run=run,
                 run_body=body,
                 organization=resolved.organization,
@@ -109,9 +109,9 @@ class Preparation:
 
     # -- retries and replays --------------------------------------------------------------------------------------
 
-    def next_step(self, status: WebhookDeliveryStatus, created_at: datetime) -> NextAction:
+    def next_action(self, status: WebhookDeliveryStatus, created_at: datetime) -> NextAction:
         led_for_s = asyncio.get_running_loop().time() - self._began_at
-        return next_step(status, now=self._clock(), holder=self._holder, created_at=created_at, led_for_s=led_for_s)
+        return next_action(status, now=self._clock(), holder=self._holder, created_at=created_at, led_for_s=led_for_s)
 
     async def of_delivery(self, key: Key) -> Attempt | Wait | None:
         """Returns the due attempt of a delivery; None when none is left, which is then written.
@@ -119,12 +119,12 @@ class Preparation:
         Raises KubeNotFound, KubeConflict when it changed meanwhile, other KubeErrors, Paused and LocalFault.
         """
         delivery = await self._objects.get_recent(*key)
-        match self.next_step(delivery.status, delivery.created_at):
-            case Send() as step:
-                waits_s = self._inherited.for_s((delivery.name,), step.attempt)
+        match self.next_action(delivery.status, delivery.created_at):
+            case Send() as action:
+                waits_s = self._inherited.for_s((delivery.name,), action.attempt)
                 if waits_s:
                     return Wait(self._clock() + timedelta(seconds=waits_s))
-                return await self._of_step(delivery, step)
+                return await self._of_action(delivery, action)
             case Wait() as wait:
                 return wait
             case Conclude():
@@ -133,32 +133,32 @@ class Preparation:
                 pass
         return None
 
-    async def _of_step(self, delivery: Delivery, step: Send) -> Attempt | None:
+    async def _of_action(self, delivery: Delivery, action: Send) -> Attempt | None:
         spec = delivery.spec
         body = await self._run_of(delivery)
         if body is not None:
             self._tracing.bind_logs(body)
         run = Run.parse(body, answers=False) if body is not None else None
         if body is None or run is None or run.spec.webhook is None:
-            await self._settler.give_up(delivery, step, ReplayRefusal.RUN_DELETED)
+            await self._settler.give_up(delivery, action, ReplayRefusal.RUN_DELETED)
             return None
         if self._target_of(spec.url) != self._target_of(run.spec.webhook.url):
             # A delivery made by hand: signing for its URL would let its creator have anything signed.
-            await self._settler.give_up(delivery, step, ReplayRefusal.FOREIGN_TARGET)
+            await self._settler.give_up(delivery, action, ReplayRefusal.FOREIGN_TARGET)
             return None
-        if not step.manual and _has_arrived(run, delivery.name):
+        if not action.manual and _has_arrived(run, delivery.name):
             await self._settler.settle_delivered(delivery)
             return None
         await self._pauses.check(body, spec.organization_ref.name)
         try:
             secret = await self._secrets.of(delivery.namespace, run.name, run.spec.webhook)
         except LocalFault as fault:
-            await self._recorder.postpone(delivery, step, fault)
+            await self._recorder.postpone(delivery, action, fault)
             raise
         return Attempt(
             # The parts were validated with the delivery.
             event=OutboxEntry.model_construct(seq=spec.seq, event=spec.event, event_id=delivery.name, ts=spec.ts),
-            step=step,
+            action=action,
             run=run,
             run_body=body,
             organization=spec.organization_ref.name,

@@ -59,16 +59,16 @@ class AttemptRecorder:
         delivery = await self._record_later(sent)
         return None if delivery is None else RecordedAttempt(delivery=delivery)
 
-    async def postpone(self, delivery: Delivery, step: Send, fault: LocalFault) -> None:
+    async def postpone(self, delivery: Delivery, action: Send, fault: LocalFault) -> None:
         """Shows why a delivery is not sent: for a retry on its run, as for first attempts; for a replay, whose run may
         have ended long ago, on the delivery."""
         logger.warning(
             "attempt.postponed",
-            extra=about(event_id=delivery.name, manual=step.manual, reason=fault.reason, detail=fault.message),
+            extra=about(event_id=delivery.name, manual=action.manual, reason=fault.reason, detail=fault.message),
         )
         self._metrics.own_faults.labels(fault.reason).inc()
         with contextlib.suppress(KubeNotFound, KubeConflict):  # changed meanwhile; handled by the next reconciliation
-            if not step.manual:
+            if not action.manual:
                 await self._show_fault((delivery.namespace, delivery.spec.run_ref.name), fault)
                 return
             status = held_up(delivery.status, *fault.as_condition, now=self._clock(), generation=delivery.generation)
@@ -128,11 +128,11 @@ class AttemptRecorder:
         before it updates the delivery."""
         attempt, outcome = sent.attempt, sent.outcome
         assert sent.delivery is not None  # noqa: S101 - only first attempts have none
-        delivery, step = sent.delivery, attempt.step
+        delivery, action = sent.delivery, attempt.action
         known: JsonObject | None = attempt.run_body
-        next_attempt_at = None if step.manual else self._objects.next_attempt_at(outcome, step.attempt)
-        entry = attempt_record(step.attempt, outcome, next_attempt_at, manual=step.manual)
-        ended = replayed if step.manual else after_attempt
+        next_attempt_at = None if action.manual else self._objects.next_attempt_at(outcome, action.attempt)
+        entry = attempt_record(action.attempt, outcome, next_attempt_at, manual=action.manual)
+        ended = replayed if action.manual else after_attempt
         is_repeated = False
 
         async def write() -> Delivery | None:
@@ -142,7 +142,7 @@ class AttemptRecorder:
                 delivery = await self._objects.get(delivery.namespace, delivery.name)
                 if _has(delivery, entry):
                     return delivery  # written before; only the answer was lost
-                if not self._claims.is_ours(delivery, step, was_claimed=sent.is_claimed):
+                if not self._claims.is_ours(delivery, action, was_claimed=sent.is_claimed):
                     return None  # no longer ours to record
             is_repeated = True
             status = ended(delivery.status, entry, ok=outcome.ok, now=self._clock(), generation=delivery.generation)

@@ -102,10 +102,10 @@ class DeliverySettler:
         status = found_delivered(delivery.status, now=self._clock(), generation=delivery.generation)
         self.announce(await self._objects.write(delivery, settled(status)))
 
-    async def give_up(self, delivery: Delivery, step: Send, why: ReplayRefusal) -> None:
+    async def give_up(self, delivery: Delivery, action: Send, why: ReplayRefusal) -> None:
         """Settles a delivery that is not sent, whatever its schedule."""
         now, generation = self._clock(), delivery.generation
-        if step.manual:
+        if action.manual:
             status = not_replayable(delivery.status, why, now=now, generation=generation)
         else:
             status = settled(failed(delivery.status, why.reason, why.message, now=now, generation=generation))

@@ -91,7 +91,7 @@ class Deliveries:
             return  # a replay is creating it: its first attempt was made long ago
         self._targets[key] = _Target(spec["url"], spec["organizationRef"]["name"], spec["runRef"]["name"])
         created_at = parse_timestamp(body["metadata"]["creationTimestamp"])
-        match self._preparation.next_step(status, created_at):
+        match self._preparation.next_action(status, created_at):
             case Wait(until=until):
                 self._due.set(key, until)
             case Send() if key in self._in_hand:

@@ -10,7 +10,7 @@ from checklist_crds.kube.errors import KubeConflict
 from checklist_crds.resources.delivery import WebhookDeliverySpec, WebhookDeliveryStatus
 from checklist_crds.resources.event_names import EventName
 from checklist_crds.resources.run import OutboxEntry, Run
-from checklist_operator.attempts.attempt import FIRST, Attempt, RecordedAttempt, SentAttempt
+from checklist_operator.attempts.attempt import FIRST_ATTEMPT, Attempt, RecordedAttempt, SentAttempt
 from checklist_operator.attempts.claim import ClaimedAttempt, Claims
 from checklist_operator.attempts.delivery_objects import Delivery
 from checklist_operator.attempts.delivery_state import Send
@@ -45,7 +45,7 @@ def delivery() -> Delivery:
 def attempt(*, number: int = 1, first: bool = True) -> Attempt:
     return Attempt(
         event=EVENT,
-        step=FIRST if first else Send(number),
+        action=FIRST_ATTEMPT if first else Send(number),
         run=Run.parse(BODY),
         run_body=BODY,
         organization="org-1",

@@ -36,7 +36,7 @@ from checklist_operator.attempts.delivery_state import (
     claimed,
     failed,
     found_delivered,
-    next_step,
+    next_action,
     record_of,
     settled,
 )
@@ -67,7 +67,7 @@ SPEC = WebhookDeliverySpec.model_validate(OBJECT | MESSAGE)
 def step(
     status: WebhookDeliveryStatus, *, holder: str = "me", now: datetime = NOW, age_s: float = 0, **more: Any
 ) -> NextAction:
-    return next_step(status, now=now, holder=holder, created_at=NOW - timedelta(seconds=age_s), **more)
+    return next_action(status, now=now, holder=holder, created_at=NOW - timedelta(seconds=age_s), **more)
 
 
 def attempt(number: int, *, next_attempt_at: datetime | None = None, ok: bool = False, manual: bool = False) -> Attempt:
