@@ -18,7 +18,7 @@ from checklist_crds.settings.table import help_text as table
 from checklist_operator.attempts.schedule import DEFAULT_GAPS, RetrySchedule
 from checklist_operator.runtime.leader import LeaseTimes
 from checklist_operator.transport.addresses import AddressPolicy, Network
-from checklist_operator.transport.fairness import Limits
+from checklist_operator.transport.fairness import PermitLimits
 from checklist_operator.transport.resolving import parse_servers
 
 __all__ = ["InvalidSetting", "LeaseTimes", "Settings", "help_text"]
@@ -176,8 +176,8 @@ class Settings(SharedSettings):
         return RetrySchedule(self.retry_gaps, jitter_fraction=self.retry_jitter)
 
     @property
-    def limits(self) -> Limits:
-        return Limits(
+    def limits(self) -> PermitLimits:
+        return PermitLimits(
             total=self.max_deliveries,
             per_organization=self.max_deliveries_per_organization,
             per_host=self.max_deliveries_per_host,

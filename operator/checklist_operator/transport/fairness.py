@@ -27,7 +27,7 @@ from checklist_operator.transport.outcome import OutcomeClass
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class PermitLimits:
     """Attempts in flight. `reserved` is the part of each of the first three that only first attempts may use, and
     `in_doubt` the part of the first two that hosts in doubt may use. An attempt longer than `prompt_s` is in doubt."""
 
@@ -46,8 +46,8 @@ class Limits:
 class Permits:
     """Grants permits within the limits. One per process, in one event loop."""
 
-    def __init__(self, limits: Limits | None = None) -> None:
-        self._limits = limits or Limits()
+    def __init__(self, limits: PermitLimits | None = None) -> None:
+        self._limits = limits or PermitLimits()
         self._tickets = count(1)
         self._total = self._gate(self._limits.total)
         self._in_doubt = self._gate_in_doubt(self._limits.total)

@@ -22,7 +22,7 @@ from checklist_operator.attempts.send import Transmitter
 from checklist_operator.faults import LocalFault
 from checklist_operator.runtime.deadlines import ShutdownDeadlines
 from checklist_operator.runtime.metrics import Metrics
-from checklist_operator.transport.fairness import Limits, Permits
+from checklist_operator.transport.fairness import PermitLimits, Permits
 from checklist_operator.transport.outcome import Outcome, OutcomeClass
 
 RUN_ID = "r-00000000-0000-4000-8000-000000000001"
@@ -70,7 +70,7 @@ class Bench:
         self.error: Exception | None = None
         self.paused = False
         this = cast(Any, self)
-        permits = Permits(Limits(total=places))
+        permits = Permits(PermitLimits(total=places))
         self.pipeline = AttemptPipeline(
             permits=permits,
             claims=cast(Claims, this),

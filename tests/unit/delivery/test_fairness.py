@@ -9,11 +9,11 @@ import pytest
 
 from checklist_crds.resources.webhook_url import host_of
 from checklist_operator.runtime.metrics import Metrics
-from checklist_operator.transport.fairness import Limits, Permits
+from checklist_operator.transport.fairness import PermitLimits, Permits
 from checklist_operator.transport.host_standing import REMEMBERED_HOSTS, HostStandings
 from checklist_operator.transport.outcome import OutcomeClass
 
-ROOM = Limits(total=8, per_organization=6, per_host=4, reserved=0.25, slow_lane=2, per_slow_host=1)
+ROOM = PermitLimits(total=8, per_organization=6, per_host=4, reserved=0.25, slow_lane=2, per_slow_host=1)
 SMALL = replace(ROOM, in_doubt=1.0, per_unheard_host=4)  # no host is in doubt
 SMALL_WITH_DOUBT = replace(ROOM, in_doubt=0.5, per_unheard_host=2)
 
@@ -86,7 +86,7 @@ def time_out(permits: Permits, host: str, times: int = 5) -> None:
         permits.record(host, OutcomeClass.TIMEOUT)
 
 
-def with_history(limits: Limits, *loads: Load) -> Permits:
+def with_history(limits: PermitLimits, *loads: Load) -> Permits:
     """Permits where the hosts that are called "known" have answered, and those that are called "slow" have not."""
     permits = Permits(limits)
     hosts = {host for load in loads for host, _ in load.places()}
@@ -99,7 +99,7 @@ def with_history(limits: Limits, *loads: Load) -> Permits:
 async def test_the_limits_are_those_of_the_profile() -> None:
     each = "{n}.known.example"
     for load, expected in ((Load(40, "known"), 16), (Load(80, each), 64), (Load(520, each, "org-{n}"), 512)):
-        permits = with_history(Limits(), load)
+        permits = with_history(PermitLimits(), load)
         attempts = load.begin(permits)
         assert await started(attempts) == expected == permits.in_flight
         assert permits.waiting == load.count - expected
@@ -107,7 +107,7 @@ async def test_the_limits_are_those_of_the_profile() -> None:
         assert (permits.in_flight, permits.waiting) == (0, 0)
 
 
-DEFAULT = Limits()
+DEFAULT = PermitLimits()
 UNHEARD = Load(300, "{n}.new", "org-{n}")
 UNHEARD_OF_ONE = Load(60, "{n}.new")
 SLOW = Load(100, "{h}.slow", "org-{n}", hosts=20)
@@ -128,7 +128,9 @@ SLOW = Load(100, "{h}.slow", "org-{n}", hosts=20)
         pytest.param(DEFAULT, UNHEARD_OF_ONE, 32, Load(16, "known"), id="unheard hosts of an organization"),
     ],
 )
-async def test_what_is_full_leaves_room_for_the_others(limits: Limits, busy: Load, running: int, others: Load) -> None:
+async def test_what_is_full_leaves_room_for_the_others(
+    limits: PermitLimits, busy: Load, running: int, others: Load
+) -> None:
     permits = with_history(limits, busy, others)
     waiting = busy.begin(permits)
     assert await started(waiting) == running
@@ -151,14 +153,14 @@ async def test_attempts_that_are_alike_start_in_the_order_in_which_they_came_and
         await asyncio.gather(*(attempt(number, host) for number, host in enumerate(hosts)))
         return order
 
-    assert await order_of_starts(Permits(Limits(per_host=1, reserved=0)), ["a"] * 50) == list(range(50))
-    order = await order_of_starts(Permits(Limits(total=1, reserved=0)), ["flood"] * 50 + ["a", "b"])
+    assert await order_of_starts(Permits(PermitLimits(per_host=1, reserved=0)), ["a"] * 50) == list(range(50))
+    order = await order_of_starts(Permits(PermitLimits(total=1, reserved=0)), ["flood"] * 50 + ["a", "b"])
     assert set(order[:5]) >= {50, 51}
 
 
 @pytest.mark.parametrize("first_comes", [True, False], ids=["the first attempt", "the retry"])
 async def test_of_a_first_attempt_and_a_retry_who_has_waited_longer_goes_first(*, first_comes: bool) -> None:
-    permits = Permits(Limits(total=4, per_host=4, per_organization=4, reserved=0.25, in_doubt=1.0))
+    permits = Permits(PermitLimits(total=4, per_host=4, per_organization=4, reserved=0.25, in_doubt=1.0))
     holders = [Attempt(permits) for _ in range(4)]
     await settle()
     earlier = Attempt(permits, first=first_comes)
@@ -173,7 +175,7 @@ async def test_of_a_first_attempt_and_a_retry_who_has_waited_longer_goes_first(*
 
 @pytest.mark.parametrize("granted", [False, True], ids=["while it waits", "just as it is granted"])
 async def test_a_cancelled_wait_takes_no_permit_and_blocks_no_other(granted: bool) -> None:
-    permits = Permits(Limits(per_host=1, reserved=0))
+    permits = Permits(PermitLimits(per_host=1, reserved=0))
     holder, cancelled, patient = (Attempt(permits) for _ in range(3))
     await settle()
     if granted:
@@ -190,7 +192,7 @@ async def test_a_cancelled_wait_takes_no_permit_and_blocks_no_other(granted: boo
 
 
 async def test_a_place_that_one_organization_cannot_use_goes_to_the_next_that_waits_for_it() -> None:
-    permits = Permits(Limits(per_host=1, per_organization=1, reserved=0))
+    permits = Permits(PermitLimits(per_host=1, per_organization=1, reserved=0))
     holder = Attempt(permits, "shared.example", "org-0")
     blocked = Attempt(permits, "shared.example", "org-1")
     await settle()
@@ -206,7 +208,7 @@ async def test_a_place_that_one_organization_cannot_use_goes_to_the_next_that_wa
 
 
 async def test_a_line_that_was_cancelled_away_does_not_take_its_successor_along() -> None:
-    permits = Permits(Limits(per_host=1, reserved=0))
+    permits = Permits(PermitLimits(per_host=1, reserved=0))
 
     async def hold_and_come_back(release: asyncio.Event) -> None:
         async with permits.permit(host="a.example", organization="org-1", first=True):
@@ -274,7 +276,7 @@ async def test_the_memory_of_hosts_is_bounded() -> None:
 @pytest.mark.looptime
 @pytest.mark.parametrize("limits", [SMALL, SMALL_WITH_DOUBT], ids=["without doubt", "with doubt"])
 @pytest.mark.parametrize("seed", range(2))
-async def test_no_limit_is_passed_and_no_attempt_is_forgotten(seed: int, limits: Limits) -> None:
+async def test_no_limit_is_passed_and_no_attempt_is_forgotten(seed: int, limits: PermitLimits) -> None:
     """A random crowd that waits, times out, recovers and is cancelled: every permit comes back, every wait ends."""
     source = random.Random(seed)
     permits = Permits(limits)
@@ -322,7 +324,7 @@ async def test_a_host_is_in_doubt_until_it_answers_soon() -> None:
     assert await started(waiting) == 4
     permits.record("new.example", OutcomeClass.HTTP_5XX, 0.1)
     assert await started(waiting) == 16
-    permits = Permits(Limits(in_doubt=0.01, reserved=0))  # five places for all hosts in doubt
+    permits = Permits(PermitLimits(in_doubt=0.01, reserved=0))  # five places for all hosts in doubt
     answered(permits, *(f"{n}.example" for n in range(10)), after_s=9.0)
     waiting = [Attempt(permits, f"{n}.example", f"org-{n}") for n in range(10)]
     assert await started(waiting) == 5
@@ -333,7 +335,7 @@ async def test_a_host_is_in_doubt_until_it_answers_soon() -> None:
 
 @pytest.mark.looptime
 async def test_a_host_that_falls_silent_is_in_doubt_before_anything_has_timed_out() -> None:
-    permits = Permits(Limits(in_doubt=0.01, reserved=0))
+    permits = Permits(PermitLimits(in_doubt=0.01, reserved=0))
     answered(permits, "a.example", "b.example")
     held = [Attempt(permits, "a.example", f"org-{n}") for n in range(8)]
     assert await started(held) == 8

@@ -26,7 +26,7 @@ from checklist_crds.values.json_text import JsonObject
 from checklist_dev.faults.cuts.course import API, Course
 from checklist_operator import term as term_module
 from checklist_operator.runtime.handlers import Observe
-from checklist_operator.transport.fairness import Limits, Permits
+from checklist_operator.transport.fairness import PermitLimits, Permits
 from checklist_operator.transport.outcome import Outcome
 from checklist_operator.transport.sender import Sender, tls_context
 
@@ -159,7 +159,7 @@ class CourseLead:
 class SteppingPermits(Permits):
     """Makes steps of acquiring and releasing a permit."""
 
-    def __init__(self, limits: Limits | None = None) -> None:
+    def __init__(self, limits: PermitLimits | None = None) -> None:
         super().__init__(limits)
         self._course = _wiring.get().course
 
