@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from checklist_crds.resources.base import OrganizationRef
-from checklist_crds.resources.delivery import Attempt, WebhookDeliverySpec, WebhookDeliveryStatus
+from checklist_crds.resources.delivery import DeliveryAttempt, WebhookDeliverySpec, WebhookDeliveryStatus
 from checklist_crds.resources.delivery_records import DeliveryPhase, DeliveryRecord, text_of
 from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY
 from checklist_crds.resources.outcome import OutcomeClass
@@ -39,7 +39,7 @@ class Story:
         """Two events: step.completed (1), run.completed (2)."""
         await self.does(AnswerStep(step_id="s-clean", value=True), Submit())
 
-    async def records(self, *attempts: Attempt, seq: int = 1) -> str:
+    async def records(self, *attempts: DeliveryAttempt, seq: int = 1) -> str:
         """The event of that number leaves the outbox after these attempts, and the run says so. Its event_id."""
         run = await self.run()
         entry = next(entry for entry in run.status.outbox if entry.seq == seq)
@@ -51,7 +51,7 @@ class Story:
         )
         return entry.event_id
 
-    async def keeps(self, *attempts: Attempt, seq: int = 1, payload: str = "{}", **status: Any) -> str:
+    async def keeps(self, *attempts: DeliveryAttempt, seq: int = 1, payload: str = "{}", **status: Any) -> str:
         """A WebhookDelivery holds the event after these attempts, and the run says so. Its event_id."""
         run = await self.run()
         entry = next(entry for entry in run.status.outbox if entry.seq == seq)
@@ -108,10 +108,10 @@ async def completed_story(api: Api, account: Account | None = None, *, url: str 
     return story
 
 
-def sent(number: int = 1, *, status: int = 200, at: datetime | None = None, took_ms: int = 40) -> Attempt:
+def sent(number: int = 1, *, status: int = 200, at: datetime | None = None, took_ms: int = 40) -> DeliveryAttempt:
     """An attempt that was answered."""
     outcome = {2: "success", 3: "http_3xx", 4: "http_4xx", 5: "http_5xx"}[status // 100]
-    return Attempt(
+    return DeliveryAttempt(
         number=number,
         started_at=at or utc_now(),
         duration_ms=took_ms,
@@ -120,7 +120,7 @@ def sent(number: int = 1, *, status: int = 200, at: datetime | None = None, took
     )
 
 
-def five_failures(at: datetime | None = None) -> Sequence[Attempt]:
+def five_failures(at: datetime | None = None) -> Sequence[DeliveryAttempt]:
     """All attempts of the schedule, in vain."""
     at = at or utc_now() - timedelta(hours=2)
     gaps = (30, 120, 600, 3600, None)
@@ -133,7 +133,7 @@ def five_failures(at: datetime | None = None) -> Sequence[Attempt]:
     return made
 
 
-def _record(entry: OutboxEntry, attempts: Sequence[Attempt]) -> DeliveryRecord:
+def _record(entry: OutboxEntry, attempts: Sequence[DeliveryAttempt]) -> DeliveryRecord:
     last = attempts[-1]
     phase = DeliveryPhase.PENDING if last.next_attempt_at is not None else DeliveryPhase.FAILED
     if last.outcome is OutcomeClass.SUCCESS:

@@ -15,7 +15,7 @@ from .cluster import Cluster, add_cluster_options, cluster_of
 from .runs import add_run_argument, parsed, read_run
 
 if TYPE_CHECKING:
-    from checklist_crds.resources.delivery import Attempt, WebhookDeliverySpec, WebhookDeliveryStatus
+    from checklist_crds.resources.delivery import DeliveryAttempt, WebhookDeliverySpec, WebhookDeliveryStatus
     from checklist_crds.resources.run import Run
 
 
@@ -138,7 +138,7 @@ def _delivery(name: str, spec: "WebhookDeliverySpec", status: "WebhookDeliverySt
     return f"event {spec.seq} {spec.event.value}: {text}", [_attempt(one) for one in status.attempts]
 
 
-def _attempt(attempt: "Attempt") -> str:
+def _attempt(attempt: "DeliveryAttempt") -> str:
     what = "replay" if attempt.manual else f"attempt {attempt.number}"
     detail = f": {attempt.detail}" if attempt.detail else ""
     outcome = _outcome(attempt.outcome, attempt.http_status)

@@ -18,8 +18,8 @@ __all__ = [
     "MAX_RECORDED",
     "REPLAY_ANNOTATION",
     "REPLAY_BY_ANNOTATION",
-    "Attempt",
     "Claim",
+    "DeliveryAttempt",
     "LastReplay",
     "OutcomeClass",
     "ReplayRequest",
@@ -62,7 +62,7 @@ class WebhookDeliverySpec(KubeModel):
         return self.run_id or self.run_ref.name
 
 
-class Attempt(KubeModel):
+class DeliveryAttempt(KubeModel):
     """A finished attempt."""
 
     number: int = Field(ge=1, le=5, description="Number of the attempt, 1 to 5.")
@@ -116,7 +116,7 @@ class WebhookDeliveryStatus(KubeModel):
     attempt: int = Field(default=0, ge=0, le=5, description="How many attempts were made.")
     next_attempt_at: Timestamp | None = Field(default=None, description="When the next attempt is due.")
     claim: Claim | None = Field(default=None, description="The attempt in progress, unless the lease covers it.")
-    attempts: list[Attempt] = Field(
+    attempts: list[DeliveryAttempt] = Field(
         default_factory=list, max_length=MAX_RECORDED, description="All attempts, oldest first."
     )
     replay: ReplayRequest | None = Field(default=None, description="The replay in progress.")

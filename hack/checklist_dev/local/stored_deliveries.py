@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from checklist_crds.ids import new_id
 from checklist_crds.resources.base import ORGANIZATION_LABEL, OrganizationRef
-from checklist_crds.resources.delivery import Attempt, OutcomeClass, WebhookDeliverySpec, WebhookDeliveryStatus
+from checklist_crds.resources.delivery import DeliveryAttempt, OutcomeClass, WebhookDeliverySpec, WebhookDeliveryStatus
 from checklist_crds.resources.delivery_records import DeliveryPhase
 from checklist_crds.resources.event_names import EventName
 from checklist_crds.resources.kinds import WEBHOOK_DELIVERY
@@ -67,9 +67,9 @@ class StoredDelivery:
         ).to_kube()
 
 
-def _attempt(number: int, started_at: datetime, outcome: OutcomeClass, due: datetime | None) -> Attempt:
+def _attempt(number: int, started_at: datetime, outcome: OutcomeClass, due: datetime | None) -> DeliveryAttempt:
     is_answered = outcome is OutcomeClass.HTTP_5XX
-    return Attempt(
+    return DeliveryAttempt(
         number=number,
         started_at=started_at,
         duration_ms=52,

@@ -15,8 +15,8 @@ from checklist_crds.resources.base import with_condition
 from checklist_crds.resources.delivery import (
     MAX_ATTEMPTS,
     MAX_RECORDED,
-    Attempt,
     Claim,
+    DeliveryAttempt,
     OutcomeClass,
     WebhookDeliverySpec,
     WebhookDeliveryStatus,
@@ -98,7 +98,7 @@ def claimed(status: WebhookDeliveryStatus, action: Send, *, holder: str, now: da
 
 
 def after_attempt(
-    status: WebhookDeliveryStatus, attempt: Attempt, *, ok: bool, now: datetime, generation: int | None
+    status: WebhookDeliveryStatus, attempt: DeliveryAttempt, *, ok: bool, now: datetime, generation: int | None
 ) -> WebhookDeliveryStatus:
     """Returns the status after an attempt. `attempt.next_attempt_at` is None after a success and the fifth failure."""
     recorded = status.model_copy(
@@ -176,10 +176,12 @@ def finished(
     return status.model_copy(update={"phase": phase, "finished_at": now, "conditions": conditions})
 
 
-def attempt_record(number: int, outcome: Outcome, next_attempt_at: datetime | None, *, manual: bool = False) -> Attempt:
+def attempt_record(
+    number: int, outcome: Outcome, next_attempt_at: datetime | None, *, manual: bool = False
+) -> DeliveryAttempt:
     """Returns the attempt for the history, with a detail where the HTTP status is not enough."""
     detail = "" if outcome.detail == f"HTTP {outcome.http_status}" else outcome.detail[:_LONGEST_DETAIL]
-    return Attempt(
+    return DeliveryAttempt(
         number=number,
         started_at=outcome.started_at,
         duration_ms=outcome.duration_ms,
@@ -191,7 +193,7 @@ def attempt_record(number: int, outcome: Outcome, next_attempt_at: datetime | No
     )
 
 
-def with_attempt(attempts: list[Attempt], attempt: Attempt) -> list[Attempt]:
+def with_attempt(attempts: list[DeliveryAttempt], attempt: DeliveryAttempt) -> list[DeliveryAttempt]:
     """Appends an attempt; when the history is full, drops the oldest replay."""
     history = [*attempts, attempt]
     excess = len(history) - MAX_RECORDED
@@ -204,7 +206,7 @@ def with_attempt(attempts: list[Attempt], attempt: Attempt) -> list[Attempt]:
     return kept
 
 
-def cause_of(attempt: Attempt) -> str:
+def cause_of(attempt: DeliveryAttempt) -> str:
     """Why the attempt failed: `HTTP 500`, or `timeout (no answer in time)`."""
     if attempt.http_status is not None:
         return f"HTTP {attempt.http_status}"

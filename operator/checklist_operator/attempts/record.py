@@ -13,7 +13,7 @@ from attrs import define, field
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeError, KubeNotFound
 from checklist_crds.kube.run_writes import change_run_status
-from checklist_crds.resources import delivery as delivery_types
+from checklist_crds.resources.delivery import DeliveryAttempt
 from checklist_crds.resources.delivery_records import DeliveryPhase, DeliveryRecord
 from checklist_crds.resources.kinds import RUN, Key
 from checklist_crds.resources.run_id import run_id_of
@@ -171,5 +171,5 @@ def _first_record(attempt: Attempt, outcome: Outcome) -> DeliveryRecord:
     )
 
 
-def _has(delivery: Delivery, entry: delivery_types.Attempt) -> bool:
+def _has(delivery: Delivery, entry: DeliveryAttempt) -> bool:
     return bool(delivery.status.attempts) and delivery.status.attempts[-1].to_kube() == entry.to_kube()

@@ -16,7 +16,7 @@ from checklist_crds.resources.base import with_condition
 from checklist_crds.resources.delivery import (
     REPLAY_ANNOTATION,
     REPLAY_BY_ANNOTATION,
-    Attempt,
+    DeliveryAttempt,
     LastReplay,
     OutcomeClass,
     ReplayRequest,
@@ -119,7 +119,7 @@ def with_history(record: DeliveryRecord, *, now: datetime, generation: int | Non
     ok = record.phase is DeliveryPhase.DELIVERED
     attempts = []
     if record.started_at is not None:
-        last = Attempt(
+        last = DeliveryAttempt(
             number=max(1, record.attempts),
             started_at=record.started_at,
             duration_ms=record.duration_ms or 0,
@@ -167,7 +167,7 @@ def refused(
 
 
 def replayed(
-    status: WebhookDeliveryStatus, attempt: Attempt, *, ok: bool, now: datetime, generation: int | None
+    status: WebhookDeliveryStatus, attempt: DeliveryAttempt, *, ok: bool, now: datetime, generation: int | None
 ) -> WebhookDeliveryStatus:
     """Returns the status after a replay. A failed delivery that is now delivered must still be recorded on the run;
     otherwise the delivery is settled at once."""

@@ -12,7 +12,7 @@ from checklist_crds.resources.delivery import (
     MAX_RECORDED,
     REPLAY_ANNOTATION,
     REPLAY_BY_ANNOTATION,
-    Attempt,
+    DeliveryAttempt,
     OutcomeClass,
     ReplayRequest,
     WebhookDeliverySpec,
@@ -70,13 +70,17 @@ def step(
     return next_action(status, now=now, holder=holder, created_at=NOW - timedelta(seconds=age_s), **more)
 
 
-def attempt(number: int, *, next_attempt_at: datetime | None = None, ok: bool = False, manual: bool = False) -> Attempt:
+def attempt(
+    number: int, *, next_attempt_at: datetime | None = None, ok: bool = False, manual: bool = False
+) -> DeliveryAttempt:
     outcome, status = (OutcomeClass.SUCCESS, 200) if ok else (OutcomeClass.HTTP_5XX, 500)
-    made = Attempt(number=number, started_at=NOW, duration_ms=5, outcome=outcome, http_status=status, manual=manual)
+    made = DeliveryAttempt(
+        number=number, started_at=NOW, duration_ms=5, outcome=outcome, http_status=status, manual=manual
+    )
     return made.model_copy(update={"next_attempt_at": next_attempt_at})
 
 
-def after(status: WebhookDeliveryStatus, made: Attempt, *, ok: bool = False) -> WebhookDeliveryStatus:
+def after(status: WebhookDeliveryStatus, made: DeliveryAttempt, *, ok: bool = False) -> WebhookDeliveryStatus:
     return after_attempt(status, made, ok=ok, now=NOW, generation=1)
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.unit.delivery.test_delivery_state import MESSAGE, OBJECT
 
 from checklist_crds.resources.delivery import (
-    Attempt,
+    DeliveryAttempt,
     LastReplay,
     OutcomeClass,
     ReplayRequest,
@@ -48,7 +48,7 @@ def spec(**other: Any) -> WebhookDeliverySpec:
 
 def status(**other: Any) -> WebhookDeliveryStatus:
     """A delivery that failed before the replay started."""
-    last = Attempt(number=5, started_at=BEFORE, duration_ms=1, outcome=OutcomeClass.DNS)
+    last = DeliveryAttempt(number=5, started_at=BEFORE, duration_ms=1, outcome=OutcomeClass.DNS)
     fields = {"phase": DeliveryPhase.FAILED, "attempt": 5, "attempts": [last], "settled": True, "finished_at": BEFORE}
     return WebhookDeliveryStatus(**fields | other)
 
