@@ -72,10 +72,10 @@ from .events import geo_view, progress_view
 from .photos import bytes_ever, is_empty, photo_of_operation, require_room, with_photo, without_photos
 
 CANCELLED_BY_OWNER: Final = "cancelled_by_owner"
-_MOST_OF_A_CHARACTER: Final = 6
-_MOST_OF_AN_ANSWER: Final = 2_000
-_MOST_OF_A_PHOTO: Final = 2_000
-"""Most bytes of one photo as escaped JSON, with all its fields (a drawing is part of the answer)."""
+_MAX_BYTES_PER_CHARACTER: Final = 6
+_MAX_BYTES_PER_ANSWER: Final = 2_000
+_MAX_BYTES_PER_PHOTO: Final = 2_000
+"""As escaped JSON: one character; an answer with a drawing, without its texts and photos; one photo."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def decide(run: Run, definition: Definition, command: Command, now: datetime) ->
 
     after = _Change(run, definition, now, given_at=command.given_at).apply(command)
     if command.op_id and not isinstance(command, Open):
-        # Also without a change: a repeated clear that removed nothing must not remove a later answer.
+        # Even if nothing changed: the repetition of a clear that found no answer must not remove one given since.
         after = after.model_copy(update={"operations": with_operation(before.operations, command)})
     return Decision(before, after)
 
@@ -153,13 +153,17 @@ def _close(run: Run, status: RunStatus, phase: RunPhase, event: EventName, *, at
     closed = status.model_copy(
         update={"phase": phase, "conditions": conditions, "progress": status.progress or run.progress}
     )
-    closed = _record_event(run, closed, event, at=at, frozen=None)
+    closed = _with_outbox_entry(run, closed, event, at=at, frozen=None)
     return closed.model_copy(update={"settled": True}) if is_settled(closed) else closed
 
 
-def _record_event(
+def _with_outbox_entry(
     run: Run, status: RunStatus, event: EventName, *, at: datetime, frozen: dict[str, Any] | None
 ) -> RunStatus:
+    """Appends an event to the outbox if the webhook subscribes to it.
+
+    `frozen`: its data that later answers may change; None for the end of the run, whose event is never refused.
+    """
     webhook = run.spec.webhook
     if webhook is None or not webhook.wants(event):
         return status
@@ -361,7 +365,7 @@ class _Change:
         }
         if answer.drawing is not None:
             frozen["drawing"] = answer.drawing.to_kube()
-        return _record_event(self.run, status, EventName.STEP_COMPLETED, at=self.now, frozen=frozen)
+        return _with_outbox_entry(self.run, status, EventName.STEP_COMPLETED, at=self.now, frozen=frozen)
 
     def _frozen_times(self) -> dict[str, str]:
         """Returns `at`, and `received_at` if it is another time."""
@@ -402,7 +406,7 @@ class _Change:
             "by": command.by,
             "progress": progress_view(progress),
         }
-        return _record_event(self.run, status, EventName.STEP_SKIPPED, at=self.now, frozen=frozen)
+        return _with_outbox_entry(self.run, status, EventName.STEP_SKIPPED, at=self.now, frozen=frozen)
 
     def _submit(self, command: Submit) -> RunStatus:
         answers, skipped = self.status.answers, self.status.skipped_steps
@@ -484,9 +488,9 @@ class _Change:
     def _require_room(self, answers: Mapping[str, Answer]) -> None:
         # Computed exactly only when the estimate is too large, which is rare.
         at_most = sum(
-            _MOST_OF_A_CHARACTER * (len(answer.encoded) + len(answer.note or "")) for answer in answers.values()
+            _MAX_BYTES_PER_CHARACTER * (len(answer.encoded) + len(answer.note or "")) for answer in answers.values()
         )
-        at_most += sum(_MOST_OF_AN_ANSWER + _MOST_OF_A_PHOTO * len(answer.photos) for answer in answers.values())
+        at_most += sum(_MAX_BYTES_PER_ANSWER + _MAX_BYTES_PER_PHOTO * len(answer.photos) for answer in answers.values())
         if at_most <= MAX_ANSWERS_BYTES:
             return
         size = len(to_json({step_id: answer.to_kube() for step_id, answer in answers.items()}))
