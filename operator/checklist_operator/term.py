@@ -126,7 +126,7 @@ class Term:
         )
         revisions, secrets = RevisionStore(client), SigningSecrets(client, settings.sealing)
         tenancy = Tenancy(client, settings.namespace, settings.watch_namespaces)
-        self._events = events = EventRecorder(client, instance=settings.operator_id, clock=clock)
+        self._kube_events = kube_events = EventRecorder(client, instance=settings.operator_id, clock=clock)
         self._pauses = pauses = Pauses(client, on_resume=self._resumed)
         on_removed = self._count_removed
         store = PhotoStore.open(settings.photo_store, settings.s3_keys)
@@ -146,7 +146,7 @@ class Term:
             claims_per_s=settings.claims_per_s,
             allow_insecure=settings.insecure_targets,
             metrics=metrics,
-            events=events,
+            kube_events=kube_events,
             clock=clock,
             tracing=tracing,
             on_settled=self._delivery_settled,
@@ -158,7 +158,7 @@ class Term:
         self.replay_requests = ReplayRequests(
             client=client,
             objects=attempts.objects,
-            events=events,
+            kube_events=kube_events,
             metrics=metrics,
             clock=clock,
             allow_insecure=settings.insecure_targets,
@@ -170,7 +170,7 @@ class Term:
             requests=self.replay_requests,
             objects=attempts.objects,
             tenancy=tenancy,
-            events=events,
+            kube_events=kube_events,
             clock=clock,
             namespaces=settings.watch_namespaces,
             on_removed=on_removed,
@@ -185,14 +185,14 @@ class Term:
             client,
             tenancy,
             limits=self._limits,
-            events=events,
+            kube_events=kube_events,
             clock=clock,
             on_change=self._template_changed,
             on_bug=self._count_bug,
         )
         self.run_pauses = RunPauses(
             client,
-            events=events,
+            kube_events=kube_events,
             clock=clock,
             on_read=lambda body: pauses.observe_run(None, body),
             on_bug=self._count_bug,
@@ -219,7 +219,7 @@ class Term:
             secrets=secrets,
             pauses=pauses,
             metrics=metrics,
-            events=events,
+            kube_events=kube_events,
             clock=clock,
             archived=archived,
             seals=seals,
@@ -231,7 +231,7 @@ class Term:
         self.links = RunLinks(
             client=client,
             tenancy=tenancy,
-            events=events,
+            kube_events=kube_events,
             clock=clock,
             run_link=settings.run_link,
             on_bug=self._count_bug,
@@ -241,7 +241,7 @@ class Term:
             client,
             self._timers,
             metrics,
-            events=events,
+            kube_events=kube_events,
             clock=clock,
             on_unadmitted=self.admission.enqueue,
             on_bug=self._count_bug,
@@ -251,7 +251,7 @@ class Term:
             self._ledger,
             tenancy,
             self._timers,
-            events=events,
+            kube_events=kube_events,
             clock=clock,
             installation_namespace=settings.namespace,
             pending_after_s=settings.pending_quota_after_s,
@@ -260,7 +260,7 @@ class Term:
             on_read=lambda body: pauses.observe_organization(None, body),
             on_bug=self._count_bug,
         )
-        self.members = Members(client, tenancy, events=events, clock=clock, on_bug=self._count_bug)
+        self.members = Members(client, tenancy, kube_events=kube_events, clock=clock, on_bug=self._count_bug)
         self.revisions = RevisionCollector(
             client=client,
             store=revisions,
@@ -327,7 +327,7 @@ class Term:
         self._every("photos", settings.photo_sweep_every_s, self.photos.sweep)
         if settings.sweep_link_secrets:
             self._every("link secrets", settings.sweep_every_s, self.link_sweep.sweep, at_once=True)
-        self._event_writer = self._spawn("events", self._events.run())
+        self._event_writer = self._spawn("events", self._kube_events.run())
         self._spawn("settled deliveries", self._settled_deliveries.run())
         self._watching = self._spawn("kopf", self._kopf.run())
         ended, _ = await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -484,7 +484,7 @@ class Term:
         self._metrics.watch_age("first_attempt", self.outbox.oldest_waiting_s)
         self._metrics.watch_age("retry", self.deliveries.oldest_waiting_s)
         self._metrics.watch_size("slow_hosts", lambda: self._permits.slow_hosts)
-        self._metrics.watch_size("kubernetes_events", lambda: self._events.waiting)
+        self._metrics.watch_size("kubernetes_events", lambda: self._kube_events.waiting)
         self._metrics.watch_size("refused_runs", lambda: self.admission.refused)
 
     def _spawn(self, name: str, work: Any) -> asyncio.Task[None]:

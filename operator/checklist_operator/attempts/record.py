@@ -48,7 +48,7 @@ class AttemptRecorder:
     _claims: Claims
     _settler: DeliverySettler
     _metrics: Metrics
-    _events: EventRecorder
+    _kube_events: EventRecorder
     _clock: Clock
     _room: asyncio.Semaphore = field(factory=lambda: asyncio.Semaphore(_AT_ONCE), init=False)
 
@@ -88,7 +88,7 @@ class AttemptRecorder:
             logger.warning("events.postponed", extra=facts)
             self._metrics.own_faults.labels(fault.reason).inc()
             if first:
-                self._events.warn(ObjectReference.of(RUN, body), fault.reason, f"Events wait: {fault.message}.")
+                self._kube_events.warn(ObjectReference.of(RUN, body), fault.reason, f"Events wait: {fault.message}.")
         try:
             return await self._show_fault(run, fault, known=body)
         except KubeNotFound:

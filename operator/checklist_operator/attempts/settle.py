@@ -43,7 +43,7 @@ class DeliverySettler:
     _objects: DeliveryObjects
     _records: RunRecords
     _metrics: Metrics
-    _events: EventRecorder
+    _kube_events: EventRecorder
     _clock: Clock
     _on_settled: Callable[[Key], None]
 
@@ -65,7 +65,7 @@ class DeliverySettler:
         run = RunPlace(delivery.namespace, delivery.spec.run_ref.name, delivery.spec.public_run_id)
         body = await self._records.record(run, record_of(delivery.spec, status), known=known)
         if body is not None and status.phase is DeliveryPhase.FAILED:
-            self._events.warn(ObjectReference.of(RUN, body), "DeliveryFailed", _summary(delivery.spec, status))
+            self._kube_events.warn(ObjectReference.of(RUN, body), "DeliveryFailed", _summary(delivery.spec, status))
 
     def announce(self, delivery: Delivery) -> None:
         """Reports a settled delivery: Event, log, metrics, callback."""
@@ -73,14 +73,14 @@ class DeliverySettler:
         if status.last_replay is not None:
             condition = next((one for one in status.conditions if one.type == REPLAYED), None)
             if condition is not None and status.last_replay.outcome is OutcomeClass.SUCCESS:
-                self._events.record(this, "Replayed", condition.message)
+                self._kube_events.record(this, "Replayed", condition.message)
             elif condition is not None:
-                self._events.warn(this, condition.reason, condition.message)
+                self._kube_events.warn(this, condition.reason, condition.message)
             self._metrics.replays.labels(_result(status.last_replay)).inc()
         else:
             delivered = status.phase is DeliveryPhase.DELIVERED
             if not delivered:
-                self._events.warn(this, "DeliveryFailed", _summary(delivery.spec, status))
+                self._kube_events.warn(this, "DeliveryFailed", _summary(delivery.spec, status))
             self._metrics.deliveries.labels("delivered" if delivered else "failed").inc()
         logger.info(
             "delivery.settled",

@@ -64,7 +64,7 @@ class AttemptParts:
         claims_per_s: int,
         allow_insecure: InsecureTargets,
         metrics: Metrics,
-        events: EventRecorder,
+        kube_events: EventRecorder,
         clock: Clock,
         tracing: Tracing,
         on_settled: Callable[[Key], None],
@@ -75,10 +75,21 @@ class AttemptParts:
         claims = Claims(objects, confirm_lead, holder=holder, clock=clock, one_by_one_per_s=claims_per_s)
         records = RunRecords(client, reads, clock)
         settler = DeliverySettler(
-            objects=objects, records=records, metrics=metrics, events=events, clock=clock, on_settled=on_settled
+            objects=objects,
+            records=records,
+            metrics=metrics,
+            kube_events=kube_events,
+            clock=clock,
+            on_settled=on_settled,
         )
         recorder = AttemptRecorder(
-            client=client, objects=objects, claims=claims, settler=settler, metrics=metrics, events=events, clock=clock
+            client=client,
+            objects=objects,
+            claims=claims,
+            settler=settler,
+            metrics=metrics,
+            kube_events=kube_events,
+            clock=clock,
         )
         preparation = Preparation(
             objects=objects,

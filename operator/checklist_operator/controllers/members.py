@@ -34,12 +34,12 @@ class Members:
         client: KubeClient,
         tenancy: Tenancy,
         *,
-        events: EventRecorder,
+        kube_events: EventRecorder,
         clock: Clock,
         on_bug: Callable[[str], None],
     ) -> None:
         self._client = client
-        self._events = events
+        self._kube_events = kube_events
         self._tenancy = tenancy
         self._clock = clock
         self._of_organization: defaultdict[str, set[MemberKey]] = defaultdict(set)
@@ -108,9 +108,9 @@ class Members:
         """Records an Event when the object becomes unusable, or usable again."""
         was, this = _reason(before), ObjectReference.of(kind, body)
         if refusal is not None and was != refusal.reason:
-            self._events.warn(this, refusal.reason, refusal.message)
+            self._kube_events.warn(this, refusal.reason, refusal.message)
         elif refusal is None and was not in (None, READY):
-            self._events.record(this, READY, "It can be used again.")
+            self._kube_events.record(this, READY, "It can be used again.")
 
 
 def _reason(conditions: list[StatusCondition]) -> str | None:

@@ -41,7 +41,7 @@ class Organizations:
         tenancy: Tenancy,
         timers: Timers,
         *,
-        events: EventRecorder,
+        kube_events: EventRecorder,
         clock: Clock,
         installation_namespace: str,
         pending_after_s: float,
@@ -56,7 +56,7 @@ class Organizations:
         self._client = client
         self._ledger = ledger
         self._tenancy = tenancy
-        self._events = events
+        self._kube_events = kube_events
         self._clock = clock
         self._installation_namespace = installation_namespace
         self._pending_after = timedelta(seconds=pending_after_s)
@@ -101,7 +101,7 @@ class Organizations:
         warned, self._used_up[name] = self._used_up.get(name), (quota["period"], limit)
         if type_ is not None and warned != self._used_up[name]:
             message = f"All {limit} runs of {quota['period']} are used up. The quota resets next month."
-            self._events.warn(ObjectReference.of(ORGANIZATION, body), "QuotaExceeded", message)
+            self._kube_events.warn(ObjectReference.of(ORGANIZATION, body), "QuotaExceeded", message)
 
     async def _reconcile(self, name: str) -> float | None:
         try:
@@ -137,13 +137,13 @@ class Organizations:
     def _record_events(self, body: JsonObject, refusal: Refusal | None) -> None:
         this = ObjectReference.of(ORGANIZATION, body)
         if not shows_pause(body):
-            record_pause(self._events, this, body["metadata"])
+            record_pause(self._kube_events, this, body["metadata"])
         conditions = (body.get("status") or {}).get("conditions") or ()
         was = next((one["reason"] for one in conditions if one["type"] == "Ready"), "Ready")
         if refusal is not None and was != refusal.reason:
-            self._events.warn(this, refusal.reason, refusal.message)
+            self._kube_events.warn(this, refusal.reason, refusal.message)
         elif refusal is None and was != "Ready":
-            self._events.record(this, "Ready", "The organization can be used.")
+            self._kube_events.record(this, "Ready", "The organization can be used.")
 
     async def _refusal(self, spec: OrganizationSpec) -> Refusal | None:
         """Returns why the organization cannot be used, if it cannot."""

@@ -91,7 +91,7 @@ class RunAdmission:
     _secrets: SigningSecrets
     _pauses: Pauses
     _metrics: Metrics
-    _events: EventRecorder
+    _kube_events: EventRecorder
     _clock: Clock
     _archived: ArchiveMembership
     _seals: RunSeals
@@ -188,7 +188,7 @@ class RunAdmission:
             raise
         self._metrics.admissions.labels("Admitted").inc()
         message = f"The run uses version {meta.version} of template {meta.name!r}."
-        self._events.record(_reference(run), "Admitted", message)
+        self._kube_events.record(_reference(run), "Admitted", message)
         facts = about(run_id=run_id, name=run.name, template_id=meta.id, version=meta.version)
         logger.info("run.admitted", extra=facts)
 
@@ -329,7 +329,7 @@ class RunAdmission:
         if await self._write(run, status):
             self._metrics.admissions.labels(refusal.reason).inc()
             if refusal.reason != PAUSED:
-                self._events.warn(_reference(run), refusal.reason, refusal.message)
+                self._kube_events.warn(_reference(run), refusal.reason, refusal.message)
             logger.info("run.not_admitted", extra=about(name=run.name, reason=refusal.reason, detail=refusal.message))
         return _BACKOFF.after(tries)
 
@@ -353,7 +353,7 @@ class RunAdmission:
             with contextlib.suppress(KubeInvalid):
                 await self._client.patch_status(RUN, key[1], patch, key[0], resource_version=version)
             self._metrics.admissions.labels("Invalid").inc()
-            self._events.warn(ObjectReference.of(RUN, body), "Invalid", message)
+            self._kube_events.warn(ObjectReference.of(RUN, body), "Invalid", message)
         self._forget(key)
         self._refused[key] = _Held()
 

@@ -40,7 +40,7 @@ class RunExpiry:
         timers: Timers,
         metrics: Metrics,
         *,
-        events: EventRecorder,
+        kube_events: EventRecorder,
         clock: Clock,
         on_unadmitted: Callable[[Key], None],
         on_bug: Callable[[str], None],
@@ -48,7 +48,7 @@ class RunExpiry:
     ) -> None:
         """`on_unadmitted` receives runs that come due before they are admitted."""
         self._client = client
-        self._events = events
+        self._kube_events = kube_events
         self._clock = clock
         self._metrics = metrics
         self._on_unadmitted = on_unadmitted
@@ -88,7 +88,7 @@ class RunExpiry:
             if run.expires_at is not None:
                 self._metrics.expiry_lag.observe(max(0.0, (self._clock() - run.expires_at).total_seconds()))
             this = ObjectReference(RUN, run.namespace, run.name, run.uid)
-            self._events.record(this, "Expired", "The run expired before it was submitted.")
+            self._kube_events.record(this, "Expired", "The run expired before it was submitted.")
             logger.info("run.expired", extra=about(run_id=run.id))
         elif not after.phase.is_final and run.expires_at is not None:
             self._due.set(key, run.expires_at)  # the clock was set back

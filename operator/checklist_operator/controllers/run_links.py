@@ -57,7 +57,7 @@ class RunLinks:
 
     _client: KubeClient
     _tenancy: Tenancy
-    _events: EventRecorder
+    _kube_events: EventRecorder
     _clock: Clock
     _run_link: Callable[[str, str], str]
     _on_bug: Callable[[str], None]
@@ -146,7 +146,7 @@ class RunLinks:
 
         written = await self._write(run, change, body)
         if written is not None and _condition(written) != _condition(body):
-            self._events.warn(ObjectReference.of(RUN, body), refused.reason, refused.message)
+            self._kube_events.warn(ObjectReference.of(RUN, body), refused.reason, refused.message)
             logger.info("run.link_refused", extra=about(run_id=run.id, reason=refused.reason))
         self._refusals[key] = self._refusals.get(key, 0) + 1
         return _RETRY.after(self._refusals[key])

@@ -21,7 +21,7 @@ class RunPauses:
         self,
         client: KubeClient,
         *,
-        events: EventRecorder,
+        kube_events: EventRecorder,
         clock: Clock,
         on_read: Callable[[JsonObject], None],
         on_bug: Callable[[str], None],
@@ -29,7 +29,7 @@ class RunPauses:
         """`on_read` receives each freshly read run before its status is written, so that clients may rely on it."""
         self._client = client
         self._on_read = on_read
-        self._events = events
+        self._kube_events = kube_events
         self._clock = clock
         self.queue: WorkQueue[Key] = WorkQueue("run_pauses", self._reconcile, workers=4, on_bug=on_bug)
 
@@ -54,5 +54,5 @@ class RunPauses:
             await change_run_status(self._client, *key, change, known=body)
         except KubeNotFound:
             return None
-        record_pause(self._events, ObjectReference.of(RUN, body), metadata)
+        record_pause(self._kube_events, ObjectReference.of(RUN, body), metadata)
         return None

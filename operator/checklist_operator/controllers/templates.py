@@ -50,7 +50,7 @@ class Templates:
         tenancy: Tenancy,
         *,
         limits: LimitLedger,
-        events: EventRecorder,
+        kube_events: EventRecorder,
         clock: Clock,
         on_change: TemplateChanged,
         on_bug: Callable[[str], None],
@@ -59,7 +59,7 @@ class Templates:
         self._tenancy = tenancy
         self._limits = limits
         self._admission = TemplateAdmission(client, limits)
-        self._events = events
+        self._kube_events = kube_events
         self._clock = clock
         self._on_change = on_change
         self._known: dict[Key, tuple[str, int, bool]] = {}
@@ -217,16 +217,16 @@ class Templates:
         this, was, verdict = ObjectReference.of(TEMPLATE, body), _verdict(before), _verdict(after)
         refused = _verdict(after, ADMITTED)
         if refused is not None and refused[0] is ConditionStatus.FALSE and refused != _verdict(before, ADMITTED):
-            self._events.warn(this, "LimitReached", refused[1])
+            self._kube_events.warn(this, "LimitReached", refused[1])
         if not shows_pause(body):
-            record_pause(self._events, this, body["metadata"])
+            record_pause(self._kube_events, this, body["metadata"])
         if verdict is None or verdict == was:
             return
         status, reason, message = verdict
         if status is ConditionStatus.FALSE:
-            self._events.warn(this, reason, message)
+            self._kube_events.warn(this, reason, message)
         elif was is not None:
-            self._events.record(this, reason, message)
+            self._kube_events.record(this, reason, message)
 
 
 def _verdict(status: TemplateStatus, condition: str = "Valid") -> tuple[ConditionStatus, str, str] | None:

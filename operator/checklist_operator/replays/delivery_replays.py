@@ -55,7 +55,7 @@ class DeliveryReplays:
         requests: ReplayRequests,
         objects: DeliveryObjects,
         tenancy: Tenancy,
-        events: EventRecorder,
+        kube_events: EventRecorder,
         clock: Clock,
         namespaces: tuple[str, ...],
         on_removed: Callable[[str], None],
@@ -67,7 +67,7 @@ class DeliveryReplays:
         self._requests = requests
         self._objects = objects
         self._tenancy = tenancy
-        self._status = BulkReplayStatus(client, events, clock)
+        self._status = BulkReplayStatus(client, kube_events, clock)
         self._clock = clock
         self._namespaces = namespaces
         self._on_removed = on_removed

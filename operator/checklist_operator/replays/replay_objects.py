@@ -62,9 +62,9 @@ class BulkReplayStatus:
     Methods raise KubeConflict after a concurrent write, KubeNotFound when it was deleted, and other KubeErrors.
     """
 
-    def __init__(self, client: KubeClient, events: EventRecorder, clock: Clock) -> None:
+    def __init__(self, client: KubeClient, kube_events: EventRecorder, clock: Clock) -> None:
         self._client = client
-        self._events = events
+        self._kube_events = kube_events
         self._clock = clock
 
     async def show(self, replay: BulkReplay, tally: Tally, *, total: int | None = None) -> BulkReplay:
@@ -97,9 +97,9 @@ class BulkReplayStatus:
         await self.write(replay, replay.status.model_copy(update=update))
         reference = ObjectReference.of(DELIVERY_REPLAY, replay.body)
         if phase is ReplayPhase.REFUSED:
-            self._events.warn(reference, reason, message)
+            self._kube_events.warn(reference, reason, message)
         else:
-            self._events.record(reference, reason, message)
+            self._kube_events.record(reference, reason, message)
         logger.info("bulk_replay.ended", extra=about(replay=replay.name, phase=phase.value, reason=reason))
 
     async def refuse_unreadable(self, body: JsonObject, error: ValidationError) -> None:
@@ -115,7 +115,7 @@ class BulkReplayStatus:
         status = DeliveryReplayStatus(phase=ReplayPhase.REFUSED, finished_at=now, settled=True, conditions=conditions)
         with contextlib.suppress(KubeInvalid):
             await self._client.patch_status(DELIVERY_REPLAY, name, status.to_kube(), namespace)
-        self._events.warn(ObjectReference.of(DELIVERY_REPLAY, body), "Invalid", message)
+        self._kube_events.warn(ObjectReference.of(DELIVERY_REPLAY, body), "Invalid", message)
 
     async def write(self, replay: BulkReplay, status: DeliveryReplayStatus) -> BulkReplay:
         """Raises KubeConflict after a concurrent write, KubeNotFound when it was deleted."""

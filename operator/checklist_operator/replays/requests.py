@@ -61,7 +61,7 @@ class ReplayRequests:
 
     _client: KubeClient
     _objects: DeliveryObjects
-    _events: EventRecorder
+    _kube_events: EventRecorder
     _metrics: Metrics
     _clock: Clock
     _allow_insecure: InsecureTargets
@@ -155,7 +155,7 @@ class ReplayRequests:
     async def _show_refusal(self, delivery: Delivery, refusal: ReplayRefusal) -> JsonObject:
         status = refused(delivery.status, refusal, now=self._clock(), generation=delivery.generation)
         body = await self._objects.write_body(delivery, status)
-        self._events.warn(ObjectReference.of(WEBHOOK_DELIVERY, body), "ReplayRefused", refusal.message)
+        self._kube_events.warn(ObjectReference.of(WEBHOOK_DELIVERY, body), "ReplayRefused", refusal.message)
         self._metrics.replays.labels("refused").inc()
         logger.info("replay.refused", extra=about(event_id=delivery.name, reason=refusal.value))
         return body

@@ -161,9 +161,9 @@ class EventRecorder:
         }
 
 
-def record_pause(events: EventRecorder, about_: ObjectReference, metadata: Mapping[str, Any]) -> None:
+def record_pause(kube_events: EventRecorder, about_: ObjectReference, metadata: Mapping[str, Any]) -> None:
     """Records that the object with this metadata was paused or resumed."""
     if is_paused(metadata):
-        events.record(about_, PAUSED, "Paused until the annotation is removed.")
+        kube_events.record(about_, PAUSED, "Paused until the annotation is removed.")
     else:
-        events.record(about_, RESUMED, "Resumed.")
+        kube_events.record(about_, RESUMED, "Resumed.")

@@ -165,7 +165,7 @@ def never(_: str) -> None:
 async def acme(cluster: Any, recorder: Any) -> AsyncIterator[Organizations]:
     tenancy = Tenancy(cluster, HOME, [HOME, "served"])
     made = Organizations(
-        *(cluster, None, tenancy, Timers(clock)), events=recorder, clock=clock, installation_namespace=HOME,
+        *(cluster, None, tenancy, Timers(clock)), kube_events=recorder, clock=clock, installation_namespace=HOME,
         pending_after_s=30, is_admitting=lambda _: False, on_change=lambda _: None,
         on_read=lambda _: None, on_bug=never,
     )  # fmt: skip
@@ -215,7 +215,7 @@ async def test_pause_events_are_immediate(cluster: MemoryCluster, recorder: Reco
     resumed: list[None] = []
     client, pauses = cast(Any, cluster), Pauses(cast(Any, cluster), on_resume=lambda: resumed.append(None))
     events, see = cast(Any, recorder), pauses.observe_organization if kind is ORGANIZATION else pauses.observe_run
-    shared = {"events": events, "clock": clock, "on_read": lambda body: see(None, body), "on_bug": never}
+    shared = {"kube_events": events, "clock": clock, "on_read": lambda body: see(None, body), "on_bug": never}
     made = {
         ORGANIZATION: lambda: Organizations(
             *(client, cast(Any, None), Tenancy(client, HOME), Timers(clock)), **shared,
@@ -244,7 +244,7 @@ async def test_pause_events_are_immediate(cluster: MemoryCluster, recorder: Reco
 
 @pytest.mark.parametrize("kind", [MEMBER, API_KEY], ids=lambda kind: kind.kind)
 async def test_unowned_and_revoked_objects_emit_one_event(cluster: Any, recorder: Any, kind: Kind) -> None:
-    members = Members(cluster, Tenancy(cluster, HOME), events=recorder, clock=clock, on_bug=never)
+    members = Members(cluster, Tenancy(cluster, HOME), kube_events=recorder, clock=clock, on_bug=never)
 
     async def see(organization: str, **spec: Any) -> list[str]:
         body = cluster.put(kind, "ada", {"organizationRef": {"name": organization}, **spec})
@@ -267,7 +267,7 @@ async def test_template_validity_emits_events(cluster: Any, recorder: Any) -> No
     templates = Templates(
         *(cluster, Tenancy(cluster, HOME)),
         limits=limits,
-        events=recorder,
+        kube_events=recorder,
         clock=clock,
         on_change=lambda *_: None,
         on_bug=never,
