@@ -74,7 +74,7 @@ class AttemptPipeline:
         `starts` is called right before sending. Raises what `prepare` raises, Paused, LocalFault (result unknown), and
         KubeConflict when another process was faster.
         """
-        held_up = self._permits.holds_up(host_of(url))
+        delayed_by_receiver = self._permits.delays_attempts(host_of(url))
         async with self._permits.permit(host=host_of(url), organization=organization, first=first):
             attempt = None if self._stopping else await prepare()
             if attempt is None or self._stopping:
@@ -84,7 +84,7 @@ class AttemptPipeline:
             # sent until the claim expires.
             self._sending[first] += 1
             try:
-                sent = await self._claim_and_send(attempt, starts, held_up=held_up)
+                sent = await self._claim_and_send(attempt, starts, delayed_by_receiver=delayed_by_receiver)
                 if sent is not None:
                     self._unrecorded[attempt.event_id, attempt.number] = first
             except LocalFault as fault:
@@ -116,7 +116,7 @@ class AttemptPipeline:
             await asyncio.sleep(0.02)
 
     async def _claim_and_send(
-        self, attempt: Attempt, starts: Callable[[], None], *, held_up: bool
+        self, attempt: Attempt, starts: Callable[[], None], *, delayed_by_receiver: bool
     ) -> SentAttempt | None:
         body = body_of(await self._photos.with_photo_urls(attempt.message()), attempt.number)
         if self._stopping:
@@ -126,19 +126,21 @@ class AttemptPipeline:
             taken = await self._claims.take(delivery, attempt.action)
             delivery, is_claimed = taken.delivery, taken.is_claimed
         starts()
-        self._count_start(attempt, held_up=held_up or self._permits.holds_up(host_of(attempt.url)))
+        self._count_start(
+            attempt, delayed_by_receiver=delayed_by_receiver or self._permits.delays_attempts(host_of(attempt.url))
+        )
         outcome = await self._transmitter.send(
             attempt.url, body, attempt.secret, attempt.run.id, attempt=attempt.number, origin=_origin(attempt)
         )
         _log(attempt, outcome)
         return SentAttempt(attempt, outcome, delivery, is_claimed)
 
-    def _count_start(self, attempt: Attempt, *, held_up: bool) -> None:
+    def _count_start(self, attempt: Attempt, *, delayed_by_receiver: bool) -> None:
         if attempt.due_at is None:
             return
         lag_s = (self._clock() - attempt.due_at).total_seconds()
         if attempt.is_first:
-            self._metrics.first_attempt_started(lag_s, held_up=held_up)
+            self._metrics.first_attempt_started(lag_s, delayed_by_receiver=delayed_by_receiver)
         else:
             self._metrics.retry_lag.observe(max(0.0, lag_s))
 

@@ -24,7 +24,7 @@ from checklist_operator.attempts.claim import Claims
 from checklist_operator.attempts.delivery_objects import Delivery, DeliveryObjects, write_until_done
 from checklist_operator.attempts.delivery_state import Send, after_attempt, attempt_record, settled
 from checklist_operator.attempts.pauses import Paused
-from checklist_operator.attempts.replay_state import held_up, replayed
+from checklist_operator.attempts.replay_state import replayed, with_fault
 from checklist_operator.attempts.run_records import with_delivering
 from checklist_operator.attempts.settle import DeliverySettler
 from checklist_operator.faults import LocalFault
@@ -71,7 +71,7 @@ class AttemptRecorder:
             if not action.manual:
                 await self._show_fault((delivery.namespace, delivery.spec.run_ref.name), fault)
                 return
-            status = held_up(delivery.status, *fault.as_condition, now=self._clock(), generation=delivery.generation)
+            status = with_fault(delivery.status, *fault.as_condition, now=self._clock(), generation=delivery.generation)
             await self._objects.write(delivery, status)
 
     async def postpone_run(

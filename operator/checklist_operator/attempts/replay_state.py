@@ -142,14 +142,14 @@ def ended_at(record: DeliveryRecord) -> datetime | None:
     return record.started_at + timedelta(milliseconds=record.duration_ms or 0)
 
 
-def held_up(
+def with_fault(
     status: WebhookDeliveryStatus, reason: str, message: str, *, now: datetime, generation: int | None
 ) -> WebhookDeliveryStatus:
     """Returns the status of a replay that cannot be sent yet because of a local fault; it is retried."""
     return _with_replayed(status, None, reason, message, now=now, generation=generation)
 
 
-def is_held_up(status: WebhookDeliveryStatus) -> bool:
+def has_fault(status: WebhookDeliveryStatus) -> bool:
     """Whether the last try to send the current replay failed locally."""
     if status.replay is None:
         return False

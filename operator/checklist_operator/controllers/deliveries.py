@@ -66,7 +66,7 @@ class Deliveries:
         self._clock = clock
         self._on_gone = on_gone
         self._targets: dict[Key, _Target] = {}
-        self._held: set[Key] = set()
+        self._paused: set[Key] = set()
         self._waiting: dict[Key, datetime] = {}
         self._in_hand: set[Key] = set()
         self._ready: TTLCache[Key, Attempt] = TTLCache(_MOST_READY, ttl_s=_READY_FOR_S)
@@ -79,7 +79,7 @@ class Deliveries:
         key = key_of(body)
         if type_ == "DELETED":
             self._targets.pop(key, None)
-            self._held.discard(key)
+            self._paused.discard(key)
             self._waiting.pop(key, None)
             self._due.cancel(key)
             self.queue.forget(key)
@@ -102,9 +102,9 @@ class Deliveries:
 
     def resumed(self) -> None:
         """A pause has ended."""
-        for key in self._held:
+        for key in self._paused:
             self.queue.add(key)
-        self._held.clear()
+        self._paused.clear()
 
     def oldest_waiting_s(self) -> float:
         """Seconds since the oldest unrecorded retry became due; 0 without one."""
@@ -139,7 +139,7 @@ class Deliveries:
         except LeadNotConfirmed:
             return _UNCONFIRMED_PAUSE_S
         except Paused:
-            self._held.add(key)
+            self._paused.add(key)
             self._waiting.pop(key, None)  # paused, so not late
             return _PAUSED_POLL_S
         except LocalFault:

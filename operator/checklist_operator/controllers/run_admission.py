@@ -72,7 +72,7 @@ class Refused(Exception):
 
 
 @dataclass(slots=True)
-class _Held:
+class _RefusedRun:
     """A refused run: number of tries, and names of the objects it may be waiting for."""
 
     tries: int = 0
@@ -99,7 +99,7 @@ class RunAdmission:
     _name_of: NameOf
     _allow_insecure: InsecureTargets
     _on_bug: Callable[[str], None]
-    _refused: dict[Key, _Held] = field(factory=dict, init=False)
+    _refused: dict[Key, _RefusedRun] = field(factory=dict, init=False)
     _waiting_for: defaultdict[str, set[Key]] = field(factory=lambda: defaultdict(set), init=False)
     _admitting: Counter[str] = field(factory=Counter, init=False)
     queue: WorkQueue[Key] = field(
@@ -136,8 +136,8 @@ class RunAdmission:
 
     def resumed(self) -> None:
         """A pause has ended."""
-        for key, held in self._refused.items():
-            if held.paused:
+        for key, known in self._refused.items():
+            if known.paused:
                 self.queue.add(key)
 
     @property
@@ -261,8 +261,8 @@ class RunAdmission:
     async def _check_pause(self, body: JsonObject, organization: str) -> None:
         try:
             await self._pauses.check(body, organization)
-        except Paused as held:
-            raise Refused(held.reason, held.message) from None
+        except Paused as paused:
+            raise Refused(paused.reason, paused.message) from None
 
     def _snapshot(self, template: JsonObject) -> Snapshot:
         try:
@@ -313,7 +313,7 @@ class RunAdmission:
     async def _refuse(self, key: Key, run: Run, refused: Refused) -> float:
         """Records the reason; returns the seconds until the next try."""
         refusal = refused.refusal
-        tries = self._hold(key, run, refused)
+        tries = self._remember_refused(key, run, refused)
         conditions = with_condition(
             run.status.conditions,
             "Admitted",
@@ -355,9 +355,9 @@ class RunAdmission:
             self._metrics.admissions.labels("Invalid").inc()
             self._kube_events.warn(ObjectReference.of(RUN, body), "Invalid", message)
         self._forget(key)
-        self._refused[key] = _Held()
+        self._refused[key] = _RefusedRun()
 
-    def _hold(self, key: Key, run: Run, refused: Refused) -> int:
+    def _remember_refused(self, key: Key, run: Run, refused: Refused) -> int:
         """Remembers what the run may be waiting for; returns the number of tries."""
         tries = self._refused[key].tries if key in self._refused else 0
         self._forget(key)
@@ -367,17 +367,17 @@ class RunAdmission:
             spec.organization_ref.name if spec.organization_ref else None,
             refused.organization,
         )
-        held = self._refused[key] = _Held(
+        known = self._refused[key] = _RefusedRun(
             tries + 1, frozenset(filter(None, named)), paused=refused.refusal.reason == PAUSED
         )
-        for name in held.names:
+        for name in known.names:
             self._waiting_for[name].add(key)
-        return held.tries
+        return known.tries
 
     def _forget(self, key: Key) -> None:
         """Drops the state of a run that is no longer refused."""
-        held = self._refused.pop(key, None)
-        for name in held.names if held else ():
+        known = self._refused.pop(key, None)
+        for name in known.names if known else ():
             self._waiting_for[name].discard(key)
             if not self._waiting_for[name]:
                 del self._waiting_for[name]

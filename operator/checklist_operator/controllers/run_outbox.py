@@ -59,7 +59,7 @@ class RunOutbox:
         self._clock = clock
         self._on_bug = on_bug
         self._lanes: dict[Key, Lane] = {}
-        self._held: set[Key] = set()
+        self._paused: set[Key] = set()
         self._pace = RecordPace(time.monotonic)
         self._stopping = False
         self.queue: WorkQueue[Key] = WorkQueue("run_outbox", self._reconcile, workers=workers, on_bug=on_bug)
@@ -103,7 +103,7 @@ class RunOutbox:
         waiting = (
             entry["ts"]
             for key, lane in self._lanes.items()
-            if key not in self._held
+            if key not in self._paused
             for entry in waiting_events(lane.body.get("status") or {})
             if entry["eventId"] not in lane.results
         )
@@ -112,7 +112,7 @@ class RunOutbox:
 
     def resumed(self) -> None:
         """A pause has ended."""
-        for key in self._held:
+        for key in self._paused:
             self.queue.add(key)
 
     def stop(self) -> None:
@@ -181,8 +181,8 @@ class RunOutbox:
         if not entries or run.spec.webhook is None or run.resolved is None or lane.fault is not None:
             return
         await self._preparation.check_paused(run, lane.body)
-        if key in self._held:
-            self._held.discard(key)
+        if key in self._paused:
+            self._paused.discard(key)
             lane.free_since = self._clock()
         attempts = await self._preparation.first_attempts(run, lane.body, entries, free_since=lane.free_since)
         if self._lanes.get(key) is not lane:
@@ -288,7 +288,7 @@ class RunOutbox:
         pause = _FAULT_BACKOFF.after(lane.faults)
         if fault is not None:
             if isinstance(fault, Paused):
-                self._held.add(key)
+                self._paused.add(key)
             first = lane.faults == 1
             body = await self._recorder.postpone_run(key, lane.body, fault, again_in_s=pause, first=first)
             if body is None:
@@ -298,7 +298,7 @@ class RunOutbox:
         return pause
 
     def _forget(self, key: Key) -> None:
-        self._held.discard(key)
+        self._paused.discard(key)
         self._lanes.pop(key, None)
         self._pace.waits(key, 0)
         self.queue.forget(key)

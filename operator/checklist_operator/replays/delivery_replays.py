@@ -25,7 +25,7 @@ from checklist_crds.runs.replay_rules import ReplayRefusal
 from checklist_crds.times import Clock
 from checklist_crds.values.json_text import JsonObject
 from checklist_operator.attempts.delivery_objects import DeliveryObjects
-from checklist_operator.attempts.replay_state import is_held_up
+from checklist_operator.attempts.replay_state import has_fault
 from checklist_operator.controllers.labels import labelled
 from checklist_operator.controllers.tenancy import Tenancy
 from checklist_operator.replays.replay_objects import BulkReplay, BulkReplayStatus
@@ -192,10 +192,10 @@ class DeliveryReplays:
             while under_way.tasks or turns.left:
                 if replay.key not in self._known:
                     return None
-                for aside in under_way.take_held_up():
+                for aside in under_way.take_set_aside():
                     turns.release(aside)
                 while under_way.has_room and (target := turns.take()) is not None:
-                    under_way.start(target, self._replay_one(target, choice.request, under_way.held_up))
+                    under_way.start(target, self._replay_one(target, choice.request, under_way.set_aside))
                 ended, _ = await asyncio.wait(
                     under_way.tasks, timeout=_SHOW_EVERY_S, return_when=asyncio.FIRST_COMPLETED
                 )
@@ -211,7 +211,7 @@ class DeliveryReplays:
         return await self._status.show(replay, found.tally)
 
     async def _replay_one(
-        self, target: Target, request: ReplayRequest, held_up: Callable[[Target], None]
+        self, target: Target, request: ReplayRequest, set_aside: Callable[[Target], None]
     ) -> LastReplay | ReplayRefusal:
         """Requests one replay and waits for its end: woken by `delivery_settled`, and by polling."""
         namespace = target.namespace
@@ -227,8 +227,8 @@ class DeliveryReplays:
                     return ReplayRefusal.RUN_DELETED
                 if status.replay is None and status.settled and status.last_replay is not None:
                     return status.last_replay
-                if is_held_up(status):
-                    held_up(target)
+                if has_fault(status):
+                    set_aside(target)
                 try:
                     async with asyncio.timeout(_POLL_S):
                         await changed.wait()

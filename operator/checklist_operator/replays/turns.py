@@ -25,8 +25,8 @@ PER_HOST: Final = 8
 """Requests in progress to one host: half of the host's permits."""
 AT_ONCE: Final = 128
 """Requests in progress for one organization, by all of its DeliveryReplays; each may always have one."""
-HELD_UP: Final = 128
-"""Requests of a DeliveryReplay held up by local faults that do not count against its limits."""
+MAX_ASIDE: Final = 128
+"""Requests of a DeliveryReplay that wait for a local fault to end, and do not count against its limits."""
 
 
 class Places:
@@ -123,14 +123,14 @@ class UnderWay:
         self.tasks[asyncio.create_task(work)] = target
         self._of_organizations[self._organization] += 1
 
-    def held_up(self, target: Target) -> None:
+    def set_aside(self, target: Target) -> None:
         """Excludes a target that may wait for long from the limits."""
-        if target not in self._aside and len(self._aside) < HELD_UP:
+        if target not in self._aside and len(self._aside) < MAX_ASIDE:
             self._aside.add(target)
             self._newly_aside.append(target)
             self._leave()
 
-    def take_held_up(self) -> list[Target]:
+    def take_set_aside(self) -> list[Target]:
         """Returns the targets excluded since the last call: their turns are free."""
         newly, self._newly_aside = self._newly_aside, []
         return newly

@@ -78,9 +78,9 @@ class Metrics:
         self._ages: dict[str, Callable[[], float]] = {}
         self.registry.register(_Sizes(self._sizes, self._ages))
 
-    def first_attempt_started(self, lag_s: float, *, held_up: bool) -> None:
-        """`held_up`: the attempt waited because of its receiver, so its lag is not this service's."""
-        self._outbox_lag.labels("slow" if held_up else "prompt").observe(max(0.0, lag_s))
+    def first_attempt_started(self, lag_s: float, *, delayed_by_receiver: bool) -> None:
+        """`delayed_by_receiver`: the attempt waited because of its receiver, so its lag is not this service's."""
+        self._outbox_lag.labels("slow" if delayed_by_receiver else "prompt").observe(max(0.0, lag_s))
 
     def setting_is_stale(self, name: str, stale: bool) -> None:
         """Shows whether the file of the setting cannot be used."""

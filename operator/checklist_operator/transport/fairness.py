@@ -83,9 +83,9 @@ class Permits:
     def is_slow(self, host: str) -> bool:
         return self._standings.is_slow(host)
 
-    def holds_up(self, host: str) -> bool:
+    def delays_attempts(self, host: str) -> bool:
         """Whether attempts wait because of the receiver itself."""
-        return self._standings.holds_up(host, _now())
+        return self._standings.delays_attempts(host, _now())
 
     @property
     def in_flight(self) -> int:

@@ -77,7 +77,7 @@ class HostStandings:
             return True
         return standing.waiting_since is not None and now - standing.waiting_since > self._prompt_s
 
-    def holds_up(self, host: str, now: float) -> bool:
+    def delays_attempts(self, host: str, now: float) -> bool:
         """Whether the host has shown that it takes long; a new one has not."""
         standing = self._known.get(host)
         if standing is None:

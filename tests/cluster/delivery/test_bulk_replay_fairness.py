@@ -23,7 +23,7 @@ async def made_unsendable(lab: Lab, receiver: Receiver, count: int) -> list[str]
     return await made_failed(lab, run, receiver.url, count)
 
 
-async def until_held_up(lab: Lab, event_ids: list[str], number: int) -> None:
+async def until_set_aside(lab: Lab, event_ids: list[str], number: int) -> None:
     async def so_many_are() -> bool:
         found = [await lab.get(WEBHOOK_DELIVERY, event_id) for event_id in event_ids]
         asked_for = [replayed(body) for body in found if "replay" in body["status"]]
@@ -47,7 +47,7 @@ async def test_stuck_replays_do_not_block_others(lab: Lab, receiver: Receiver, s
         await bulk(lab, f"stuck-{number}", filter=await just(lab, event_id))
         for number, event_id in enumerate(unsendable)
     ]
-    await until_held_up(lab, unsendable, NAMED_AT_ONCE)
+    await until_set_aside(lab, unsendable, NAMED_AT_ONCE)
     everything = await bulk(lab, "everything", filter={"event": "run.expired"})
     assert counts(await until_ended(lab, everything)) == (0, 0, 0, 0, 0)
     chosen = await made_failed(other, await other.dispatch(receiver.url), receiver.url, 5)

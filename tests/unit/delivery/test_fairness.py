@@ -350,16 +350,16 @@ async def test_a_host_that_falls_silent_is_in_doubt_before_anything_has_timed_ou
 def test_a_host_holds_attempts_up_from_a_late_answer_until_it_answers_soon() -> None:
     of = HostStandings(slow_after_timeouts=5, prompt_s=1.0)
     of.begun("a.example", 0)
-    assert [of.holds_up("a.example", at) for at in (0, 0.5, 1.5)] == [False, False, True]
-    for outcome, duration_s, held_up in (("timeout", 10.0, True), ("success", 0.1, False), ("success", 3.0, True)):
+    assert [of.delays_attempts("a.example", at) for at in (0, 0.5, 1.5)] == [False, False, True]
+    for outcome, duration_s, delays in (("timeout", 10.0, True), ("success", 0.1, False), ("success", 3.0, True)):
         of.ended("a.example", OutcomeClass(outcome), duration_s, 10, more_in_flight=False)
-        assert of.holds_up("a.example", 11) is held_up
+        assert of.delays_attempts("a.example", 11) is delays
 
 
 def test_lags_of_first_attempts_are_counted_apart_for_slow_receivers() -> None:
     metrics = Metrics()
-    metrics.first_attempt_started(7, held_up=True)
-    metrics.first_attempt_started(-1, held_up=False)
+    metrics.first_attempt_started(7, delayed_by_receiver=True)
+    metrics.first_attempt_started(-1, delayed_by_receiver=False)
     for receiver, seconds in (("slow", 7), ("prompt", 0)):
         labels = {"receiver": receiver}
         assert metrics.registry.get_sample_value("checklists_outbox_lag_seconds_sum", labels) == seconds

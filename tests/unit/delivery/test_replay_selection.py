@@ -27,7 +27,7 @@ from checklist_crds.times import format_timestamp
 from checklist_operator.attempts.replay_state import Known, Refuse, judge
 from checklist_operator.replays.search import search
 from checklist_operator.replays.selection import Choice, Tally, Target
-from checklist_operator.replays.turns import AT_ONCE, HELD_UP, PER_HOST, Places, Turns, UnderWay
+from checklist_operator.replays.turns import AT_ONCE, MAX_ASIDE, PER_HOST, Places, Turns, UnderWay
 
 STARTED = datetime(2026, 11, 21, 12, tzinfo=UTC)
 BEFORE, AFTER = STARTED - timedelta(hours=1), STARTED + timedelta(minutes=1)
@@ -256,19 +256,19 @@ async def test_the_requests_of_an_organization_are_bounded_and_each_of_its_repla
 async def test_what_is_held_up_steps_aside_once_and_so_many_of_them() -> None:
     counts: Counter[str] = Counter()
     under_way = UnderWay(counts, "acme")
-    for number in range(HELD_UP + 2):
+    for number in range(MAX_ASIDE + 2):
         under_way.start(target(number), never())
-    assert counts["acme"] == HELD_UP + 2
-    for number in (0, 0, *range(HELD_UP + 1)):
-        under_way.held_up(target(number))
-    assert under_way.take_held_up() == [target(number) for number in range(HELD_UP)]
-    assert under_way.take_held_up() == []
+    assert counts["acme"] == MAX_ASIDE + 2
+    for number in (0, 0, *range(MAX_ASIDE + 1)):
+        under_way.set_aside(target(number))
+    assert under_way.take_set_aside() == [target(number) for number in range(MAX_ASIDE)]
+    assert under_way.take_set_aside() == []
     assert counts["acme"] == 2
     await under_way.cancel()
     assert counts == {}
     for number in range(2):
         under_way.start(target(number), at_once())
-    under_way.held_up(target(0))
+    under_way.set_aside(target(0))
     ended, _ = await asyncio.wait(under_way.tasks)
     assert {under_way.end(task) for task in ended} == {None, target(1)}, "its turn is free unless it was so before"
-    assert (under_way.take_held_up(), counts) == ([target(0)], {})
+    assert (under_way.take_set_aside(), counts) == ([target(0)], {})
