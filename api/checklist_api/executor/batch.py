@@ -154,7 +154,7 @@ class ExecutorBatch:
                 outcome = with_value_problems(outcome, definition, body["step_id"], body.get("value"))
             return OperationRefused(op_id=body["op_id"], status=outcome.status, **outcome.as_body())
         answer = stored_answer(run, body["step_id"], self._photo_url) if body["type"] == "answer" else None
-        return OperationDone(op_id=body["op_id"], status=200, replayed=outcome.replayed, answer=answer)
+        return OperationDone(op_id=body["op_id"], status=200, replayed=outcome.repeated, answer=answer)
 
 
 def with_value_problems(error: Unprocessable, definition: Definition, step_id: str, value: Any) -> Unprocessable:

@@ -79,7 +79,7 @@ class PhotoRoutes:
             return AddPhoto(step_id=step_id, photo=photo, op_id=op_id, given_at=given_at)
 
         made = await self._upload(request, command)
-        answer, is_new = made.run.status.answers.get(step_id), not made.decision.replayed
+        answer, is_new = made.run.status.answers.get(step_id), not made.decision.repeated
         photo = photo_of_operation(answer, made.op_id) or (_newest(made.decision, step_id) if is_new else None)
         geo = answer.geo if answer is not None else None
         change = PhotoChange.of(
@@ -87,7 +87,7 @@ class PhotoRoutes:
             made.definition,
             self._clock(),
             self._photo_url,
-            replayed=made.decision.replayed,
+            replayed=made.decision.repeated,
             answer=stored_answer(made.run, step_id, self._photo_url),
             photo=None if photo is None else Photo(**photo_view(photo, geo, self._photo_url)),
         )
@@ -97,7 +97,7 @@ class PhotoRoutes:
         """Store the drawing in the run until `submit`."""
         made = await self._upload(request, lambda photo, op_id: DrawSignature(photo=photo, op_id=op_id))
         return json_response(
-            RunChange.of(made.run, made.definition, self._clock(), self._photo_url, replayed=made.decision.replayed)
+            RunChange.of(made.run, made.definition, self._clock(), self._photo_url, replayed=made.decision.repeated)
         )
 
     async def _upload(self, request: web.Request, make: MakeCommand) -> _Uploaded:
@@ -107,7 +107,7 @@ class PhotoRoutes:
         except BaseException as error:
             self._metrics.count_upload(_result_of(error))
             raise
-        if made.photo is None or made.decision.replayed:
+        if made.photo is None or made.decision.repeated:
             self._metrics.count_upload(UploadResult.REPLAYED)
         else:
             self._metrics.count_upload(UploadResult.KEPT, made.photo.bytes)
@@ -123,7 +123,7 @@ class PhotoRoutes:
         )
         definition = await self._runs.definition(run)
         first = decide(run, definition, asked, self._clock())
-        if first.replayed:
+        if first.repeated:
             return _Uploaded(run, definition, first, upload.op_id, None)
         photo = await self._intake.take(upload, organization.id, run_id)
         command = replace(make(photo, upload.op_id), run_bytes=asked.run_bytes)
@@ -132,7 +132,7 @@ class PhotoRoutes:
         except ServiceError:
             await self._unused.discard_refused(run_id, organization, photo)
             raise
-        if change.decision.replayed:
+        if change.decision.repeated:
             await self._unused.discard_refused(run_id, organization, photo)
         else:
             await self._unused.discard_replaced(change)

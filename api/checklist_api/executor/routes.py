@@ -89,13 +89,13 @@ class ExecutorRoutes:
 
     def _answer_to(self, command: Command, change: Change) -> RunChange:
         run, now, photo_url = change.run, self._clock(), self._photo_url
-        definition, replayed = change.definition, change.decision.replayed
+        definition, repeated = change.definition, change.decision.repeated
         if isinstance(command, Open) and run.phase_at(now) is RunPhase.EXPIRED:
             raise RunExpired()
         if isinstance(command, AnswerStep | RemovePhotos):
             answer = stored_answer(run, command.step_id, photo_url)
-            return AnswerChange.of(run, definition, now, photo_url, replayed=replayed, answer=answer)
-        return RunChange.of(run, definition, now, photo_url, replayed=replayed)
+            return AnswerChange.of(run, definition, now, photo_url, replayed=repeated, answer=answer)
+        return RunChange.of(run, definition, now, photo_url, replayed=repeated)
 
     async def _run(self, request: web.Request) -> Run:
         return await self._runs.of_organization(request.match_info["run_id"], organization_of(request))

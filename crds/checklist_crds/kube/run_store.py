@@ -122,8 +122,8 @@ class RunStore:
         if not left:
             return first
         rest = await self.change_in_turn(first.change.run, left)
-        before, replayed = first.change.decision.before, first.change.decision.replayed
-        decision = replace(rest.change.decision, before=before, replayed=replayed and rest.change.decision.replayed)
+        before, repeated = first.change.decision.before, first.change.decision.repeated
+        decision = replace(rest.change.decision, before=before, repeated=repeated and rest.change.decision.repeated)
         change = replace(rest.change, decision=decision, body=rest.change.body or first.change.body)
         return BatchChange(change, (*first.outcomes, *rest.outcomes))
 

@@ -26,7 +26,7 @@ class BatchDecision:
     """Result of the first `len(outcomes)` commands; decide the others after it is written."""
 
     decision: Decision
-    """Of all of them together; `replayed` if each was applied before."""
+    """Of all of them together; `repeated` if each was applied before."""
     outcomes: tuple[Outcome, ...]
     """For each command its decision, or why it was refused. Never empty."""
 
@@ -56,8 +56,8 @@ def decide_in_turn(
             break
         status = decision.after
         outcomes.append(decision)
-    replayed = all(isinstance(outcome, Decision) and outcome.replayed for outcome in outcomes)
-    return BatchDecision(Decision(before, status, replayed), tuple(outcomes))
+    repeated = all(isinstance(outcome, Decision) and outcome.repeated for outcome in outcomes)
+    return BatchDecision(Decision(before, status, repeated), tuple(outcomes))
 
 
 def _added_bytes(before: RunStatus, after: RunStatus) -> int:

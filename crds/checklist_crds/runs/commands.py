@@ -104,10 +104,10 @@ class Expire(Command):
     """Expires the run; does nothing before `expires_at`."""
 
 
-def is_replay(operations: str, command: Command) -> bool:
+def is_repeated(operations: str, command: Command) -> bool:
     """Whether `command` was applied before.
 
-    Raises IdempotencyKeyReused when its op_id was used for another request: treating that as a replay would lose an
+    Raises IdempotencyKeyReused when its op_id was used for another request: treating that as a repetition would lose an
     answer that the executor believes to be stored.
     """
     mark = _mark(command)
@@ -142,7 +142,7 @@ def _mark(command: Command) -> str:
         # As earlier releases marked it, so that they recognize each other's operations.
         request.pop("note", None)
     if isinstance(command, AddPhoto | DrawSignature):
-        # Without the photo: a replay is detected before its bytes are read.
+        # Without the photo: a repetition is detected before its bytes are read.
         request["photo"] = command.photo is not None
     if isinstance(command, AnswerStep) and command.geo is not None:
         request["geo"] = command.geo.to_kube()

@@ -63,7 +63,7 @@ from .commands import (
     RemovePhotos,
     SkipStep,
     Submit,
-    is_replay,
+    is_repeated,
     operation_of,
     with_operation,
 )
@@ -80,11 +80,11 @@ _MAX_BYTES_PER_PHOTO: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The new status. `replayed`: the operation was applied before, and there is nothing to write."""
+    """The new status. `repeated` (`replayed` in REST): the operation was applied before, nothing is written."""
 
     before: RunStatus
     after: RunStatus
-    replayed: bool = False
+    repeated: bool = False
 
     @property
     def changes_anything(self) -> bool:
@@ -99,10 +99,10 @@ def decide(run: Run, definition: Definition, command: Command, now: datetime) ->
     IdempotencyKeyReused, AssignedToAnother, ServiceUnavailable (the outbox is full).
     """
     before = run.status
-    # First, because even a replay must not reveal anything to others.
+    # First, because even a repeated command must not reveal anything to others.
     require_assignee(run, command.by)
-    if command.op_id and is_replay(before.operations, command):
-        return Decision(before, before, replayed=True)
+    if command.op_id and is_repeated(before.operations, command):
+        return Decision(before, before, repeated=True)
 
     phase = run.phase_at(now)
     if isinstance(command, Expire):

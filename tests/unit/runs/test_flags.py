@@ -18,7 +18,7 @@ from checklist_crds.runs.commands import (
     Expire,
     SkipStep,
     Submit,
-    is_replay,
+    is_repeated,
     with_operation,
 )
 from checklist_crds.runs.events import EventName, event_data
@@ -220,7 +220,7 @@ def test_an_operation_without_a_note_has_the_mark_of_earlier_releases() -> None:
     # Computed by the release before notes.
     operations = with_operation("", AnswerStep(step_id="s-a", value=True, op_id="op-1"))
     assert operations == "caDvcZXfqLvi"
-    assert is_replay(operations, AnswerStep(step_id="s-a", value=True, op_id="op-1"))
+    assert is_repeated(operations, AnswerStep(step_id="s-a", value=True, op_id="op-1"))
     assert with_operation("", AnswerStep(step_id="s-a", value=True, op_id="op-1", note="x")) != operations
 
 

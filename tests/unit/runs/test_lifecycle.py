@@ -348,7 +348,7 @@ def test_an_op_id_used_for_another_command_is_refused_but_not_that_of_a_refused_
     life.refuses(AnswerStep(step_id="s-a", value=False, op_id="1"), IdempotencyKeyReused)
     life.refuses(AnswerStep(step_id="s-b", value=True, op_id="1"), IdempotencyKeyReused)
     life.refuses(ClearAnswer(step_id="s-a", op_id="1"), IdempotencyKeyReused)
-    assert not life.does(Submit(op_id="2")).replayed
+    assert not life.does(Submit(op_id="2")).repeated
 
 
 def test_only_subscribed_events_are_recorded_and_a_run_without_any_settles_at_once() -> None:
@@ -388,7 +388,7 @@ def test_a_full_outbox_refuses_answers_but_not_the_end(count: int, text: str | N
     assert int(error.headers["Retry-After"]) >= 1
     # In a batch, what was decided is written, and nothing overtakes what has to wait.
     asked = [ClearAnswer(step_id="s-a", op_id="1"), AnswerStep(step_id="s-a", value=True), Submit()]
-    assert [each.replayed for each in decide_in_turn(life.run, life.definition, asked, NOW).outcomes] == [False]  # type: ignore[union-attr]
+    assert [each.repeated for each in decide_in_turn(life.run, life.definition, asked, NOW).outcomes] == [False]  # type: ignore[union-attr]
     refused = decide_in_turn(life.run, life.definition, asked[1:], NOW)
     assert ([type(each) for each in refused.outcomes], refused.decision.changes_anything) == (
         [ServiceUnavailable] * 2,

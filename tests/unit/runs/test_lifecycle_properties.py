@@ -125,7 +125,7 @@ def test_no_story_breaks_the_rules_of_a_run(made: tuple[Run, Definition], story:
             assert of_others(after, command.step_id) == of_others(before, command.step_id)
 
         # Whatever was stored is counted, and stays so when it is taken away.
-        drawn = command.photo if isinstance(command, AddPhoto | DrawSignature) and not decision.replayed else None
+        drawn = command.photo if isinstance(command, AddPhoto | DrawSignature) and not decision.repeated else None
         assert bytes_ever(after) == bytes_ever(before) + (drawn.bytes if drawn else 0)
 
         # A final phase is final, and nothing happens after the link's last instant but expiry.
@@ -188,7 +188,7 @@ def test_no_story_breaks_the_rules_of_a_run(made: tuple[Run, Definition], story:
             applied.append(command)
         for old in applied:
             again = decide(run, definition, old, now + timedelta(days=1))
-            assert again.replayed
+            assert again.repeated
             assert not again.changes_anything
 
 
@@ -202,7 +202,7 @@ def test_batch_equals_singles(made: tuple[Run, Definition], asked: list[Command]
         for command in asked:
             try:
                 decision = decide(run, definition, command, NOW)
-                run, results = replace(run, status=stored(decision.after)), [*results, decision.replayed]
+                run, results = replace(run, status=stored(decision.after)), [*results, decision.repeated]
             except ServiceError as error:
                 results.append(error.as_body())
         return run, results
@@ -218,8 +218,8 @@ def test_batch_equals_singles(made: tuple[Run, Definition], asked: list[Command]
         written = [each for each in batch.outcomes if isinstance(each, Decision) and each.changes_anything]
         added = batch.decision.after.outbox[len(batch.decision.before.outbox) :]
         assert len(written) <= 1 or sum(len(entry.encoded or "") for entry in added) <= max_added
-        heard += [each.as_body() if isinstance(each, ServiceError) else each.replayed for each in batch.outcomes]
-        assert batch.decision.replayed is all(replayed is True for replayed in heard[-len(batch.outcomes) :])
+        heard += [each.as_body() if isinstance(each, ServiceError) else each.repeated for each in batch.outcomes]
+        assert batch.decision.repeated is all(replayed is True for replayed in heard[-len(batch.outcomes) :])
     assert run.status == expected.status
     assert heard == results
     for command, first, again in zip(asked, before, heard, strict=False):

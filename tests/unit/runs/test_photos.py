@@ -111,7 +111,7 @@ def test_a_place_given_before_the_photo_stays() -> None:
 def test_a_photo_that_is_sent_again_is_kept_once() -> None:
     life = Life(checklist(step("a", "photo"), step("b", "photo")))
     upload(life, "a", op_id="one")
-    assert upload(life, "a", op_id="one").replayed
+    assert upload(life, "a", op_id="one").repeated
     assert photo_of_operation(life.status.answers["s-a"], "one") == life.status.answers["s-a"].photos[0]
     assert photo_of_operation(life.status.answers["s-a"], "two") is None
     life.refuses(AddPhoto(step_id="s-b", photo=photo(), op_id="one"), IdempotencyKeyReused)
