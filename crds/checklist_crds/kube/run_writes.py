@@ -35,11 +35,11 @@ async def change_run_status(
     change: StatusChange,
     *,
     known: JsonObject | None = None,
-    tidy: bool = False,
+    drop_recorded: bool = False,
 ) -> JsonObject:
-    """Writes `change(run)` and returns the updated run. `known` is a copy that saves the first read, `tidy` removes
-    recorded events from the outbox, unless the run is being changed.
+    """Writes `change(run)` and returns the updated run. `known` is a copy that saves the first read.
 
+    `drop_recorded` removes recorded events from the outbox, unless another write came between.
     `change` receives the run without answers, and may be called several times. Raises KubeNotFound, KubeUnavailable
     and other KubeErrors.
     """
@@ -48,47 +48,51 @@ async def change_run_status(
         body = known if known is not None else await client.get(RUN, name, namespace)
         run = Run.parse(body, answers=False)
         try:
-            return await write_status(client, run, change(run), tidy=tidy) or body
+            return await write_status(client, run, change(run), drop_recorded=drop_recorded) or body
         except KubeConflict:
             await asyncio.sleep(next(pauses_s))
-        known, tidy = None, False
+        known, drop_recorded = None, False
 
 
-async def write_status(client: KubeClient, run: Run, after: RunStatus, *, tidy: bool = False) -> JsonObject | None:
+async def write_status(
+    client: KubeClient, run: Run, after: RunStatus, *, drop_recorded: bool = False
+) -> JsonObject | None:
     """Returns the run after one conditional write; None when nothing changes.
 
-    `tidy` removes recorded events from the outbox. Raises KubeConflict when the run changed since it was read.
+    `drop_recorded` removes recorded events from the outbox. Raises KubeConflict when the run changed since it was read.
     """
-    patch = status_patch(run, after, tidy=tidy)
+    patch = status_patch(run, after, drop_recorded=drop_recorded)
     return await client.json_patch_status(RUN, run.name, patch, run.namespace) if patch else None
 
 
 Operation = dict[str, Any]
 
-_CHANGE_HOLDS_ON: Final = ("changes", "seq", "phase", "operations")
+_TESTED_BY_A_CHANGE: Final = ("changes", "seq", "phase", "operations")
+"""Fields that each change of the run tests."""
 _NO_CHANGE: Final = frozenset({"records", "recordings", "structured_records", "settled", "conditions", "outbox"})
 """Fields that the operator writes without changing the run."""
-_HOLD_ON_THEMSELVES: Final = ("settled", "conditions", "structured_records")
+_TESTED_WHEN_WRITTEN: Final = ("settled", "conditions", "structured_records")
+"""Fields that a write tests only if it writes them."""
 _BY_MEMBER: Final = frozenset({"answers", "revisions", "photo_counts"})
 """Objects of which a change sends only new members."""
 
 
-def status_patch(run: Run, after: RunStatus, *, tidy: bool = False) -> list[Operation]:
+def status_patch(run: Run, after: RunStatus, *, drop_recorded: bool = False) -> list[Operation]:
     """Builds the patch from the status of `run`, as read, to `after`; empty when nothing changes.
 
-    Kubernetes refuses it (KubeConflict) when another writer changed a tested field. With `tidy`, a write of records
-    removes recorded events from the outbox and also tests the run's changes.
+    Kubernetes refuses it (KubeConflict) when another writer changed a tested field. With `drop_recorded`, a write of
+    records removes recorded events from the outbox and also tests the run's changes.
     """
     before, stored = run.status, run.stored
     changed = [name for name in RunStatus.model_fields if _differs(getattr(before, name), getattr(after, name))]
     is_change = not _NO_CHANGE.issuperset(changed)
     operations: list[Operation] = []
     if is_change:
-        operations += [_test(stored, name) for name in _CHANGE_HOLDS_ON]
+        operations += [_test(stored, name) for name in _TESTED_BY_A_CHANGE]
         operations.append(_add("changes", before.changes + 1))
     if "records" in changed:
         operations += [_test(stored, "recordings"), _add("recordings", before.recordings + 1)]
-    operations += [_test(stored, _alias(name)) for name in _HOLD_ON_THEMSELVES if name in changed]
+    operations += [_test(stored, _alias(name)) for name in _TESTED_WHEN_WRITTEN if name in changed]
     for name in changed:
         if name == "outbox" and is_change:
             operations += _appended(stored, before, after)
@@ -99,8 +103,9 @@ def status_patch(run: Run, after: RunStatus, *, tidy: bool = False) -> list[Oper
     if not is_change and len(stored.get("outbox") or ()) > len(after.outbox):
         if after.phase.is_final:
             operations += _whole(stored, "outbox", after)
-        elif tidy and operations:
-            # The list is needed too: the next change may know only an older one, and appends to it.
+        elif drop_recorded and operations:
+            # Refused if an event was added since the read, which would be lost. An empty list is written as such: a
+            # change that knows an older state appends to the list, which must exist.
             operations += [_test(stored, "changes"), _test(stored, "seq")]
             operations.append(_add("outbox", [entry.to_kube() for entry in after.outbox]))
     if operations and not stored:

@@ -161,7 +161,7 @@ class DeliveryObjects:
             delivery = await self._read(namespace, event_id)
         return record_of(delivery.spec, delivery.status)
 
-    async def hand_over(
+    async def create_for_failed(
         self,
         run: Run,
         entry: OutboxEntry,

@@ -111,7 +111,7 @@ class AttemptRecorder:
         if outcome.ok:
             self._metrics.deliveries.labels("delivered").inc()
             return RecordedAttempt(_first_record(attempt, outcome))
-        record = await self._objects.hand_over(
+        record = await self._objects.create_for_failed(
             attempt.run,
             attempt.event,
             attempt.message(),

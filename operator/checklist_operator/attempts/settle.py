@@ -96,8 +96,8 @@ class DeliverySettler:
     async def settle_delivered(self, delivery: Delivery) -> None:
         """Settles the delivery of an event that another operator has delivered.
 
-        Two operators made the first attempt, for example after one was suspended past its lease, and the one that
-        failed handed over.
+        Two operators made the first attempt, for example after one was suspended past its lease, and the one whose
+        attempt failed created this delivery.
         """
         status = found_delivered(delivery.status, now=self._clock(), generation=delivery.generation)
         self.announce(await self._objects.write(delivery, settled(status)))

@@ -270,8 +270,8 @@ class RunOutbox:
             return with_delivering(run, with_records(run, records.values()), None, now=self._clock())
 
         try:
-            tidy = not lane.in_flight and not self._pace.is_active(key)
-            body = await change_run_status(self._client, *key, change, known=lane.body, tidy=tidy)
+            drop_recorded = not lane.in_flight and not self._pace.is_active(key)
+            body = await change_run_status(self._client, *key, change, known=lane.body, drop_recorded=drop_recorded)
         except KubeNotFound:
             self._forget(key)
             return

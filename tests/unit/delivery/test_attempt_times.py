@@ -119,7 +119,7 @@ class HandOver:
         entry = OutboxEntry(seq=1, event=EventName.RUN_CANCELLED, event_id="evt-1", ts=NOW)
         place = {"url": "http://a.test/", "organization": "org-1"}
         message = {"event_id": "evt-1", "data": {}}
-        task = asyncio.create_task(self.objects.hand_over(run, entry, message, FAILED, **place))
+        task = asyncio.create_task(self.objects.create_for_failed(run, entry, message, FAILED, **place))
         await self.cluster.created.wait()
         return task
 

@@ -162,7 +162,7 @@ async def test_an_unchanged_run_has_its_recorded_events_removed_by_the_operator(
     stored = Stored()
     api = await stored.write(stored.read(), answered(stored.read(), "s-1"))
     run = stored.read()
-    patch = status_patch(run, recorded(run, 1), tidy=True)
+    patch = status_patch(run, recorded(run, 1), drop_recorded=True)
     await stored.cluster.json_patch_status(RUN, RUN_ID, patch)
     assert stored.status["outbox"] == []
     api = await stored.write(api, answered(api, "s-2"))  # knows the outbox as it was before
@@ -170,7 +170,7 @@ async def test_an_unchanged_run_has_its_recorded_events_removed_by_the_operator(
     run = stored.read()
     await stored.write(api, answered(api, "s-3"))
     with pytest.raises(KubeConflict):
-        await stored.cluster.json_patch_status(RUN, RUN_ID, status_patch(run, recorded(run, 2), tidy=True))
+        await stored.cluster.json_patch_status(RUN, RUN_ID, status_patch(run, recorded(run, 2), drop_recorded=True))
 
 
 async def test_members_that_go_are_removed_and_the_first_makes_the_object() -> None:
