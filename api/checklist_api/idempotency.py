@@ -154,7 +154,7 @@ class Idempotency:
     async def require_room(self, claim: IdempotencyClaim | None, organization: Organization) -> None:
         """Count the key of a new template or replay. Raises LimitReached, KubeError."""
         if claim is not None:
-            await self._limits.count_key(organization.name, organization.home)
+            await self._limits.count_key(organization.name, organization.namespace)
 
     async def remember(
         self, place: tuple[str, str], made_at: datetime, claim: IdempotencyClaim | None, organization: Organization

@@ -94,8 +94,12 @@ class AuditIndex:
         self, organization: Organization, wanted: AuditFilter, *, offset: int, limit: int
     ) -> tuple[int, list[dict[str, Any]]]:
         """Return the total and one page; newest first."""
-        conditions = ["organization = :organization", "namespace IN (:home, :other)"]
-        values = {"organization": organization.name, "home": organization.home, "other": organization.namespaces[-1]}
+        conditions = ["organization = :organization", "namespace IN (:namespace, :other)"]
+        values = {
+            "organization": organization.name,
+            "namespace": organization.namespace,
+            "other": organization.namespaces[-1],
+        }
         for column, value in (("actor_id", wanted.actor), ("target_id", wanted.target), ("outcome", wanted.outcome)):
             if value is not None:
                 conditions.append(f"{column} = :{column}")

@@ -78,9 +78,9 @@ class AuditTrail:
             address=None if request is None else _short(remote_address(request, self._trusted_proxies), 64) or None,
         )
         name = entry_name(now)
-        body = AUDIT_ENTRY.manifest(name, organization.home, spec.to_kube(), organization=organization.name)
+        body = AUDIT_ENTRY.manifest(name, organization.namespace, spec.to_kube(), organization=organization.name)
         try:
-            self._index.observe(await self._client.create(AUDIT_ENTRY, body, organization.home))
+            self._index.observe(await self._client.create(AUDIT_ENTRY, body, organization.namespace))
         except KubeOverloaded:  # refused like any other request
             raise
         except KubeError as error:

@@ -171,7 +171,7 @@ class DeliveryAccess:
             chosen = {key: str(value) for key, value in shown.items() if value}
             await act.announce("replay.created", AuditTarget(kind="replay", id=name), **chosen)
         made, replayed = await self._replays.create(
-            spec, name=name, namespace=organization.home, claim=claim, now=self._clock()
+            spec, name=name, namespace=organization.namespace, claim=claim, now=self._clock()
         )
         await self._remember(made, claim, organization)
         if replayed:

@@ -40,7 +40,7 @@ class Organization:
     restoring: bool = False
 
     @property
-    def home(self) -> str:
+    def namespace(self) -> str:
         """Namespace of new objects."""
         return self.namespaces[0]
 

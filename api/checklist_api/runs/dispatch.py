@@ -78,7 +78,7 @@ class Dispatcher:
             if first is not None:
                 return self._replayed(first)
         template = await self._templates.get(organization, wanted.template_id)
-        snapshot = template.snapshot_in(organization.home)
+        snapshot = template.snapshot_in(organization.namespace)
         sender = await self._members.sender(caller)
         # The quota is written once for many dispatches, which must not wait for separate slots.
         async with self._client.slot():
@@ -105,12 +105,12 @@ class Dispatcher:
         body = self._object(caller, wanted, run_id=run_id, snapshot=snapshot, sender=sender, claim=claim, now=now)
         made = await self._create(caller, body, snapshot, reservation)
         if made is None:
-            made = await self._idempotency.get_existing(RUN, (run_id, organization.home))
+            made = await self._idempotency.get_existing(RUN, (run_id, organization.namespace))
             if claim is not None:
                 require_same_payload(made, claim)
             return self._replayed(made)
         self._index.observe(made)
-        await self._idempotency.remember((run_id, organization.home), now, claim, organization)
+        await self._idempotency.remember((run_id, organization.namespace), now, claim, organization)
         self._metrics.dispatched.inc()
         logger.info(
             "run.dispatched",
@@ -154,7 +154,7 @@ class Dispatcher:
             raise KubeUnavailable("timeout between counting and creating the run")
         try:
             async with asyncio.timeout(left_s):
-                made = await self._client.create(RUN, body, organization.home)
+                made = await self._client.create(RUN, body, organization.namespace)
         except TimeoutError:
             raise KubeOutcomeUnknown("timeout while creating the run") from None
         except KubeAlreadyExists:
@@ -190,11 +190,11 @@ class Dispatcher:
         now: datetime,
     ) -> JsonObject:
         """Build the Run, already admitted with its resolved snapshot."""
-        name = caller.organization.name
+        name, namespace = caller.organization.name, caller.organization.namespace
         webhook = wanted.webhook and Webhook(
             url=wanted.webhook.url,
             events=list(wanted.webhook.events),
-            sealed_secret=self._sealing.seal(wanted.webhook.secret, owner=run_owner(caller.organization.home, run_id)),
+            sealed_secret=self._sealing.seal(wanted.webhook.secret, owner=run_owner(namespace, run_id)),
         )
         spec = RunSpec(
             organization_ref=OrganizationRef(name=name),
@@ -210,9 +210,8 @@ class Dispatcher:
             FINGERPRINT_ANNOTATION: None if claim is None else claim.fingerprint,
             TRACEPARENT_ANNOTATION: carried(),
         }
-        home = caller.organization.home
         return self._seals.sealed(
-            RUN.manifest(run_id, home, spec.to_kube(), organization=name, annotations=annotations)
+            RUN.manifest(run_id, namespace, spec.to_kube(), organization=name, annotations=annotations)
         )
 
     def _over_quota(self, reservation: Reservation) -> QuotaExceeded:

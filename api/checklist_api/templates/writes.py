@@ -80,7 +80,7 @@ class TemplateWriter:
         size = weight_of(written)
         body = TEMPLATE.manifest(
             name,
-            organization.home,
+            organization.namespace,
             {**written, "organizationRef": {"name": organization.name}},
             organization=organization.name,
             annotations={
@@ -91,21 +91,21 @@ class TemplateWriter:
             },
         )
         try:
-            async with self._limits.room(organization.name, Counted.TEMPLATE, name, organization.home, size=size):
+            async with self._limits.room(organization.name, Counted.TEMPLATE, name, organization.namespace, size=size):
                 await self._idempotency.require_room(claim, organization)
                 await act.announce("template.created", AuditTarget(kind=TARGET, id=name, name=definition.name))
-                stored = await self._client.create(TEMPLATE, body, organization.home)
+                stored = await self._client.create(TEMPLATE, body, organization.namespace)
         except KubeInvalid as error:
             raise _refused(error) from None
         except KubeAlreadyExists:
             if claim is None:
                 raise
             await act.failed("created_before")
-            first = await self._idempotency.get_existing(TEMPLATE, (name, organization.home))
+            first = await self._idempotency.get_existing(TEMPLATE, (name, organization.namespace))
             require_same_payload(first, claim)
             return self._replayed(first, definition)
         self._catalogue.observe(stored)
-        await self._idempotency.remember((name, organization.home), now, claim, organization)
+        await self._idempotency.remember((name, organization.namespace), now, claim, organization)
         logger.info("template.created", extra={"template_id": name, "organization": organization.name})
         return Created(StoredTemplate(stored), replayed=False)
 

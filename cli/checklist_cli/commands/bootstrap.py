@@ -37,9 +37,9 @@ def _run(options: Namespace) -> ExitStatus:
 async def _make(options: Namespace) -> ExitStatus:
     name = options.organization_name or object_name_of(options.organization)
     async with connected(options.kubeconfig) as client:
-        home = await _organization(client, options, name)
+        namespace = await _organization(client, options, name)
         if options.admin:
-            await _administrator(client, options, name, home)
+            await _administrator(client, options, name, namespace)
     if options.admin:
         print(f"to sign in: checklist-dispatch sign-in-link {options.admin}")
         print("create an API key in the dashboard, under Settings, API keys")
@@ -69,11 +69,11 @@ async def _organization(client: "KubeClient", options: Namespace, name: str) -> 
     return str(options.namespace)
 
 
-async def _administrator(client: "KubeClient", options: Namespace, organization: str, home: str) -> None:
+async def _administrator(client: "KubeClient", options: Namespace, organization: str, namespace: str) -> None:
     """Create the member unless the organization has an administrator."""
     from checklist_crds.resources.kinds import MEMBER
 
-    async for members, _ in client.pages(MEMBER, home, label_selector=f"{ORGANIZATION_LABEL}={organization}"):
+    async for members, _ in client.pages(MEMBER, namespace, label_selector=f"{ORGANIZATION_LABEL}={organization}"):
         for member in members:
             if member["spec"].get("role") == Role.ADMIN:
                 print(f"{organization} has an administrator: {member['spec'].get('email')}")
@@ -85,7 +85,7 @@ async def _administrator(client: "KubeClient", options: Namespace, organization:
         email=options.admin,
         role=Role.ADMIN,
     )
-    await client.create(MEMBER, MEMBER.manifest(name, home, spec.to_kube(), organization=organization), home)
+    await client.create(MEMBER, MEMBER.manifest(name, namespace, spec.to_kube(), organization=organization), namespace)
     print(f"created {options.admin} as its administrator ({name})")
 
 

@@ -64,8 +64,8 @@ class ClusterSearch:
             for body in bodies:
                 found = str(body["metadata"]["name"])
                 if name in (found, object_id("org", found)):
-                    home = str(body["spec"].get("namespace") or self._namespace)
-                    return Organization(found, object_id("org", found), home, is_held(body))
+                    namespace = str(body["spec"].get("namespace") or self._namespace)
+                    return Organization(found, object_id("org", found), namespace, is_held(body))
         raise CommandFailed(f"there is no organization {name}")
 
     async def identity(self, organization: Organization, asked: Person, members: Iterable[str]) -> Identity:

@@ -129,8 +129,10 @@ class Erasure:
             target=AuditTarget(kind="person", id=journal.subject),
             details={"erasure": journal.id, "runs": str(len(journal.runs))},
         )
-        body = AUDIT_ENTRY.manifest(entry_name(now), organization.home, spec.to_kube(), organization=organization.name)
-        await self._places.client.create(AUDIT_ENTRY, body, organization.home)
+        body = AUDIT_ENTRY.manifest(
+            entry_name(now), organization.namespace, spec.to_kube(), organization=organization.name
+        )
+        await self._places.client.create(AUDIT_ENTRY, body, organization.namespace)
 
     async def _erase(self, result: SearchResult, journal: Journal) -> None:
         held = set(result.held)

@@ -23,7 +23,7 @@ class Organization:
     """metadata.name."""
     id: str
     """The public id, org-<uuid>."""
-    home: str
+    namespace: str
     """The namespace of new objects."""
     held: bool
     """Whether all of its runs are under a legal hold."""

@@ -227,8 +227,8 @@ class LimitLedger:
             del self._accounts[organization]
 
     def _namespaces_of(self, spec: OrganizationSpec) -> tuple[str, ...]:
-        home = spec.namespace or self._installation_namespace
-        return tuple(dict.fromkeys((home, self._installation_namespace)))
+        namespace = spec.namespace or self._installation_namespace
+        return tuple(dict.fromkeys((namespace, self._installation_namespace)))
 
     async def _existing(self, organization: str, counted: Counted, namespaces: tuple[str, ...]) -> dict[str, int]:
         return await _COUNTS[counted](self._client, _KINDS[counted], organization, namespaces)

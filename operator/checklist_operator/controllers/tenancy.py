@@ -73,5 +73,5 @@ class Tenancy:
             body: JsonObject = await self._client.get(ORGANIZATION, organization)
         except KubeNotFound:
             return ()
-        home = OrganizationSpec.model_validate(body["spec"]).namespace or self._installation_namespace
-        return tuple(dict.fromkeys((home, self._installation_namespace)))
+        namespace = OrganizationSpec.model_validate(body["spec"]).namespace or self._installation_namespace
+        return tuple(dict.fromkeys((namespace, self._installation_namespace)))

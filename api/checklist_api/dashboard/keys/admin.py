@@ -55,15 +55,15 @@ class ApiKeyAdmin:
         )
         body = API_KEY.manifest(
             name,
-            organization.home,
+            organization.namespace,
             # Written although it is the default, so that `kubectl get` shows it.
             {**spec.to_kube(), "prefix": spec.prefix},
             organization=organization.name,
             annotations={CREATED_AT_ANNOTATION: format_timestamp(self._clock())},
         )
-        async with self._limits.room(organization.name, Counted.API_KEY, name, organization.home):
+        async with self._limits.room(organization.name, Counted.API_KEY, name, organization.namespace):
             await act.announce("api_key.created", AuditTarget(kind=TARGET, id=name, name=purpose))
-            made = await self._client.create(API_KEY, body, organization.home)
+            made = await self._client.create(API_KEY, body, organization.namespace)
         self._keys.informer.observe(made)
         logger.info("key.created", extra={"key": name, "organization": organization.name})
         return ApiKey.parse(made), plaintext

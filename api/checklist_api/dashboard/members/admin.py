@@ -68,16 +68,16 @@ class MemberAdmin:
         spec = MemberSpec(organization_ref=OrganizationRef(name=organization.name), name=name, email=email, role=role)
         body = MEMBER.manifest(
             member_id,
-            organization.home,
+            organization.namespace,
             {**spec.to_kube(), "role": role.value},
             organization=organization.name,
             annotations={CREATED_AT_ANNOTATION: format_timestamp(self._clock())},
         )
         target = AuditTarget(kind=TARGET, id=member_id, name=name)
-        async with self._limits.room(organization.name, Counted.MEMBER, member_id, organization.home):
+        async with self._limits.room(organization.name, Counted.MEMBER, member_id, organization.namespace):
             await act.announce("member.invited", target, email=email, role=role.value)
             try:
-                made = await self._client.create(MEMBER, body, organization.home)
+                made = await self._client.create(MEMBER, body, organization.namespace)
             except KubeAlreadyExists:
                 raise MemberExists() from None
         self._members.informer.observe(made)
