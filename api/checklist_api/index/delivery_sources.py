@@ -56,7 +56,7 @@ class RunEntry:
 
     @property
     def digest(self) -> int:
-        """Changes when the run's data of the event changes; 0 in the outbox, where it never does."""
+        """A hash of the record, to detect a change; 0 for an entry of the outbox, which never changes."""
         if not self.recorded:
             return 0
         serialized = self.entry if isinstance(self.entry, str) else orjson.dumps(self.entry)

@@ -1,9 +1,12 @@
 """Dispatches a run of a template (specification, "POST /v1/runs"; architecture section 3).
 
-The run is counted before it is created, and the count stores its id until the run was observed. So the count is correct
-after any failure: it is released here if the run was certainly not created, and by the operator's check otherwise. A
-count that another request has taken over is not released twice, and no run is created after the operator may have
-released its count, however slow the process is.
+The run is counted before it is created. Its id stays in the count's list of pending ids until this process has created
+the run and confirms the count. So the count is right after any failure: if the run was certainly not created, this
+process releases the count; if that is unknown, the operator looks for the run and confirms or releases the count.
+
+A later request with the same Idempotency-Key may take over the count of a pending id; the first request then no longer
+releases it. Creation has a deadline, which ends before the operator may release the count, so no run is created after
+that.
 """
 
 import asyncio
@@ -158,8 +161,8 @@ class Dispatcher:
         except TimeoutError:
             raise KubeOutcomeUnknown("timeout while creating the run") from None
         except KubeAlreadyExists:
-            # Created by another request with the same key since the check. If that one has confirmed its count, ours is
-            # a second one for the same run; a count that was taken over is the run's own.
+            # Another request with the same key has created the run since the check. RESERVED: its count is no longer
+            # pending, so the run was counted twice. RETAKEN: we took over its count, which is the only one.
             if reservation.verdict is Verdict.RESERVED:
                 release()
                 return None

@@ -36,13 +36,14 @@ _GATHER_S: Final = 0.008
 creating a run, so halving their number is worth the delay; a single dispatch never waits."""
 _BATCH: Final = 1000
 _BURST: Final = 4
-"""Dispatches between two patches from which on ids are prefetched."""
+"""A patch also prefetches ids if at least this many runs were dispatched since the patch before it."""
 _MAX_PREFETCHED: Final = 64
 _REFILL_BELOW: Final = 16
 _FRESH_S: Final = 10.0
 """How long a prefetched id may be used; well below the time after which the operator releases it."""
 _PREFETCH_ABOVE: Final = 20 * _MAX_PREFETCHED
-"""Runs that the plan must have left for prefetching, so that its last runs are counted exactly, one by one."""
+"""Ids are prefetched only while the plan has at least this many runs left, so that its last runs are counted one by one
+and none is refused because of an id that is never used."""
 
 
 @dataclass(frozen=True, slots=True)

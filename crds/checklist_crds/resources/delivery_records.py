@@ -81,7 +81,8 @@ def text_of(records: Iterable[DeliveryRecord]) -> str:
 def fields_of(line: str) -> dict[str, Any]:
     """Decodes one line into the JSON object that earlier versions stored. Raises ValueError if it is invalid.
 
-    Unknown words of a later release (an event or an outcome) are kept.
+    Words are not checked. Of those that only a later release knows, `DeliveryRecord` refuses all, and the API's index
+    refuses an event and ignores an outcome.
     """
     columns = line.split(" ")
     if len(columns) != len(_COLUMNS):

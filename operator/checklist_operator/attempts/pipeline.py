@@ -1,8 +1,9 @@
 """Runs the steps of an attempt after its preparation: permit, claim, send, record. The controllers decide when.
 
-The permit comes before the claim, since it is for sending, and the attempt's time starts there. The controllers prepare
-before that, and `make` asks them for the prepared attempt once it has the permit, because an attempt that waited long
-may be outdated. For a first attempt, the lease and the event in the outbox serve as the claim.
+The claim is written after the permit is granted: a claim is valid for 30 seconds, and the wait for a permit may be
+longer. `make` calls `prepare` after that wait: the controllers then return the attempt that they prepared before it, or
+a new one if that has become too old. No claim is written for a first attempt: only the leader sends first attempts, and
+the outbox shows which are due.
 """
 
 import asyncio
@@ -43,7 +44,7 @@ class AttemptPipeline:
     _metrics: Metrics
     _clock: Clock
     _sending: Counter[bool] = field(factory=Counter, init=False)
-    """Attempts that may be sent at any moment or have been, by whether they are first attempts."""
+    """Attempts between permit and outcome: how many are first attempts (True), and how many are not (False)."""
     _unrecorded: dict[tuple[str, int], bool] = field(factory=dict, init=False)
     _stopping: bool = field(default=False, init=False)
 

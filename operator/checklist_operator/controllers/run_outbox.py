@@ -95,7 +95,10 @@ class RunOutbox:
 
     @property
     def unrecorded(self) -> dict[str, int]:
-        """Numbers by event id of finished attempts not yet written to their runs, without those in the pipeline."""
+        """Attempts whose records this outbox has yet to write to their runs: the attempt's number by event id.
+
+        `AttemptPipeline.unrecorded` has those before that, whose outcome the pipeline still handles.
+        """
         return {event_id: 1 for lane in self._lanes.values() for event_id in lane.results}
 
     def oldest_waiting_s(self) -> float:
