@@ -18,7 +18,7 @@ const BASE_ELEMENT = {
   transformIndexHtml: () => [{ tag: "base", attrs: { href: "/dashboard/" }, injectTo: "head-prepend" }],
 } as const satisfies Plugin;
 
-/** Links to the texts of each language. The service leaves the one of the page, which is loaded beside the app then. */
+/** Links to the texts of each language. The service leaves the one of the page, which is loaded together with the app then. */
 const LANGUAGE_LINKS: Plugin = {
   name: "language-links",
   apply: "build",

@@ -47,7 +47,7 @@ class ExecutorPage:
     shell: str | None
     apps: AppLinks
     _language_links: dict[str, str] = field(init=False, default_factory=dict)
-    """By language, the link to its texts, so that the browser loads them beside the app."""
+    """By language, the link to its texts, so that the browser loads them together with the app."""
 
     def __post_init__(self) -> None:
         for link in _LANGUAGE_LINK.finditer(self.shell or ""):
