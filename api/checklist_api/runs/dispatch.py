@@ -1,8 +1,8 @@
 """Dispatches a run of a template (specification, "POST /v1/runs"; architecture section 3).
 
-The run is counted before it is created. Its id stays in the count's list of pending ids until this process has created
-the run and confirms the count. So the count is right after any failure: if the run was certainly not created, this
-process releases the count; if that is unknown, the operator looks for the run and confirms or releases the count.
+The run is counted before it is created. Its id stays in the list of pending ids of the count until this process has
+created the run and confirms the count. So the count is right after any failure: if the run was certainly not created,
+this process releases the count; if that is unknown, the operator looks for the run and confirms or releases the count.
 
 A later request with the same Idempotency-Key may take over the count of a pending id; the first request then no longer
 releases it. Creation has a deadline, which ends before the operator may release the count, so no run is created after
