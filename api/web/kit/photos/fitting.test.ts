@@ -57,11 +57,11 @@ describe("a photo that is too large", () => {
 
   test("and that the browser cannot decode is too large", async () => {
     const shrink = () => Promise.reject(new DOMException("The source image could not be decoded.", "InvalidStateError"));
-    expect(await fitted(large(HEIC_IN_TILES, "image/heic"), { shrink })).toEqual({ misfit: "too_large" });
+    expect(await fitted(large(HEIC_IN_TILES, "image/heic"), { shrink })).toEqual({ problem: "too_large" });
   });
 
   test("and would take the page down is too large, and not even opened", async () => {
-    expect(await fitted(claiming(30_000, 30_000), { shrink: never, onShrinking: never })).toEqual({ misfit: "too_large" });
+    expect(await fitted(claiming(30_000, 30_000), { shrink: never, onShrinking: never })).toEqual({ problem: "too_large" });
   });
 
   test("is resized one at a time, also after a failure", async () => {
@@ -77,7 +77,7 @@ describe("a photo that is too large", () => {
     };
     const found = await Promise.all([1, 2, 3].map(() => fitted(claiming(9000, 6000), { shrink })));
     expect(most).toBe(1);
-    expect(found.filter((one) => "misfit" in one)).toHaveLength(1);
+    expect(found.filter((one) => "problem" in one)).toHaveLength(1);
     expect(found.filter((one) => "photo" in one)).toHaveLength(2);
   });
 });
@@ -86,7 +86,7 @@ test.each([
   ["by what the browser says", photo("%PDF-1.7", "application/pdf")],
   ["by its bytes", large("%PDF-1.7", "")],
 ])("a file that is not a photo is reported %s", async (_, given) => {
-  expect(await fitted(given, { shrink: never })).toEqual({ misfit: "no_image" });
+  expect(await fitted(given, { shrink: never })).toEqual({ problem: "no_image" });
 });
 
 test("a file that cannot be read is reported as unreadable", async () => {
@@ -94,5 +94,5 @@ test("a file that cannot be read is reported as unreadable", async () => {
   gone.slice = () => {
     throw new DOMException("The file could not be read.", "NotReadableError");
   };
-  expect(await fitted(gone, { shrink: never })).toEqual({ misfit: "not_read" });
+  expect(await fitted(gone, { shrink: never })).toEqual({ problem: "not_read" });
 });

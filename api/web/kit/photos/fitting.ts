@@ -6,7 +6,7 @@ import { shrunk } from "./shrinking";
 /** `no_image`: not a photo; `too_large`: it cannot be resized here; `not_read`: the file cannot be read. */
 export type PhotoProblem = "no_image" | "too_large" | "not_read";
 
-export type Fitted = { readonly photo: Blob; readonly madeSmaller: boolean } | { readonly misfit: PhotoProblem };
+export type Fitted = { readonly photo: Blob; readonly madeSmaller: boolean } | { readonly problem: PhotoProblem };
 
 interface Options {
   /** Called before resizing, which takes a while. */
@@ -15,18 +15,18 @@ interface Options {
 }
 
 export async function fitted(photo: Blob, { onShrinking, shrink = shrunk }: Options = {}): Promise<Fitted> {
-  if (photo.type !== "" && !photo.type.startsWith("image/")) return { misfit: "no_image" };
+  if (photo.type !== "" && !photo.type.startsWith("image/")) return { problem: "no_image" };
   const header = await headerOfPhoto(photo).catch(() => "unreadable" as const);
-  if (header === "unreadable") return { misfit: "not_read" };
+  if (header === "unreadable") return { problem: "not_read" };
   // Small files of unknown kind are left to the service, which has more precise error codes.
   if (!isTooLarge(photo.size, header)) return { photo, madeSmaller: false };
-  if (header === null) return { misfit: "no_image" };
-  if (!canDecode(header)) return { misfit: "too_large" };
+  if (header === null) return { problem: "no_image" };
+  if (!canDecode(header)) return { problem: "too_large" };
   try {
     onShrinking?.();
     return { photo: await serialized(() => shrink(photo, header)), madeSmaller: true };
   } catch {
-    return { misfit: "too_large" };
+    return { problem: "too_large" };
   }
 }
 

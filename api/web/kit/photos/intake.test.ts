@@ -5,12 +5,12 @@ import { describe, expect, test } from "vitest";
 import type { Fitted } from "./fitting";
 import { allReady, intakeOf, addPhotos } from "./intake";
 
-type Fate = "fits" | "shrinks" | "misfits";
+type Fate = "fits" | "shrinks" | "unfit";
 
 /** Photos whose content is their expected result. */
 async function fit(photo: Blob, { onShrinking }: { onShrinking(): void }): Promise<Fitted> {
   const fate = (await photo.text()) as Fate;
-  if (fate === "misfits") return { misfit: "too_large" };
+  if (fate === "unfit") return { problem: "too_large" };
   if (fate === "shrinks") onShrinking();
   return { photo, madeSmaller: fate === "shrinks" };
 }
@@ -22,7 +22,7 @@ describe("photos that come in", () => {
   test("are stored in order, and unsuitable ones are rejected with a reason", async () => {
     const kept: string[] = [];
     const keep = async (photo: Blob) => void kept.push(await photo.text());
-    await addPhotos("order", { photos: photos("fits", "misfits", "shrinks", "shrinks"), refusal: null, keep, fit });
+    await addPhotos("order", { photos: photos("fits", "unfit", "shrinks", "shrinks"), refusal: null, keep, fit });
     expect(kept).toEqual(["fits", "shrinks", "shrinks"]);
     expect(intakeOf("order")).toEqual({ waiting: 0, shrinking: false, madeSmaller: 2, refusal: "too_large" });
   });
@@ -44,7 +44,7 @@ describe("photos that come in", () => {
   });
 
   test("reset the count and the reason", async () => {
-    const first = { photos: photos("shrinks", "misfits"), refusal: null, keep: ignore, fit };
+    const first = { photos: photos("shrinks", "unfit"), refusal: null, keep: ignore, fit };
     await addPhotos("again", first);
     await addPhotos("again", { ...first, photos: photos("fits") });
     expect(intakeOf("again")).toMatchObject({ madeSmaller: 0, refusal: null });
@@ -53,7 +53,7 @@ describe("photos that come in", () => {
   test("beyond the maximum are reported, unless another photo has a problem", async () => {
     await addPhotos("many", { photos: photos("fits"), refusal: "too_many", keep: ignore, fit });
     expect(intakeOf("many").refusal).toBe("too_many");
-    await addPhotos("many", { photos: photos("misfits"), refusal: "too_many", keep: ignore, fit });
+    await addPhotos("many", { photos: photos("unfit"), refusal: "too_many", keep: ignore, fit });
     expect(intakeOf("many").refusal).toBe("too_large");
   });
 

@@ -61,7 +61,7 @@ async function addEach(id: string, { photos, refusal, keep, fit = fitted }: Arri
       const found = await fit(photo, { onShrinking: () => change(() => ({ shrinking: true })) });
       change(() => ({ shrinking: false }));
       // A problem of a photo takes precedence over too many photos.
-      if ("misfit" in found) change((before) => ({ refusal: before.refusal === "too_many" ? found.misfit : (before.refusal ?? found.misfit) }));
+      if ("problem" in found) change((before) => ({ refusal: before.refusal === "too_many" ? found.problem : (before.refusal ?? found.problem) }));
       else await keep(found.photo);
       if ("photo" in found && found.madeSmaller) change(({ madeSmaller }) => ({ madeSmaller: madeSmaller + 1 }));
       left -= 1;
