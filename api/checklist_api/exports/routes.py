@@ -26,8 +26,8 @@ from .csv_answers import AnswerRows
 from .csv_runs import RunRows
 from .documents import GeoJson, JsonLines
 from .labelled import ExportContext
-from .pdf.press import PdfPress
-from .pdf.run_paper import document_of, paper_of
+from .pdf.printer import PdfPrinter
+from .pdf.run_content import content_of, document_of
 from .run_source import ExportedRun, RunSource, definition_of
 from .sending import ExportSlots, Format, send
 from .stable_links import stable_links
@@ -55,7 +55,7 @@ class ExportRoutes:
     _archived: ArchivedRuns
     _members: MemberDirectory
     _slots: ExportSlots
-    _press: PdfPress
+    _printer: PdfPrinter
     _clock: Clock
     _base_url: str
 
@@ -117,7 +117,7 @@ class ExportRoutes:
         if kind == "json":
             body = document_of(exported, context)
         elif request.method != "HEAD":
-            body = await self._press.print(paper_of(exported, context, organization.display_name))
+            body = await self._printer.print(content_of(exported, context, organization.display_name))
         headers = {
             "Content-Type": MEDIA_TYPES[kind],
             "Content-Disposition": f'attachment; filename="run-{run.id.removeprefix("r-")}.{kind}"',

@@ -114,7 +114,7 @@ def _add_executor_routes(router: web.UrlDispatcher, services: Services) -> None:
     ReceiptRoutes(
         runs=runs,
         members=members,
-        press=services.press,
+        printer=services.pdf_printer,
         slots=receipt_slots(),
         clock=clock,
     ).add_to(router, gate)
@@ -218,7 +218,7 @@ def _exports(kind: type[_Exports], services: Services) -> _Exports:
         archived=services.archived,
         members=services.members,
         slots=services.export_slots,
-        press=services.press,
+        printer=services.pdf_printer,
         clock=services.clock,
         base_url=services.settings.base_url,
     )

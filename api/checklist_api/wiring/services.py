@@ -46,7 +46,7 @@ from ..dashboard.sign_in.person_audit import PersonAudit
 from ..deliveries.access import DeliveryAccess
 from ..deliveries.replays import ReplayDirectory
 from ..executor.access import LinkOwners
-from ..exports.pdf.press import PdfPress
+from ..exports.pdf.printer import PdfPrinter
 from ..exports.sending import ExportSlots
 from ..generation.generator import Generator
 from ..http.rate_limit import LocalRateLimiter, RateLimiter
@@ -217,7 +217,7 @@ class Services:
         self.photo_urls = SignedUrls(settings.server_key, settings.base_url, self.clock)
         self.unused_photos = UnusedPhotos(self.photo_intake, self.run_access)
         self.export_slots = ExportSlots()
-        self.press = PdfPress(self.photo_store, self.uploads.path)
+        self.pdf_printer = PdfPrinter(self.photo_store, self.uploads.path)
 
     def _build_dashboard(self) -> None:
         """The dashboard. `oidc`: None without a provider."""

@@ -16,7 +16,7 @@ from tests.contract.pdf_reading import actual_texts, pictures, text_of
 from tests.contract.pictures import picture
 from tests.waiting import eventually, until_the_next_second
 
-from checklist_api.exports.pdf.press import PdfPress
+from checklist_api.exports.pdf.printer import PdfPrinter
 from checklist_crds.ids import new_id
 
 api = shared_api
@@ -159,15 +159,15 @@ async def test_a_member_gets_that_of_their_own_run_with_their_name(api: Api) -> 
 @asynccontextmanager
 async def held_back(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[list[str]]:
     """PDFs that are drawn wait until the end; the run ids of those that have begun."""
-    begun, end, drawn = list[str](), asyncio.Event(), PdfPress._print
+    begun, end, drawn = list[str](), asyncio.Event(), PdfPrinter._print
 
-    async def wait(self: PdfPress, paper: Any) -> bytes:
-        begun.append(paper.run_id)
+    async def wait(self: PdfPrinter, content: Any) -> bytes:
+        begun.append(content.run_id)
         await end.wait()
-        return await drawn(self, paper)
+        return await drawn(self, content)
 
     with monkeypatch.context() as patch:
-        patch.setattr(PdfPress, "_print", wait)
+        patch.setattr(PdfPrinter, "_print", wait)
         try:
             yield begun
         finally:
@@ -185,11 +185,11 @@ async def test_one_run_has_one_at_a_time_and_an_owners_pdf_always_finds_a_place(
         assert error_of(again) == (429, "rate_limited")
         assert int(again.headers["Retry-After"]) >= 1
         waiting += [asyncio.create_task(receipt_of(person)) for person in people[1:4]]
-        await eventually(lambda: api.services.press._waiting == 4)
+        await eventually(lambda: api.services.pdf_printer._waiting == 4)
         assert error_of(await receipt_of(people[4])) == (429, "rate_limited")
         export = api.http.get(f"/v1/runs/{people[4].run_id}/export", params={"format": "pdf"}, timeout=120)
         owners = asyncio.create_task(export)
-        await eventually(lambda: api.services.press._waiting == 5)
+        await eventually(lambda: api.services.pdf_printer._waiting == 5)
     for response in await asyncio.gather(*waiting, owners):
         assert response.status_code == 200, response.text
         assert len(pypdfium2.PdfDocument(io.BytesIO(response.content))) == 1

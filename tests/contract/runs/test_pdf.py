@@ -17,9 +17,9 @@ from tests.contract.pictures import picture
 from tests.waiting import until_the_next_second
 
 from checklist_api.exports.pdf import worker
+from checklist_api.exports.pdf.content import Entry, Group, Image, PdfContent
 from checklist_api.exports.pdf.drawing import draw
 from checklist_api.exports.pdf.fonts import FontCase
-from checklist_api.exports.pdf.paper import Entry, Group, Image, Paper
 
 ARABIC = "هل الثلاجة نظيفة؟"
 HEBREW = "האם המקרר נקי?"
@@ -42,8 +42,8 @@ async def pdf_of(client: httpx.AsyncClient, run_id: str) -> bytes:
     return response.content
 
 
-def paper(*entries: Entry) -> Paper:
-    return Paper(
+def content(*entries: Entry) -> PdfContent:
+    return PdfContent(
         run_id="r-0b7c3c4e-6a52-4a5b-8d5e-0c8f6d1c2a11",
         title="Opening check",
         sender="Test organization",
@@ -105,7 +105,7 @@ async def test_what_is_not_there_or_not_known_is_refused(api: Api) -> None:
 
 async def test_dead_or_busy_workers_are_retryable(api: Api, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     run_id = await api.account.new_run()
-    for name, value in (("sys.executable", "/bin/false"), ("checklist_api.exports.pdf.press._WAITING", 0)):
+    for name, value in (("sys.executable", "/bin/false"), ("checklist_api.exports.pdf.printer._WAITING", 0)):
         with monkeypatch.context() as patch:
             patch.setenv("PYTHONPATH", "/nowhere")
             patch.setattr(name, value)
@@ -120,7 +120,7 @@ async def test_dead_or_busy_workers_are_retryable(api: Api, monkeypatch: pytest.
 def test_each_writing_system_can_be_read_back_and_what_is_missing_is_named(tmp_path: Path) -> None:
     entries = [Entry(text, value=text) for text in READ_FROM_THE_LEFT]
     entries += [Entry("Sign", value="before 𓀀 after"), Entry("Shelf", images=[Image("gone", "Photo 1 of 1")])]
-    text = text_of(draw(paper(*entries), {}, tmp_path))
+    text = text_of(draw(content(*entries), {}, tmp_path))
     for written in READ_FROM_THE_LEFT:
         assert text.count(written) == 2, written
     for said in ("before \ufffd after", "U+13000", "This image is no longer stored."):
@@ -135,7 +135,7 @@ def inked_columns(pdf: bytes, left: float, right: float) -> list[int]:
 
 
 def test_right_to_left_text_is_right_aligned_and_extracted_in_its_own_order(tmp_path: Path) -> None:
-    made = draw(paper(Entry(ARABIC, value=HEBREW)), {}, tmp_path)
+    made = draw(content(Entry(ARABIC, value=HEBREW)), {}, tmp_path)
     assert actual_texts(made) == [ARABIC, HEBREW]
     columns = inked_columns(made, 0.5, 1)
     margin = (210 / 2 - 18) / 25.4 * 72 * 4
@@ -144,7 +144,7 @@ def test_right_to_left_text_is_right_aligned_and_extracted_in_its_own_order(tmp_
 
 def test_arabic_letters_are_joined(tmp_path: Path) -> None:
     def pieces(text: str) -> int:
-        columns = inked_columns(draw(paper(Entry("x", value=text)), {}, tmp_path), 0.6, 1)
+        columns = inked_columns(draw(content(Entry("x", value=text)), {}, tmp_path), 0.6, 1)
         return 1 + sum(after - before > 1 for before, after in pairwise(columns))
 
     assert (pieces("ب\u200cب\u200cب"), pieces("ببب")) == (3, 1)
@@ -167,7 +167,7 @@ def test_the_largest_run_fits_within_the_bounds(tmp_path: Path) -> None:
         Entry(f"Step {number}", value="word " * 10, images=[Image("key", "A caption")] * (number < 200))
         for number in range(500)
     ]
-    pdf = draw(paper(*entries), {"key": small}, tmp_path)
+    pdf = draw(content(*entries), {"key": small}, tmp_path)
     document = pypdfium2.PdfDocument(pdf)
     assert f"Page {len(document)} of {len(document)}" in document[len(document) - 1].get_textpage().get_text_range()
     assert "Step 499" in text_of(pdf)

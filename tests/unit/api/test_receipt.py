@@ -11,9 +11,9 @@ import pytest
 
 from checklist_api.executor.page_texts import LANGUAGES
 from checklist_api.executor.receipt.texts import RECEIPT_TEXTS, AnswerText, ReceiptTexts
+from checklist_api.exports.pdf.content import Entry, Group, Image, PdfContent, Style
 from checklist_api.exports.pdf.drawing import draw
 from checklist_api.exports.pdf.fonts import FontCase
-from checklist_api.exports.pdf.paper import Entry, Group, Image, Paper, Style
 from checklist_crds.resources.template_definition import Step
 from checklist_crds.templates.answers import display_value, expected_text
 from checklist_dev.repository import ROOT
@@ -155,7 +155,7 @@ def page_of(folder: Path, *, mirrored: bool) -> pypdfium2.PdfPage:
     texts = RECEIPT_TEXTS["ar" if mirrored else "en"]
     style = Style(language=texts.language, is_right_to_left=mirrored, pictures_in_a_row=4, page=texts.page)
     entries = [Entry("Fridge", value="4.5", images=[Image("gone", "")])]
-    paper = Paper(
+    content = PdfContent(
         run_id="r-0b7c3c4e-6a52-4a5b-8d5e-0c8f6d1c2a11",
         title="Check",
         sender="",
@@ -167,7 +167,7 @@ def page_of(folder: Path, *, mirrored: bool) -> pypdfium2.PdfPage:
         last_changed="2026-11-21T13:50:00+00:00",
         style=style,
     )
-    return pypdfium2.PdfDocument(draw(paper, {}, folder))[0]
+    return pypdfium2.PdfDocument(draw(content, {}, folder))[0]
 
 
 def side_of(page: pypdfium2.PdfPage, text: str) -> str:

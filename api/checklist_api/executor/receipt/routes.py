@@ -20,14 +20,14 @@ from checklist_crds.runs.lifecycle import require_assignee
 from checklist_crds.times import Clock
 
 from ...auth.members import Member
-from ...exports.pdf.press import PdfPress
+from ...exports.pdf.printer import PdfPrinter
 from ...exports.sending import ExportSlots
 from ...http.pagination import invalid_parameter
 from ...runs.access import RunAccess
 from ..access import BASE, ExecutorGate, organization_of
 from ..member import ExecutorMembers
 from ..page_texts import language_for
-from .paper import receipt_paper
+from .content import receipt_content
 from .texts import RECEIPT_TEXTS, AnswerText
 
 RECEIPT: Final = f"{BASE}/receipt"
@@ -49,7 +49,7 @@ def receipt_slots() -> ExportSlots:
 class ReceiptRoutes:
     _runs: RunAccess
     _members: ExecutorMembers
-    _press: PdfPress
+    _printer: PdfPrinter
     _slots: ExportSlots
     _clock: Clock
 
@@ -67,7 +67,7 @@ class ReceiptRoutes:
         words = AnswerText(RECEIPT_TEXTS[language_for(request.headers.get("Accept-Language", ""))], zone)
         body = b""
         if request.method != "HEAD":
-            paper = receipt_paper(
+            content = receipt_content(
                 run,
                 await self._runs.definition(run),
                 sender=run.spec.created_by_name or organization.display_name,
@@ -75,7 +75,7 @@ class ReceiptRoutes:
                 words=words,
             )
             with self._slots.taken(run.id):
-                body = await self._press.print(paper)
+                body = await self._printer.print(content)
         headers = {
             "Content-Type": "application/pdf",
             "Content-Disposition": _file_name(run, words),

@@ -1,1 +1,1 @@
-"""PDF of a run: content in `paper`, drawn in a separate process (`press`, `worker`) with `fonts`."""
+"""PDF of a run: content in `content`, drawn in a separate process (`printer`, `worker`) with `fonts`."""

@@ -1,4 +1,4 @@
-"""Draws a `Paper` on A4 with fpdf2."""
+"""Draws `PdfContent` on A4 with fpdf2."""
 
 import logging
 from collections.abc import Mapping
@@ -12,8 +12,8 @@ from fpdf.bidi import auto_detect_base_direction
 from fpdf.enums import TextDirection
 from fpdf.fonts import TTFFont
 
+from .content import Entry, Image, PdfContent
 from .fonts import MAIN, FontCase
-from .paper import Entry, Image, Paper
 
 _MARGIN_MM: Final = 18.0
 _FOOT_MM: Final = 16.0
@@ -34,22 +34,22 @@ Pixels = tuple[bytes, int, int]
 """JPEG, width and height."""
 
 
-def draw(paper: Paper, images: Mapping[str, Pixels], folder: Path) -> bytes:
+def draw(content: PdfContent, images: Mapping[str, Pixels], folder: Path) -> bytes:
     """Return the PDF. `images`: by key; missing ones are marked. `folder`: for temporary font files."""
     logging.getLogger("fontTools").setLevel(logging.ERROR)
-    case = FontCase.of(paper.texts())
-    sheet = _Sheet(paper, case, images)
+    case = FontCase.of(content.texts())
+    sheet = _Sheet(content, case, images)
     sheet.prepare(folder)
     sheet.draw()
     return bytes(sheet.output())
 
 
 class _Sheet(FPDF):
-    def __init__(self, paper: Paper, case: FontCase, images: Mapping[str, Pixels]) -> None:
+    def __init__(self, content: PdfContent, case: FontCase, images: Mapping[str, Pixels]) -> None:
         super().__init__(format="A4")
-        self._paper, self._style = paper, paper.style
+        self._content, self._style = content, content.style
         self._case = case
-        self._drawn = {text: case.clean(text) for text in paper.texts()}
+        self._drawn = {text: case.clean(text) for text in content.texts()}
         self._images = images
         self._names: set[str] = set()
 
@@ -59,11 +59,11 @@ class _Sheet(FPDF):
             self.add_font(name, style, file)
             self.fonts[f"{name.lower()}{style}"].__class__ = cached_font
             self._names.add(name)
-        moment = datetime.fromisoformat(self._paper.last_changed)
+        moment = datetime.fromisoformat(self._content.last_changed)
         self.set_creation_date(moment)
         self.set_lang(self._style.language)
-        self.set_title(self._drawn[self._paper.title])
-        self.set_subject(self._paper.run_id)
+        self.set_title(self._drawn[self._content.title])
+        self.set_subject(self._content.run_id)
         self.set_creator("Checklist Dispatch")
         self.set_margins(_MARGIN_MM, _MARGIN_MM, _MARGIN_MM)
         self.set_auto_page_break(True, _MARGIN_MM)
@@ -76,22 +76,22 @@ class _Sheet(FPDF):
         # A standard font, because fpdf2 replaces {nb} in the content stream at the end.
         self.set_font("Helvetica", size=8)
         self.set_text_color(*_QUIET)
-        parts = [self._paper.run_id, self._style.page.format(page=self.page_no(), pages="{nb}")]
+        parts = [self._content.run_id, self._style.page.format(page=self.page_no(), pages="{nb}")]
         left, right = reversed(parts) if self._style.is_right_to_left else parts
         self.cell(_WIDTH_MM / 2, 5, left, new_x="RIGHT", new_y="TOP")
         self.cell(_WIDTH_MM / 2, 5, right, align="R")
 
     def draw(self) -> None:
-        paper = self._paper
+        content = self._content
         self.add_page()
-        self._words(paper.title, size=19, bold=True)
-        self._words(paper.sender, size=11, color=_QUIET)
+        self._words(content.title, size=19, bold=True)
+        self._words(content.sender, size=11, color=_QUIET)
         self.ln(2)
-        self._words(paper.status, size=12, bold=True)
+        self._words(content.status, size=12, bold=True)
         self.ln(1)
-        for name, value in paper.facts:
+        for name, value in content.facts:
             self._pair(name, value)
-        for group in paper.groups:
+        for group in content.groups:
             self._room_for(30)
             self.ln(5)
             self._words(group.title, size=14, bold=True)
@@ -101,9 +101,9 @@ class _Sheet(FPDF):
         self._room_for(45)
         self.ln(6)
         self._rule()
-        for name, value in paper.digests:
+        for name, value in content.digests:
             self._pair(name, value)
-        self._words(paper.explained, size=8, color=_QUIET)
+        self._words(content.explained, size=8, color=_QUIET)
         if self._case.missing:
             points = sorted(ord(character) for character in self._case.missing)
             listed = ", ".join(f"U+{point:04X}" for point in points[:40]) + (", ..." if len(points) > 40 else "")

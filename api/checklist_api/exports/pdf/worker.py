@@ -1,7 +1,7 @@
 """`python -m checklist_api.exports.pdf.worker <parent> <folder>`: draws one PDF and exits.
 
-Reads JSON lines and answers each with one: first the paper, then the images one by one (each is scaled down at once, to
-limit disk and memory use), then the order to draw. The process has resource limits and no access to the service.
+Reads JSON lines and answers each with one: first the content, then the images one by one (each is scaled down at once,
+to limit disk and memory use), then the order to draw. The process has resource limits and no access to the service.
 """
 
 import json
@@ -15,8 +15,8 @@ from typing import Any, Final
 from PIL import Image, ImageOps
 
 from ...photos.confinement import die_with, limit
+from .content import PdfContent
 from .drawing import Pixels, draw
-from .paper import Paper
 
 MEMORY_MIB: Final = 1024
 SECONDS: Final = 120
@@ -37,14 +37,14 @@ def main() -> None:
     limit(resource.RLIMIT_FSIZE, MAX_PDF_BYTES)
     limit(resource.RLIMIT_CORE, 0)
     requests = (json.loads(line) for line in sys.stdin.buffer)
-    paper = Paper.parse(next(requests)["paper"])
+    content = PdfContent.parse(next(requests)["content"])
     images: dict[str, Pixels] = {}
     _answer(ready=True)
     for request in requests:
         if "image" in request:
             _answer(taken=_take(request, images))
         else:
-            pdf = draw(paper, images, folder)
+            pdf = draw(content, images, folder)
             (folder / request["draw"]).write_bytes(pdf)
             _answer(bytes=len(pdf))
             return

@@ -1,4 +1,4 @@
-"""The paper of a run for its owner, in English; times are in UTC."""
+"""The content of a run's PDF for its owner, in English; times are in UTC."""
 
 import hashlib
 from datetime import datetime
@@ -12,7 +12,7 @@ from checklist_crds.values.canonical_json import canonical_json
 from ...runs.steps import StepResult, StepState, step_results
 from ..labelled import ExportContext, executor_of, labelled_view
 from ..run_source import ExportedRun
-from .paper import Entry, Group, Image, ImageBudget, Paper, position
+from .content import Entry, Group, Image, ImageBudget, PdfContent, position
 
 _STATUS: Final = {
     "pending": "Dispatched, not answered yet",
@@ -33,7 +33,7 @@ def document_of(exported: ExportedRun, context: ExportContext) -> bytes:
     return canonical_json(labelled_view(exported, context))
 
 
-def paper_of(exported: ExportedRun, context: ExportContext, organization: str) -> Paper:
+def content_of(exported: ExportedRun, context: ExportContext, organization: str) -> PdfContent:
     """`organization`: its display name. `context.photo_url` must create REST API links, which are in the digest."""
     run, left = exported.run, ImageBudget()
     receipt = receipt_view(run)
@@ -46,7 +46,7 @@ def paper_of(exported: ExportedRun, context: ExportContext, organization: str) -
             groups.append(Group(section.title, entries))
     if (signed := _signature(run, left)) is not None:
         groups.append(Group("Signature", [signed]))
-    return Paper(
+    return PdfContent(
         run_id=run.id,
         title=run.admitted_as.template_name,
         sender=organization,

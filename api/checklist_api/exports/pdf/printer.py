@@ -17,7 +17,7 @@ from checklist_crds.errors import ServiceUnavailable
 from checklist_crds.photos.store import PhotoStore, StoreUnavailable
 
 from ...photos.worker_process import kill_worker, start_worker
-from .paper import Paper
+from .content import PdfContent
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ _IMAGE: Final = "image"
 _MAX_IMAGE_BYTES: Final = 20 * 1024 * 1024
 
 
-class PdfPress:
+class PdfPrinter:
     """Draws one PDF at a time, with a bounded queue."""
 
     def __init__(self, store: PhotoStore, folder: Path) -> None:
@@ -39,31 +39,31 @@ class PdfPress:
         self._free = asyncio.Semaphore(1)
         self._waiting = 0
 
-    async def print(self, paper: Paper) -> bytes:
+    async def print(self, content: PdfContent) -> bytes:
         """Return the PDF. Raises ServiceUnavailable: the queue is full, the store is unavailable, or drawing failed."""
         if self._waiting >= _WAITING:
             raise ServiceUnavailable("Too many PDFs are being created. Try again.", retry_after_s=_BUSY_RETRY_AFTER_S)
         self._waiting += 1
         try:
             async with self._free:
-                return await self._print(paper)
+                return await self._print(content)
         except StoreUnavailable:
             raise ServiceUnavailable("Photos are temporarily unavailable. Try again.") from None
         except (_WorkerDied, TimeoutError) as error:
-            logger.error("pdf.failed", extra={"run_id": paper.run_id, "reason": str(error) or "timeout"})
+            logger.error("pdf.failed", extra={"run_id": content.run_id, "reason": str(error) or "timeout"})
             raise ServiceUnavailable("The PDF could not be created. Try again.") from None
         finally:
             self._waiting -= 1
 
-    async def _print(self, paper: Paper) -> bytes:
+    async def _print(self, content: PdfContent) -> bytes:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="pdf-", dir=self._folder))
         process: Process | None = None
         try:
             async with asyncio.timeout(_TIMEOUT_S):
                 process = await _started(folder)
-                await _ask(process, paper=paper.as_dict())
-                for key in dict.fromkeys(image.key for image in paper.images()):
+                await _ask(process, content=content.as_dict())
+                for key in dict.fromkeys(image.key for image in content.images()):
                     file = folder / _IMAGE
                     if await self._fetch(key, file):
                         await _ask(process, image=key, file=str(file))

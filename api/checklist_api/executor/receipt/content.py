@@ -14,7 +14,7 @@ from checklist_crds.resources.template_definition import Definition
 from checklist_crds.runs.receipt import receipt_view
 from checklist_crds.templates.answers import display_value, expected_text
 
-from ...exports.pdf.paper import Entry, Group, Image, ImageBudget, Paper, Style, position
+from ...exports.pdf.content import Entry, Group, Image, ImageBudget, PdfContent, Style, position
 from ...runs.steps import StepResult, StepState, step_results
 from .texts import AnswerText, ReceiptTexts
 
@@ -23,7 +23,9 @@ _PICTURES_IN_A_ROW: Final = 4
 _KM: Final = 1_000
 
 
-def receipt_paper(run: Run, definition: Definition, *, sender: str, answered_by: str, words: AnswerText) -> Paper:
+def receipt_content(
+    run: Run, definition: Definition, *, sender: str, answered_by: str, words: AnswerText
+) -> PdfContent:
     """Return the receipt of a completed run. `answered_by`: empty for an anonymous person."""
     completed_at, receipt, texts = run.status.completed_at, receipt_view(run), words.texts
     if completed_at is None or receipt is None:
@@ -43,7 +45,7 @@ def receipt_paper(run: Run, definition: Definition, *, sender: str, answered_by:
         [texts.photos, words.number(str(receipt["photos"]))],
         [texts.run_id, run.id],
     ]
-    return Paper(
+    return PdfContent(
         run_id=run.id,
         title=run.admitted_as.template_name,
         sender=texts.insert(texts.sender, sender=sender),

@@ -57,7 +57,7 @@ class Style:
 
 
 @dataclass(frozen=True, slots=True)
-class Paper:
+class PdfContent:
     run_id: str
     title: str
     sender: str
@@ -94,7 +94,7 @@ class Paper:
         return asdict(self)
 
     @classmethod
-    def parse(cls, document: dict[str, Any]) -> "Paper":
+    def parse(cls, document: dict[str, Any]) -> "PdfContent":
         groups = [
             Group(
                 group["title"],
