@@ -27,6 +27,7 @@ from checklist_crds.resources.template_definition import (
 from checklist_crds.step_types.base import Operator
 from checklist_crds.step_types.expected import OnFlag
 from checklist_crds.templates.validation import definition_problems
+from checklist_crds.values.json_types import MAX_NUMBER
 from checklist_dev.failures import Failure
 from checklist_dev.repository import ROOT
 
@@ -125,9 +126,8 @@ def _values(field: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
             return "id"
         return f"text, at most {field['maxLength']:,} characters" if "maxLength" in field else "text"
     if kind in ("number", "integer"):
-        ends = (field.get("minimum"), field.get("maximum"))
-        bounded = None not in ends and abs(ends[1]) < 1e9
-        return ("number" if kind == "number" else "integer") + (f", {ends[0]:,} to {ends[1]:,}" if bounded else "")
+        low, high = field.get("minimum", -MAX_NUMBER), field.get("maximum", MAX_NUMBER)
+        return str(kind) + (f", {low:,} to {high:,}" if abs(high) < MAX_NUMBER else "")
     return {"boolean": "`true`, `false`", "null": "`null`"}.get(str(kind), "any")
 
 
