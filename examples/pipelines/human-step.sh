@@ -1,7 +1,7 @@
 #!/bin/sh
 # A human step with kubectl alone: creates a run, sends its link, waits for its end, prints one answer as JSON.
 #
-#   TEMPLATE=restaurant-opening STEP=s-fridge-temp NOTIFY_URL=https://chat.example/hook sh human-step.sh
+#   TEMPLATE=restaurant-opening STEP=s-fridge-1 NOTIFY_URL=https://chat.example/hook sh human-step.sh
 #
 # Exit status: 0 completed, 3 cancelled, 4 expired, 5 still open after TIMEOUT, 1 anything else.
 set -eu

@@ -108,5 +108,5 @@ async def test_the_five_lines_of_the_command_line_end_with_the_answer_in_a_varia
 
 async def test_the_step_by_hand_of_the_pipelines_guide_ends_with_the_answer(person: Person) -> None:
     (script,) = blocks("docs/pipelines.md", "A step by hand")
-    await person.template("s-fridge-temp", "restaurant-opening")
-    assert await person.answers(script, "temperature", "s-fridge-temp", 4.5) == "4.5"
+    await person.template("s-fridge-1", "restaurant-opening")
+    assert await person.answers(script, "temperature", "s-fridge-1", 4.5) == "4.5"

@@ -16,7 +16,7 @@ from tests.kubectl.plugin_lab import PROGRAMS, Done
 from tests.pipelines.conftest import EXAMPLES, STEP, Person
 
 pytestmark = pytest.mark.usefixtures("operator")
-INSTALLS = "python3 -m pip install checklist-dispatch"
+INSTALLS = 'python3 -m pip install "$CHECKLISTS_PACKAGE"'
 """Not executed: the command line is installed here already."""
 
 
@@ -105,7 +105,8 @@ async def test_the_github_job_fails_with_the_status_of_a_cancelled_run(runner: R
 async def gitlab_job(runner: Runner) -> Done:
     """Run the job's script as GitLab does, as one program."""
     job: dict[str, Any] = yaml.safe_load((EXAMPLES / "gitlab-ci.yaml").read_text())["human-step"]
-    assert job["before_script"] == [INSTALLS]
+    tools, package = job["before_script"]
+    assert tools.endswith("install -qy curl jq") and package == INSTALLS
     gitlab = {"CI_PROJECT_PATH": "acme/kitchen", "CI_PIPELINE_ID": "23", "CI_JOB_ID": "99"}
     return await runner.run("\n".join(job["script"]), gitlab)
 

@@ -108,8 +108,8 @@ def _print_result(result: "Result", ring: KeyRing) -> ExitStatus:
         print(f"unreadable: {run}: {why}", file=sys.stderr)
     if result.is_still_used:
         print(
-            f"new runs are sealed with another key: an API process does not use {ring.current} yet. Restart all of "
-            "them with it, then run this again",
+            f"new runs are sealed with another key: an API process does not use {ring.current} yet. Wait until all "
+            "have read the changed file (restart those with environment variables), then run this again",
             file=sys.stderr,
         )
         return ExitStatus.NO

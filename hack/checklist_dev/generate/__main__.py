@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Final
 
 from checklist_dev.failures import Failure, run_tool, say
-from checklist_dev.generate import chart_files, executor_vectors, gallery, settings_docs
+from checklist_dev.generate import chart_files, executor_vectors, gallery, settings_docs, template_docs
 from checklist_dev.repository import ROOT
 
 Files = Mapping[Path, str]
 SOURCES: Final[Mapping[str, Callable[[], Files]]] = {
     "settings": settings_docs.outputs,
+    "templates": template_docs.outputs,
     "chart": chart_files.generated,
     "gallery": gallery.outputs,
     "vectors": lambda: {executor_vectors.FILE: executor_vectors.written()},

@@ -14,6 +14,7 @@ from multidict import CIMultiDict
 from tests.signatures.judges import OTHERS
 from tests.signatures.receivers import EXAMPLES
 
+from checklist_api.deliveries.event_models import StepCompletedEvent
 from checklist_api.deliveries.models import Delivery, EndpointList, Replay, ReplayRequest
 from checklist_api.runs.models import DispatchRequest
 from checklist_crds.errors import PayloadNotKept, ReplayRefused, ServiceError
@@ -168,7 +169,7 @@ def test_the_loop_over_the_vectors_in_the_guide_runs_as_it_stands(monkeypatch: p
 
 
 WEBHOOKS = (ROOT / "docs/webhooks.md").read_text()
-SHAPES = (DispatchRequest, Delivery, ReplayRequest, Replay, EndpointList)
+SHAPES = (DispatchRequest, StepCompletedEvent, Delivery, ReplayRequest, Replay, EndpointList)
 
 
 def table(heading: str) -> dict[str, str]:
@@ -185,7 +186,7 @@ def test_every_json_of_the_guide_fits_the_models_of_the_document() -> None:
     for shape, block in zip(SHAPES, blocks, strict=True):
         is_request = shape.__name__.endswith("Request")  # an answer has every field
         assert shape.model_validate(block).model_dump(mode="json", exclude_unset=is_request) == block, shape
-    assert ReplayRequest.read(blocks[2]).filter.to_resource(str).outcome is OutcomeClass.HTTP_5XX
+    assert ReplayRequest.read(blocks[3]).filter.to_resource(str).outcome is OutcomeClass.HTTP_5XX
 
 
 def test_the_tables_have_every_name_and_the_codes_of_the_service() -> None:
