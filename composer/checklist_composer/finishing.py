@@ -144,8 +144,6 @@ class _Finisher:
 
     def _config(self, step: DraftStep) -> dict[str, Any]:
         low, high = step.minimum, step.maximum
-        if low is not None and high is not None and low > high:
-            low, high = high, low
         match step.type:
             case StepType.PHOTO:
                 low = min(max(int(low or 1), 1), MAX_PHOTOS_PER_STEP)

@@ -26,7 +26,8 @@ _DISTINCT: Final = 0.7
 """Least share of different names among the rows."""
 _BEFORE: Final = 2
 """Most columns before the names."""
-_OPTION_WORDS: Final = 4
+_FEW: Final = 4
+"""Most words of an option, and most tokens of a unit."""
 _EMPTY: Final = "_-–—|;:,.=*"
 _THEN: Final = frozenset({"->", "→", "=>", ">", "="})
 _PARTS: Final = _THEN | {",", ";", "+"}
@@ -73,11 +74,8 @@ def _lines(text: TokenizedText) -> Iterator[tuple[str, range, list[Cell]]]:
 
 
 def _trimmed(text: TokenizedText, start: int, end: int) -> Cell:
-    while start < end and not text.tokens[start].text.strip(_EMPTY):
-        start += 1
-    while start < end and not text.tokens[end - 1].text.strip(_EMPTY):
-        end -= 1
-    return start, end
+    inside = [at for at in range(start, end) if text.tokens[at].text.strip(_EMPTY)]
+    return (inside[0], inside[-1] + 1) if inside else (start, start)
 
 
 @dataclass
@@ -89,7 +87,7 @@ class _Table:
     def spans(self) -> Iterator[LabelledSpan]:
         """The spans of all rows; none if no column names items, or all other cells are empty."""
         first = [cell for cell in self.rows[0][1:] if cell[0] < cell[1]]
-        body = self.rows[1:] if 2 * sum(map(self._answers, first)) <= len(first) else self.rows
+        body = self.rows[1:] if 2 * sum(map(self._answers, first)) < len(first) else self.rows
         column = next((at for at in range(_BEFORE + 1) if self._names(body, at)), None)
         if column is None or not any(start < end for row in body for start, end in row[column + 1 :]):
             return
@@ -119,7 +117,7 @@ class _Table:
 
     def _answers(self, cell: Cell) -> bool:
         """Whether a cell of the first row says how an item is answered, so that the row is no heading."""
-        details = [span for span in self._details(cell) if span.end - span.start > 1]
+        details = self._details(cell) if fold(self.text.slice(*cell)) not in YES | NO else ()  # `No` is a number
         return any(span.label in {Label.OPTIONS, Label.LIMIT} or self._is_polar(span) for span in details)
 
     def _row(self, name: Cell, cells: Sequence[Cell]) -> Iterator[LabelledSpan]:
@@ -157,8 +155,9 @@ class _Table:
         """The answer that a detail asks for."""
         if span.label in {Label.UNIT, Label.LIMIT}:
             return Label.NUMBER
-        if span.label is Label.OPTIONS:
-            return Label.MULTI_CHOICE if self.text.has("several", span.start, span.end) else Label.CHOICE
+        if span.label is Label.OPTIONS:  # a remark behind them may allow several
+            remark = "(" in {token.text for token in self.text.tokens[span.end : span.end + 1]}
+            return Label.MULTI_CHOICE if remark or self.text.has("several", span.start, span.end) else Label.CHOICE
         if span.label is Label.HINT and self._is_polar(span):
             return Label.CHECK
         return next(self._named(span), None)
@@ -198,21 +197,26 @@ class _Table:
 
     def _part(self, start: int, end: int) -> Iterator[LabelledSpan]:
         text, language = self.text, self.text.language
-        said = [(at, text.tokens[at - 1].text == "(" or "in_unit" in text.roles[at - 1]) for at in range(start, end)]
-        leads = [at for at, led in said if led or at == start]
-        units = ((at, to) for at in leads for to in range(end, at, -1) if known_unit(text.slice(at, to), language))
+        led = (at + 1 for at in range(start, end - 1) if text.tokens[at].text == "(" or "in_unit" in text.roles[at])
+        places = ((at, to) for at in (start, *led) for to in range(min(end, at + _FEW), at, -1))
+        units = (place for place in places if known_unit(text.slice(*place), language))
         at, to = next(units, (end, end))
         if at < to and (to == end or not (text.tokens[to].is_number or text.tokens[to].text == "/")):
             if text.stems(start, at):
                 yield LabelledSpan(Label.HINT, start, at, 1.0)
             yield LabelledSpan(Label.UNIT, at, to, 1.0)
             start = next((at for at in range(to, end) if text.tokens[at].text not in "(:=)"), end)
+            end -= start < end and text.tokens[end - 1].text == ")"
         said = text.slice(start, end)
         alone = end - start == 1 and text.tokens[start].is_number
         if said and (alone or unit_in(said, language) or limits_of(said, language, whole=True) != (None, None)):
             yield LabelledSpan(Label.LIMIT, start, end, 1.0)
         elif said:
-            yield LabelledSpan(Label.OPTIONS if self._offers((start, end)) else Label.HINT, start, end, 1.0)
+            last = next((at for at in range(start, end) if text.tokens[at].text == "("), end)
+            offers = self._offers((start, last))
+            yield LabelledSpan(Label.OPTIONS if offers else Label.HINT, start, last if offers else end, 1.0)
+            if offers and last + 1 < end:
+                yield LabelledSpan(Label.HINT, last + 1, end, 1.0)
 
     def _offers(self, cell: Cell) -> bool:
         """Whether a cell names options."""
@@ -221,5 +225,5 @@ class _Table:
         options = options_of(said, self.text.language) if listed else []
         polar = {fold(option.split()[-1]) for option in options} <= YES | NO
         asks = any(self.text.tokens[at].is_number or self.text.roles[at].keys() & _NO_OPTIONS for at in range(*cell))
-        short = all(len(option.split()) <= _OPTION_WORDS for option in options)
+        short = all(len(option.split()) <= _FEW for option in options)
         return len(options) > 1 and short and not asks and not polar
