@@ -66,8 +66,6 @@ def spans_of(labelled: Labelled) -> list[str]:
             "<name>Kiln</name>. <name>Door sealed</name>: <opts>yes/no</opts>",
             ["name: Kiln", "yes: Door sealed", "opts: yes/no"],
         ),
-        ("<yes>Seal tested at</yes> <num>how many bar</num>?", ["num: Seal tested at how many bar"]),
-        ("<txt>Dome</txt>: <yes>any marks</yes>? <yes>Lamp on</yes>", ["yes: Dome: any marks", "yes: Lamp on"]),
         (
             "<many>Bins</many>: <opts>glass, tin</opts> (<yes>tick all that apply</yes>)",
             ["many: Bins", "opts: glass, tin"],
@@ -83,6 +81,14 @@ def spans_of(labelled: Labelled) -> list[str]:
         ),
         ("<yes>Lamp on</yes>. All padlocks <yes>locked</yes>", ["yes: Lamp on", "yes: padlocks locked"]),
         ("<txt>Boat number</txt> (<scan>scan the tag</scan>)", ["scan: Boat number"]),
+        (
+            "<yes>Bin emptied</yes>, <limit>fridge below 5 °C</limit>",
+            ["yes: Bin emptied", "num: fridge", "limit: below 5 °C"],
+        ),
+        (
+            "<one>Rank</one>: <txt>Open Water</txt>, <opts>Rescue or Master</opts>",
+            ["one: Rank", "opts: Open Water, Rescue or Master"],
+        ),
         (
             "<txt>Air</txt>: <num>heat</num>, <num>damp</num>\n"
             "<sec>Pests</sec>: <yes>fly</yes>, <yes>mite</yes>, <yes>ant</yes>",

@@ -156,18 +156,18 @@ def limits_of(text: str, language: Language, *, whole: bool = False) -> tuple[fl
     tokens = TokenizedText(language, text)
     numbers = numbers_of(text, language)
     found: set[str] = set()
-    told: set[int] = set()
+    bounded: set[int] = set()
+    known = _BOUNDING - _BEHIND
     for at, roles in enumerate(tokens.roles):
-        counted = any(token.is_number for token in tokens.tokens[:at])
-        known = _BOUNDING if counted else _BOUNDING - _BEHIND
+        known = _BOUNDING if at and tokens.tokens[at - 1].is_number else known
         bounding = {role: length for role, length in roles.items() if role in known}
-        if at not in told and bounding:  # `not below`, without `below`
+        if at not in bounded and bounding:  # `not below`, without `below`
             longest = max(bounding.values())
             found |= {role for role, length in bounding.items() if length == longest}
-            told.update(range(at, at + longest))
-    if any("not" in roles for at, roles in enumerate(tokens.roles) if at not in told):
+            bounded.update(range(at, at + longest))
+    if any("not" in roles for at, roles in enumerate(tokens.roles) if at not in bounded):
         return None, None
-    if whole and (_DOUBTFUL.search(text) or not _is_limit_only(tokens, told if len(numbers) == 1 else set())):
+    if whole and (_DOUBTFUL.search(text) or not _is_limit_only(tokens, bounded if len(numbers) == 1 else set())):
         return None, None
     if whole and sum(token.is_number for token in tokens.tokens) != len(numbers):
         return None, None
@@ -179,8 +179,8 @@ def limits_of(text: str, language: Language, *, whole: bool = False) -> tuple[fl
     return None, None
 
 
-def _is_limit_only(tokens: TokenizedText, told: set[int]) -> bool:
-    """Whether all words are numbers, units, words of a limit, or in `told`."""
+def _is_limit_only(tokens: TokenizedText, bounded: set[int]) -> bool:
+    """Whether all words are numbers, units, words of a limit, or in `bounded`."""
     said = {
         inner
         for at, roles in enumerate(tokens.roles)
@@ -188,6 +188,6 @@ def _is_limit_only(tokens: TokenizedText, told: set[int]) -> bool:
         for inner in range(at, at + roles[role])
     }
     return all(
-        at in said | told or not token.is_word or tokens.may_measure[at] or tokens.tokens[at - 1].text == "°"
+        at in said | bounded or not token.is_word or tokens.may_measure[at] or tokens.tokens[at - 1].text == "°"
         for at, token in enumerate(tokens.tokens)
     )

@@ -8,7 +8,6 @@ from typing import Final
 from .labels import DETAILS, ITEMS, Label, LabelledSpan
 from .sentences import Sentences, asks_back
 from .settings import says_setting
-from .token_features import BULLET
 from .tokens import TokenizedText
 from .unread import UNASKED, with_adjacent_words
 
@@ -23,22 +22,18 @@ _HEADINGS: Final = 2
 """From this many lines with headings, similar lines have headings too."""
 _ANSWERED: Final = frozenset({Label.OPTIONS, Label.UNIT, Label.LIMIT, Label.RANGE})
 """Details of an answer, which directly follow their item."""
-_VAGUE: Final = 0.8
-"""Up to this confidence, an item before a colon may be the heading of the next one."""
 _NAMED: Final = frozenset({Label.CHOICE, Label.MULTI_CHOICE, Label.TEXT})
 """Items for which a directly following repetition is a list of options."""
 _SURE: Final = 0.7
-_HEADING: Final = ITEMS | {Label.SECTION}
 TELLING: Final = 2
 """Minimum words with meaning in a label that can be understood alone."""
-_LEADING: Final = frozenset({"preposition", "of", "article"})
 
 
 def repaired(text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sentences) -> list[LabelledSpan]:
     """The corrected spans, in order."""
     name = next((span for span in spans if span.label is Label.NAME), None)
     found = [_asking(text, span, following, name) for span, following in zip_longest(spans, spans[1:])]
-    found = list(_joined(text, _with_answers(text, found)))
+    found = _with_answers(text, found)
     found = list(_with_sections(text, found))
     found = list(_with_unasked(text, found, sentences))
     return list(with_adjacent_words(text, found, sentences))
@@ -66,18 +61,6 @@ def _asking(
 
 def _close(text: TokenizedText, span: LabelledSpan, following: LabelledSpan) -> bool:
     return not any(text.tokens[at].is_word or text.tokens[at].text in ".;" for at in range(span.end, following.start))
-
-
-def _joined(text: TokenizedText, spans: Sequence[LabelledSpan]) -> Iterator[LabelledSpan]:
-    """Join an item that ends with a preposition with the next one (`tightness tested at | how many bars`), and a vague
-    item before a colon with the next one as its heading (`Dome: any marks?`)."""
-    start: int | None = None
-    for at, span in enumerate(spans):
-        whole = span if start is None else replace(span, start=start)
-        following, later = (spans[index] if index < len(spans) else None for index in (at + 1, at + 2))
-        start = whole.start if following is not None and _goes_on(text, whole, following, later) else None
-        if start is None:
-            yield whole
 
 
 def _with_sections(text: TokenizedText, spans: Sequence[LabelledSpan]) -> Iterator[LabelledSpan]:
@@ -108,6 +91,9 @@ def _with_answers(text: TokenizedText, spans: Sequence[LabelledSpan]) -> list[La
             opened = text.tokens[before.end : span.start]
             if opened and opened[-1].text == "(" and text.has("several", span.start, span.end):
                 continue
+        if span.label is Label.OPTIONS and len(found) > 1 and _is_first_option(text, found[-2], found[-1], span):
+            found[-1] = replace(span, start=found[-1].start)
+            continue
         if before is not None and before.label in _NAMED and span.label is Label.EACH and _close(text, before, span):
             found.append(replace(span, label=Label.OPTIONS))
             continue
@@ -133,6 +119,14 @@ def _says_how(text: TokenizedText, before: LabelledSpan, span: LabelledSpan) -> 
         and between[:1] == ["("]
         and all(not text.carries_meaning(at) for at in range(before.end, span.start))
     )
+
+
+def _is_first_option(text: TokenizedText, asked: LabelledSpan, first: LabelledSpan, options: LabelledSpan) -> bool:
+    """Whether the item `first` is the first of the options: `type: open fire, insert or stove`."""
+    apart = [token.text for token in text.tokens[first.end : options.start]]
+    if asked.label not in ITEMS or first.label not in ITEMS or apart not in ([], [","]):
+        return False
+    return [token.text for token in text.tokens[asked.end : first.start]] == [":"]
 
 
 def _with_unasked(text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sentences) -> Iterator[LabelledSpan]:
@@ -166,27 +160,3 @@ def _text(text: TokenizedText, start: int, end: int) -> Iterator[LabelledSpan]:
     words = [at for at in range(start, end) if text.tokens[at].is_word or text.tokens[at].is_number]
     if words:
         yield LabelledSpan(Label.TEXT, words[0], words[-1] + 1, UNASKED)
-
-
-def _goes_on(text: TokenizedText, span: LabelledSpan, following: LabelledSpan, later: LabelledSpan | None) -> bool:
-    if span.label not in _HEADING or following.label not in ITEMS:
-        return False
-    if span.end == following.start and span.label in ITEMS:
-        return bool(text.roles[span.end - 1].keys() & _LEADING) and span.end - span.start > 1
-    between = [token.text for token in text.tokens[span.end : following.start] if token.text not in "¿¡"]
-    line, following_line = (text.tokens[one.start].line for one in (span, following))
-    if between != [":"] or line != following_line:
-        return False
-    is_bare = len(text.stems(following.start, following.end)) < TELLING
-    asked = span.label in ITEMS and asks_back(text, following.end)
-    if span.label not in _VAGUE_HEADINGS and not asked and not (span.label is Label.SECTION and is_bare):
-        return False
-    alone = (
-        later is None
-        or text.tokens[later.start].line != line
-        or any(token.text in ".;?!" for token in text.tokens[following.end - 1 : later.start])
-    )
-    last = following.end >= len(text) or text.tokens[following.end].line != line
-    opens = span.start == 0 or text.tokens[span.start - 1].line != line or BULLET.match(text.lines[line]) is not None
-    vague = span.confidence <= _VAGUE or asks_back(text, following.end) or (last and (is_bare or opens))
-    return alone and (span.label is Label.SECTION or vague)

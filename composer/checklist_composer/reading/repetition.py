@@ -49,10 +49,18 @@ def _named(text: TokenizedText, start: int, end: int) -> list[str]:
                 part.append(word)
         pieces.append(" ".join(part))
     names = [_without_lead(piece, text) for piece in pieces if piece.strip()]
-    names = [name for name in names if name]
+    names = _with_shared_head([name for name in names if name])
     if not _FEW <= len(names) <= MOST or any(len(name.split()) > 4 for name in names):
         return []
     return [label_of(name) for name in names]
+
+
+def _with_shared_head(names: list[str]) -> list[str]:
+    """`tanks 1, 2` -> `tanks 1`, `tanks 2`"""
+    head, _, number = names[0].rpartition(" ") if names else ("", "", "")
+    if head and number.isdigit() and all(name.isdigit() for name in names[1:]):
+        return [names[0], *(f"{head} {name}" for name in names[1:])]
+    return names
 
 
 def _head(words: str, text: TokenizedText) -> str:

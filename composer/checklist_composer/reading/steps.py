@@ -36,7 +36,8 @@ _WITH_OPTIONS: Final = frozenset({Label.TEXT, Label.CHECK, Label.NUMBER, Label.L
 """Items that become a choice if they have options other than yes and no."""
 _ANY: Final = (0, None)
 _CERTAIN_LIMIT: Final = 0.8
-"""Below this confidence, a limit is only in the hint."""
+_LONGEST_LIMIT: Final = 12
+"""Below this confidence, or with more tokens, a limit is only in the hint."""
 _CERTAIN: Final = frozenset({Label.PHOTO, Label.SIGNATURE})
 """Items whose nouns are unambiguous."""
 _OF_TYPES: Final = {
@@ -274,7 +275,8 @@ def _unit(text: TokenizedText, item: Item) -> str | None:
 def _expected(text: TokenizedText, item: Item) -> tuple[float | None, float | None]:
     """The expected values, if the only limit is certain, understood in whole, and not followed by what to do."""
     spans = item.details.get(Label.LIMIT, [])
-    end = spans[0].end if len(spans) == 1 and spans[0].confidence >= _CERTAIN_LIMIT else 0
+    certain = [span for span in spans if span.confidence >= _CERTAIN_LIMIT and span.end - span.start <= _LONGEST_LIMIT]
+    end = spans[0].end if len(spans) == len(certain) == 1 else 0
     closed = end == len(text) or text.tokens[end].text in ",.;)" or text.tokens[end].line != text.tokens[end - 1].line
     if not end or not closed:
         return None, None

@@ -1,9 +1,10 @@
 """Reads tables row by row: one cell names the item, the others say how it is answered.
 
-A table is at least three lines in succession with cells. Columns before the names (numbers, groups) become headings or
-nothing; the first row is a heading unless it has answers. What else a cell asks for becomes an optional step.
+A table is three lines or more in succession. Columns before the names become headings or nothing; the first row is a
+heading unless it has answers. What else a cell asks for becomes an optional step.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -84,6 +85,9 @@ class _Table:
     rows: list[list[Cell]]
     read: Sequence[LabelledSpan]
 
+    def __post_init__(self) -> None:
+        self.starts, self.ends = [span.start for span in self.read], [span.end for span in self.read]
+
     def spans(self) -> Iterator[LabelledSpan]:
         """The spans of all rows; none if no column names items, or all other cells are empty."""
         first = [cell for cell in self.rows[0][1:] if cell[0] < cell[1]]
@@ -92,13 +96,11 @@ class _Table:
         if column is None or not any(start < end for row in body for start, end in row[column + 1 :]):
             return
         group = ""
+        names = [{self.text.slice(*row[at]) for row in body if at < len(row)} for at in range(column)]
         for row in body:
             for at, cell in enumerate(row[:column]):
-                said, others = (
-                    self.text.slice(*cell),
-                    {self.text.slice(*other[at]) for other in body if at < len(other)},
-                )
-                if said not in {"", group} and 2 * len(others) <= len(body):
+                said = self.text.slice(*cell)
+                if said not in {"", group} and 2 * len(names[at]) <= len(body):
                     group = said
                     yield LabelledSpan(Label.SECTION, *cell, 1.0)
             filled = [cell for cell in row[column:] if cell[0] < cell[1]]
@@ -122,7 +124,7 @@ class _Table:
 
     def _row(self, name: Cell, cells: Sequence[Cell]) -> Iterator[LabelledSpan]:
         start, end = name
-        inside = [span for span in self.read if span.start < end and span.end > start]
+        inside = self.read[bisect_right(self.ends, start) : bisect_left(self.starts, end)]
         details = [replace(span, end=min(span.end, end)) for span in inside if span.label is Label.UNIT][:1]
         end = details[0].start if details and details[0].start > start else end
         details += [span for cell in cells for span in self._details(cell)]

@@ -18,6 +18,7 @@ _LEAST: Final = 2
 """Minimum words with meaning in a clause that becomes a step."""
 _MOST_ADJACENT: Final = 4
 """Maximum words next to a span that become part of it."""
+_BOUNDING: Final = frozenset({"below", "above", "at_least", "at_most", "between"})
 _APART: Final = frozenset(",;.|")
 _ASKING: Final = frozenset(
     {"request", "checklist", "please", "it_should", "we", "greeting", "meta", "ordinal"}
@@ -73,7 +74,7 @@ def with_adjacent_words(
 ) -> Iterator[LabelledSpan]:
     """Extend spans by unlabelled words before them in the clause: `no. of | seats`."""
     end = 0
-    for span in spans:
+    for span in _with_named_limits(text, spans):
         first = span.start
         while first > end and not _parts(text, first - 1) and sentences.of[first - 1] == sentences.of[span.start]:
             first -= 1
@@ -88,6 +89,23 @@ def with_adjacent_words(
         grows = extends and span.label in ITEMS | {Label.LIMIT, Label.HINT}
         yield replace(span, start=first) if grows else span
         end = span.end
+
+
+def _with_named_limits(text: TokenizedText, spans: Sequence[LabelledSpan]) -> Iterator[LabelledSpan]:
+    """Split a limit that names its number, behind a check: `bin emptied, fridge | below 5 °C`."""
+    before: LabelledSpan | None = None
+    for span in spans:
+        start = span.start
+        if span.label is Label.LIMIT and before is not None and before.label is Label.CHECK:
+            while start < span.end and not (text.roles[start].keys() & _BOUNDING or text.may_count[start]):
+                start += 1
+            named = any(map(text.carries_meaning, range(span.start, start))) and start < span.end
+            if named and text.tokens[span.start - 1].text in _APART:
+                yield LabelledSpan(Label.NUMBER, span.start, start, UNASKED)
+            else:
+                start = span.start
+        yield replace(span, start=start)
+        before = span
 
 
 def _parts(text: TokenizedText, index: int) -> bool:
