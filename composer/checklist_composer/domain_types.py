@@ -5,20 +5,17 @@ blocks; it is read when the job is requested. `domains/README.md` explains the f
 is an example.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Final, Self
+from collections.abc import Iterator
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from checklist_crds.resources.template_definition import Operator, StepType
 
-from .draft import CHOICES
-from .locales import LOCALES, Locale
+from .locales import Locale
 
 Key = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=40)]
 Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=300, pattern=r"^[^\n]*$")]
-
-_BOUNDED: Final = frozenset({StepType.NUMBER, StepType.RATING, StepType.PHOTO, StepType.MULTI_CHOICE})
 
 
 class _Model(BaseModel):
@@ -102,24 +99,6 @@ class BlockStep(_Model):
         """Comparisons of the condition, in either form."""
         return self.when_any if self.when is None else (self.when,)
 
-    @model_validator(mode="after")
-    def _fields_fit_the_type(self) -> Self:
-        if bool(self.options) != (self.type in CHOICES):
-            raise ValueError(f"{self.key}: options belong to choice and multi_choice, which need them")
-        if len({option.key for option in self.options}) != len(self.options):
-            raise ValueError(f"{self.key}: two options have the same key")
-        if (self.min is not None or self.max is not None) and self.type not in _BOUNDED:
-            raise ValueError(f"{self.key}: a {self.type.value} step has no bounds")
-        if self.min is not None and self.max is not None and self.min > self.max:
-            raise ValueError(f"{self.key}: min is above max")
-        if (self.unit is not None or self.decimal is not None) and self.type is not StepType.NUMBER:
-            raise ValueError(f"{self.key}: only a number has a unit and decimals")
-        if self.photo is not None and self.type in {StepType.PHOTO, StepType.INSTRUCTION}:
-            raise ValueError(f"{self.key}: a photo step takes its bounds from min and max, an instruction takes none")
-        if self.when is not None and self.when_any:
-            raise ValueError(f"{self.key}: either when or when_any")
-        return self
-
 
 class Block(_Model):
     """A section, based on one or more published sources."""
@@ -145,13 +124,6 @@ class DomainHead(_Model):
     signature: bool = False
     """Whether a signature at the end is usual."""
 
-    @model_validator(mode="after")
-    def _every_language_has_names(self) -> Self:
-        for locale in LOCALES:
-            if not self.names.in_(locale) or not self.tags.in_(locale):
-                raise ValueError(f"{self.id}: needs names and tags in {locale}")
-        return self
-
 
 class DomainBody(_Model):
     """The blocks, in the order of the work."""
@@ -162,34 +134,9 @@ class DomainBody(_Model):
         for section in self.sections:
             yield from section.steps
 
-    @model_validator(mode="after")
-    def _keys_and_conditions_fit(self) -> Self:
-        if len({section.key for section in self.sections}) != len(self.sections):
-            raise ValueError("two sections have the same key")
-        earlier: dict[str, BlockStep] = {}
-        for step in self.steps():
-            for comparison in step.comparisons:
-                _check_comparison(step.key, comparison, earlier)
-            if step.key in earlier:
-                raise ValueError(f"two steps have the key {step.key}")
-            earlier[step.key] = step
-        return self
-
 
 class Domain(_Model):
     """A whole file."""
 
     head: DomainHead
     body: DomainBody
-
-
-def _check_comparison(key: str, comparison: Comparison, earlier: Mapping[str, BlockStep]) -> None:
-    source = earlier.get(comparison.step)
-    if source is None:
-        raise ValueError(f"{key}: its condition needs an earlier step {comparison.step}")
-    if comparison.op not in source.type.rules.operators:
-        raise ValueError(f"{key}: {comparison.op.value} is not for {source.key}, a {source.type.value} step")
-    if source.type in CHOICES and comparison.op is not Operator.EXISTS:
-        wanted = comparison.value if isinstance(comparison.value, tuple) else (comparison.value,)
-        if unknown := set(wanted) - {option.key for option in source.options}:
-            raise ValueError(f"{key}: {source.key} has no option {sorted(map(str, unknown))}")

@@ -23,6 +23,8 @@ class DraftStep:
     minimum: float | None = None
     """number: smallest value; rating: lowest grade; photo: fewest photos; multi_choice: fewest options."""
     maximum: float | None = None
+    expected: tuple[float | None, float | None] = (None, None)
+    """number: smallest and largest expected value; others are accepted, and flagged."""
     decimal: int | None = None
     options: list[str] = field(default_factory=list)
     photo: tuple[int, int | None] | None = None

@@ -59,7 +59,6 @@ class _Finisher:
 
     def document(self) -> dict[str, Any]:
         """The definition as a JSON object."""
-        _let_branches_be_reached(self.draft)
         texts = self.language.texts
         sections: list[dict[str, Any]] = []
         used_sections: dict[str, int] = {}
@@ -145,8 +144,6 @@ class _Finisher:
 
     def _config(self, step: DraftStep) -> dict[str, Any]:
         low, high = step.minimum, step.maximum
-        if low is not None and high is not None and low > high:
-            low, high = high, low
         match step.type:
             case StepType.PHOTO:
                 low = min(max(int(low or 1), 1), MAX_PHOTOS_PER_STEP)
@@ -155,7 +152,9 @@ class _Finisher:
                 low, high = int(1 if low is None else low), int(5 if high is None else high)
             case _:
                 low, high = _bounded(low), _bounded(high)
+        bounds = zip(("min", "max"), map(_bounded, step.expected), strict=True)
         config = {
+            "expected": {name: bound for name, bound in bounds if bound is not None} or None,
             "unit": step.unit and step.unit[:50],
             "min": low,
             "max": high,
@@ -232,21 +231,6 @@ def _compared(value: float, op: Operator, *, whole: bool) -> float | None:
     if op in {Operator.GT, Operator.LTE}:
         return floor(value)
     return ceil(value) if op in {Operator.LT, Operator.GTE} else None
-
-
-def _let_branches_be_reached(draft: Draft) -> None:
-    """Remove bounds that reject an answer on which a later step depends; they stay in the hint."""
-    for step in draft.steps():
-        for comparison in step.condition.comparisons if step.condition else ():
-            source, value = comparison.step, comparison.value
-            if source.type is not StepType.NUMBER or not isinstance(value, int | float):
-                continue
-            above = comparison.op in {Operator.GT, Operator.GTE}
-            below = comparison.op in {Operator.LT, Operator.LTE}
-            if above and source.maximum is not None and value >= source.maximum:
-                source.maximum = None
-            if below and source.minimum is not None and value <= source.minimum:
-                source.minimum = None
 
 
 def _bounded(value: float | None) -> float | None:

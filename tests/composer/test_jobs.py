@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from checklist_composer.composing import NothingToCompose, compose
-from checklist_composer.library import heads
+from checklist_composer.domain_types import Words
+from checklist_composer.library import domain, heads
 from checklist_composer.locales import LOCALES
 from checklist_composer.ranking import find_domains
+from checklist_crds.resources.template_definition import Operator
 from checklist_crds.templates.validation import definition_problems
 from checklist_dev.evaluation.hostile_prompts import HOSTILE, LONGEST
 
@@ -41,6 +43,31 @@ def test_each_job_is_found_by_its_names_and_makes_a_good_template_in_each_langua
     assert len({sum(label.endswith("?") for label in labels) for labels in of_locale.values()}) == 1
     for locale in ("de", "es", "fr"):
         assert len(set(of_locale["en"]) & set(of_locale[locale])) <= 3
+
+
+@pytest.mark.parametrize("job", heads(), ids=lambda head: head.id)
+def test_nothing_of_a_job_is_lost_in_its_template(job: Any) -> None:
+    assert all(job.names.in_(locale) and job.tags.in_(locale) for locale in LOCALES)
+    blocks = list(domain(job.id).body.steps())
+    assert len({block.key for block in blocks}) == len(blocks)
+    assert len({section.key for section in domain(job.id).body.sections}) == len(domain(job.id).body.sections)
+    earlier: dict[str, Any] = {}
+    steps = [step for _, step in compose(job.title.en).definition.steps()]
+    for block, step in zip(blocks, steps, strict=True):
+        unit = block.unit.en if isinstance(block.unit, Words) else block.unit
+        config = step.config
+        made = config.unit, config.min, config.max, config.decimal, len(config.options or ())
+        wanted = unit, block.min, block.max, block.decimal, len(block.options)
+        assert all(one in (None, other) for one, other in zip(wanted, made, strict=True)), block.key
+        assert block.photo is None or (step.photo.min, step.photo.max) == (block.photo.min, block.photo.max)
+        assert len({option.key for option in block.options}) == len(block.options)
+        assert (step.condition is not None) is bool(block.comparisons), block.key
+        assert block.when is None or not block.when_any
+        for comparison in block.comparisons:
+            options = {option.key for option in earlier[comparison.step].options}
+            values = comparison.value if isinstance(comparison.value, tuple) else (comparison.value,)
+            assert not options or comparison.op is Operator.EXISTS or set(values) <= options, block.key
+        earlier[block.key] = block
 
 
 def test_the_library_knows_at_least_forty_jobs() -> None:

@@ -54,6 +54,8 @@ MANY = "{say: gear, type: many, options: [helmet, gloves]}"
         (TEMPERATURE, a("number", "Temp in °C"), "draft limit"),
         (TEMPERATURE, a("number", "Temp", ", hint: 'max. 7,0 °C'"), "usable"),
         (TEMPERATURE, a("number", "Temp 7 °C", ", config: {max: 7}"), "harmful bound"),
+        (TEMPERATURE, a("number", "Temp 7 °C", ", config: {expected: {max: 7}}"), "usable"),
+        (TEMPERATURE, a("number", "Temp 7 °C", ", config: {expected: {min: 2, max: 7}}"), "poor limit"),
         (RANGE, a("number", "Grease", ", config: {min: 1, max: 5}"), "usable"),
         (RANGE, a("number", "Grease", ", config: {min: 1, max: 4}"), "harmful bound"),
         (RATE, a("rating", "Taste"), "poor bound"),

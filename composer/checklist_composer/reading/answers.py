@@ -22,6 +22,10 @@ _SCALE: Final = re.compile(r"(\d+)\s*(?:-|–|—|\.{2,3}|…|/|[^\W\d_]{1,6})\s
 _MAX_GRADE: Final = 100
 _UPPER: Final = frozenset({"below", "at_most", "after_number_most"})
 _LOWER: Final = frozenset({"above", "at_least", "after_number_least"})
+_BOUNDING: Final = _UPPER | _LOWER
+_BEHIND: Final = frozenset({"after_number_most", "after_number_least"})
+_LIMITING: Final = frozenset({"between", "to", "should_be", "allowed", "article"})
+_DOUBTFUL: Final = re.compile(r"[1-9]\d*[.,]\d{3}(?!\d)|\d/\d")
 
 
 def options_of(text: str, language: Language) -> list[str]:
@@ -144,14 +148,46 @@ def scale_of(text: str, language: Language) -> tuple[int, int] | None:
     return (low, high) if 0 <= low < high <= _MAX_GRADE and high > 1 else None
 
 
-def limits_of(text: str, language: Language) -> tuple[float | None, float | None]:
-    """The minimum and maximum expected value in the words of a limit; None if missing or ambiguous."""
+def limits_of(text: str, language: Language, *, whole: bool = False) -> tuple[float | None, float | None]:
+    """The minimum and maximum expected value in the words of a limit; None if missing or ambiguous.
+
+    `whole`: None, too, if the text has other words, or a number that is not in plain digits: `1.500`, `2/32`, `twelve`.
+    """
     tokens = TokenizedText(language, text)
     numbers = numbers_of(text, language)
-    count = len(tokens)
-    upper, lower = tokens.any_of(_UPPER, 0, count), tokens.any_of(_LOWER, 0, count)
+    found: set[str] = set()
+    bounded: set[int] = set()
+    known = _BOUNDING - _BEHIND
+    for at, roles in enumerate(tokens.roles):
+        known = _BOUNDING if at and tokens.tokens[at - 1].is_number else known
+        bounding = {role: length for role, length in roles.items() if role in known}
+        if at not in bounded and bounding:  # `not below`, without `below`
+            longest = max(bounding.values())
+            found |= {role for role, length in bounding.items() if length == longest}
+            bounded.update(range(at, at + longest))
+    if any("not" in roles for at, roles in enumerate(tokens.roles) if at not in bounded):
+        return None, None
+    if whole and (_DOUBTFUL.search(text) or not _is_limit_only(tokens, bounded if len(numbers) == 1 else set())):
+        return None, None
+    if whole and sum(token.is_number for token in tokens.tokens) != len(numbers):
+        return None, None
+    upper, lower = bool(found & _UPPER), bool(found & _LOWER)
     if len(numbers) == 2 and numbers[0] < numbers[1]:
         return numbers[0], numbers[1]
     if len(numbers) == 1 and upper != lower:
         return (None, numbers[0]) if upper else (numbers[0], None)
     return None, None
+
+
+def _is_limit_only(tokens: TokenizedText, bounded: set[int]) -> bool:
+    """Whether all words are numbers, units, words of a limit, or in `bounded`."""
+    said = {
+        inner
+        for at, roles in enumerate(tokens.roles)
+        for role in roles.keys() & _LIMITING
+        for inner in range(at, at + roles[role])
+    }
+    return all(
+        at in said | bounded or not token.is_word or tokens.may_measure[at] or tokens.tokens[at - 1].text == "°"
+        for at, token in enumerate(tokens.tokens)
+    )

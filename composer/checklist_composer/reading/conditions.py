@@ -205,13 +205,9 @@ class Triggers:
         if values or limit is None:
             return None
         low, high = limits_of(self.text.slice(limit.start, limit.end), self.text.language)
-        if "too_high" in roles and high is not None:
+        if high is not None and ("too_high" in roles or ("above" in roles and low is None)):
             return Trigger((Test(item, Operator.GT, high),))
-        if "too_low" in roles and low is not None:
-            return Trigger((Test(item, Operator.LT, low),))
-        if ("above" in roles or "too_high" in roles) and low is None and high is not None:
-            return Trigger((Test(item, Operator.GT, high),))
-        if ("below" in roles or "too_low" in roles) and high is None and low is not None:
+        if low is not None and ("too_low" in roles or ("below" in roles and high is None)):
             return Trigger((Test(item, Operator.LT, low),))
         named = self._named(span, [item]) is not None
         if "outside" in roles or (roles & {"bad"} and named) or ("not" in roles and roles & {"good"}):

@@ -28,6 +28,8 @@ _ASIDE: Final = 0.015
 """Words of a messy prompt with a smaller share are ignored; up to `_ASKING` they belong to the words next to them."""
 _READ: Final = 0.2
 """Words of a messy prompt with a smaller share become an instruction, not a question."""
+_UNLIKELY: Final = 0.1
+"""Words of a messy prompt in a sentence that asks for something with a smaller probability become an instruction."""
 _SHORT: Final = 4
 """Maximum tokens of an item; more are a remark."""
 _READ_SHORT: Final = 0.1
@@ -59,6 +61,8 @@ class Certainty:
     """That it is in no span."""
     begins: Sequence[float]
     """That it begins an item."""
+    sentence: Sequence[float]
+    """That its sentence asks for something."""
 
     def asked(self, text: TokenizedText, start: int, end: int) -> float:
         """The expected share of the words that are in a span."""
@@ -71,7 +75,8 @@ def as_aside(text: TokenizedText, span: LabelledSpan, certainty: Certainty) -> L
     share = certainty.asked(text, span.start, span.end)
     item = span.end - span.start <= _SHORT or text.any_of(_TASKS, span.start, span.end)
     asks = text.any_of(_QUESTIONS, span.start, min(span.start + 2, span.end))
-    if not asks and share < (_READ_SHORT if item else _READ):
+    likely = max(certainty.sentence[span.start : span.end]) >= _UNLIKELY
+    if not asks and (share < (_READ_SHORT if item else _READ) or not likely):
         return LabelledSpan(Label.INSTRUCTION, span.start, span.end, 1 - share)
     return LabelledSpan(Label.TEXT, span.start, span.end, 0.0)
 
@@ -154,6 +159,7 @@ class _Passages:
     def _own(self, start: int, end: int) -> LabelledSpan:
         own = LabelledSpan(Label.TEXT, start, end, 0.0)
         asks = any(span.label in ITEMS | _ANSWERS for span in self._inside(start, end))
+        asks = asks and max(self.certainty.sentence[start:end]) >= _UNLIKELY
         return as_aside(self.text, own, self.certainty) if self.messy and not asks else own
 
     def _pieces(self, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -178,21 +184,12 @@ class _Passages:
         messy = self.messy and not BULLET.match(self.text.lines[self.text.tokens[start].line])
         if messy and inside and inside[-1].label in {Label.CHOICE, Label.MULTI_CHOICE}:
             return False  # its options are elsewhere
-        if messy and any(span.label is Label.OPTIONS and self._runs_on(span) for span in inside):
-            return False
         if messy and inside and inside[0].label in _ANSWERS and start < inside[0].start:
             unread = range(start, inside[0].start)  # what asks for it has no label
             return not any(map(self.text.carries_meaning, unread))
         words = filter(self.text.carries_meaning, range(start, end))
         least = min((self.certainty.of_label[at] for at in words), default=1.0)
         return least >= (_UNDERSTOOD_OF_MESSY if messy else _UNDERSTOOD)
-
-    def _runs_on(self, span: LabelledSpan) -> bool:
-        """Whether options have no separator except one `or`, so that one may be two: `full half or empty`."""
-        tokens, roles = self.text.tokens, self.text.roles
-        inside = range(span.start, span.end)
-        joints = [at for at in inside if not (tokens[at].is_word or tokens[at].is_number) or "or" in roles[at]]
-        return len(joints) <= 1 < len(inside) - len(joints) - 1
 
     def _may_ask(self, start: int, end: int) -> bool:
         """Whether a passage may ask for something other than the checklist itself."""

@@ -11,8 +11,9 @@ from .labels import ITEMS, OUTSIDE, Label, LabelledSpan, token_label
 from .models import tagger
 from .overlooked import Likelihood, overlooked, with_overlooked
 from .repairs import repaired
-from .request import messiness
+from .request import asking_sentences, messiness
 from .sentences import Sentences
+from .tables import table_spans
 from .token_features import token_features
 from .tokens import TokenizedText
 
@@ -34,6 +35,8 @@ class Labelled:
     sentences: Sentences
     outside: list[float]
     """Probability by token that it is in no span."""
+    tables: set[int]
+    """The tokens in cells of tables."""
     messy: bool
     """Whether the whole prompt is hard to read, so that only nearly certain labels are used."""
 
@@ -42,7 +45,7 @@ def labelled(text: TokenizedText) -> Labelled:
     """Label a prompt."""
     sentences = Sentences(text)
     if not text.tokens:
-        return Labelled([], sentences, [], messy=False)
+        return Labelled([], sentences, [], set(), messy=False)
     model = tagger(MODEL)
     model.set(pycrfsuite.ItemSequence(token_features(text)))
     labels = model.tag()
@@ -54,19 +57,25 @@ def labelled(text: TokenizedText) -> Labelled:
 
     spans = [part for span in _spans(labels) for part in _within_sentences(text, _whole_unit(text, span), sentences)]
     spans = [_judged(span, likelihood) for span in spans]
+    table, cells = table_spans(text, spans)
+    spans = [span for span in spans if span.start not in cells]
     beginnings = [name for label in ITEMS if (name := token_label(label, first=True)) in known]
+    messy = messiness(text, sentences) >= _MESSY
+    asking = asking_sentences(text, sentences) if messy else [1.0] * len(sentences)
     certainty = Certainty(
-        [model.marginal(label, index) for index, label in enumerate(labels)],
+        [1.0 if index in cells else model.marginal(label, index) for index, label in enumerate(labels)],
         outside := [
-            1.0 if index in sentences.farewell else model.marginal(OUTSIDE, index) for index in range(len(labels))
+            1.0 if index in sentences.farewell | cells else model.marginal(OUTSIDE, index)
+            for index in range(len(labels))
         ],
         [sum(model.marginal(name, index) for name in beginnings) for index in range(len(labels))],
+        [asking[number] for number in sentences.of],
     )
-    messy = messiness(text, sentences) >= _MESSY
     spans = in_own_words(text, spans, sentences, certainty, messy=messy)
-    for span in overlooked(text, spans, outside, likelihood):
+    for span in overlooked(text, spans, outside, likelihood, cells):
         spans = with_overlooked(text, spans, as_aside(text, span, certainty) if messy else span)
-    return Labelled(repaired(text, spans, sentences), sentences, outside, messy)
+    spans = sorted([*repaired(text, spans, sentences), *table], key=lambda span: span.start)
+    return Labelled(spans, sentences, outside, cells, messy)
 
 
 def _spans(labels: Sequence[str]) -> Iterator[LabelledSpan]:

@@ -20,7 +20,7 @@ _SHORT: Final = 6
 """Maximum tokens of a clause that is one item."""
 _SIGNING: Final = frozenset({"sign", "signature"})
 _PLAIN: Final = _SIGNING | {"yes_no"}
-_NAMED: Final = {
+NAMED: Final = {
     "signature": Label.SIGNATURE,
     "photo": Label.PHOTO,
     "remarks": Label.TEXT,
@@ -35,15 +35,12 @@ _NAMED: Final = {
 }
 """Items by roles of nouns."""
 _TASKS: Final = {
-    "confirm": Label.CHECK,
-    "check": Label.CHECK,
-    "act": Label.CHECK,
-    "measure": Label.NUMBER,
-    "record": Label.TEXT,
-    "describe": Label.TEXT,
+    **dict.fromkeys(("confirm", "check", "act"), Label.CHECK),
+    **{"measure": Label.NUMBER, "record": Label.TEXT, "describe": Label.TEXT},
 }
 """Items by roles of verbs."""
 _TASK_WORDS: Final = 8
+_TASK_STEMS: Final = 2
 _TASK_DOUBT: Final = 0.03
 _ADJACENT: Final = 3
 """Maximum tokens that are added to an adjacent item."""
@@ -54,12 +51,13 @@ def overlooked(
     spans: Sequence[LabelledSpan],
     outside: Sequence[float],
     likelihood: Likelihood,
+    ignored: set[int],
 ) -> Iterator[LabelledSpan]:
     """Likely items that are not in `spans`: an extra step does less harm than a missing one.
 
     `outside`: probability by token that it is in no span.
     """
-    taken = {index for span in spans for index in range(span.start, span.end)}
+    taken = ignored.union(*(range(span.start, span.end) for span in spans))
     for start, end in runs(text, taken):
         parts = [
             (first, last)
@@ -100,8 +98,8 @@ def _judged(
 
 
 def _task(text: TokenizedText, start: int, end: int) -> Label | None:
-    """The item of a clause that begins (in German, or ends) with a verb."""
-    if end - start > _TASK_WORDS:
+    """The item of a clause that begins (in German, or ends) with a verb, and names what to do it to."""
+    if end - start > _TASK_WORDS or len(text.stems(start, end)) < _TASK_STEMS:
         return None
     places = (start, end - 1) if text.language.verb_last else (start,)
     return next((label for at in places for role, label in _TASKS.items() if role in text.roles[at]), None)
@@ -136,7 +134,7 @@ def _asked(text: TokenizedText, start: int, end: int) -> Label | None:
 def named_kinds(text: TokenizedText, start: int, end: int) -> Iterator[Label]:
     """The labels named by the first word that carries meaning: `number` of guests."""
     first = next((at for at in range(start, end) if text.carries_meaning(at)), start)
-    return (label for role, label in _NAMED.items() if role in text.roles[first])
+    return (label for role, label in NAMED.items() if role in text.roles[first])
 
 
 def _first(text: TokenizedText, start: int) -> int:
@@ -149,7 +147,7 @@ def _first(text: TokenizedText, start: int) -> int:
 def with_overlooked(text: TokenizedText, spans: Sequence[LabelledSpan], found: LabelledSpan) -> list[LabelledSpan]:
     """The spans and `found`, in order; words directly next to an item become part of it."""
     opening = text.tokens[found.start - 1].text if found.start else ""
-    if opening == "(" and found.label in _NAMED.values():  # `brewing day (date)`: the kind of answer
+    if opening == "(" and found.label in NAMED.values():  # `brewing day (date)`: the kind of answer
         for at, span in enumerate(spans):
             if span.end == found.start - 1 and span.label in ITEMS:
                 return [*spans[:at], replace(span, label=found.label), *spans[at + 1 :]]

@@ -26,7 +26,7 @@ from .unread import unread_words
 _MAX_TITLE: Final = 8
 _TITLE_ENDS: Final = frozenset(".:;,?!(\n")
 _ASKING: Final = frozenset({"request", "checklist", "for", "article", "meta", "greeting", "please"})
-_NO_TITLE: Final = frozenset({"we", "greeting", "meta", "if"})
+_NO_TITLE: Final = frozenset({"we", "greeting", "meta", "if", "question"})
 _MOST_REPEATED: Final = 60
 """Maximum steps from repetitions in one prompt."""
 _ASKS: Final = 0.4
@@ -92,6 +92,7 @@ class _Reader:
         self.spans = spans = labelled.spans
         self.outside = labelled.outside
         self.messy = labelled.messy
+        self.tables = labelled.tables
         self.sentences = labelled.sentences
         self.items = items_of(text, spans, self.sentences)
         self.steps: dict[Item, DraftStep] = {item: step_of(text, item, messy=self.messy) for item in self.items}
@@ -104,13 +105,15 @@ class _Reader:
             (item.start, step, item.section) for item, step in self.steps.items()
         ]
         unread, unused = unread_words(self.text, self.spans, self.outside, self.sentences, messy=self.messy)
+        unread = [part for part in unread if part[0] not in self.tables]
         for start, end, confidence in unread:
             step = own_words(self.text, start, end, confidence)
             placed.append((start, step, self._section_at(start)))
         placed.sort(key=lambda place: place[0])
         if self.messy:
-            for _, step, _ in placed:
-                step.required = False
+            for start, step, _ in placed:
+                if start not in self.tables or step.confidence < _CERTAIN:
+                    step.required = False
         copies = self._repetitions(placed)
         sections: dict[int, DraftSection] = {}
         for _, step, section in placed:
@@ -131,7 +134,7 @@ class _Reader:
         """The name in the prompt, else the words before the first item, without those of the request."""
         if self.name is not None:
             return label_of(self.text.slice(self.name.start, self.name.end))
-        end = min((item.start for item in self.items), default=0)
+        end = min([item.start for item in self.items] + list(self.tables), default=0)
         stop = next((at for at in range(end) if self.text.tokens[at].text in _TITLE_ENDS), end)
         start = 0
         while start < stop:
@@ -140,7 +143,8 @@ class _Reader:
                 break
             start += max(lengths)
         words = [at for at in range(start, stop) if self.text.tokens[at].is_word]
-        if not words or len(words) > _MAX_TITLE or self.text.any_of(_NO_TITLE, start, stop):
+        telling = any(map(self.text.carries_meaning, words))
+        if not telling or len(words) > _MAX_TITLE or self.text.any_of(_NO_TITLE, start, stop):
             return None
         return label_of(self.text.slice(start, stop))
 
@@ -218,7 +222,7 @@ class _Reader:
                 continue
             owner = next((item for item in self.items if span in item.details.get(Label.EACH, ())), None)
             items = repeated(self.text, span, self.items, owner, self.sentences)
-            things = things_of(self.text, span.start, span.end) or self._listed_behind(span, owner)
+            things = things_of(self.text, span.start, span.end)
             items = [item for item in items if id(self.steps[item]) not in copies]
             alone = all(self.steps[item].condition is None for item in items)
             if not things or len(things) > MOST or made + len(things) * len(items) > _MOST_REPEATED or not alone:
@@ -237,16 +241,6 @@ class _Reader:
             things_said = " / ".join(copy.label.rpartition(" – ")[2] for copy in copies.pop(key))
             _add_hint(next(step for _, step, _ in placed if id(step) == key), things_said)
         return copies
-
-    def _listed_behind(self, span: LabelledSpan, owner: Item | None) -> list[str]:
-        """Things listed behind a repetition, taken from the options: `level on each floor: ground, first, second`."""
-        options = owner.first(Label.OPTIONS) if owner is not None else None
-        if owner is None or options is None or not span.end <= options.start <= span.end + 1:
-            return []
-        step = self.steps[owner]
-        things, step.options = step.options, []
-        step.type = StepType.BOOLEAN if step.type in CHOICES else step.type
-        return things
 
     def _for_each(self, words: str, items: list[Item]) -> None:
         for item in items:

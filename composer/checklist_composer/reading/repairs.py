@@ -2,43 +2,41 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby, zip_longest
+from itertools import groupby, takewhile, zip_longest
 from typing import Final
 
-from .headings import TASKS, VAGUE_HEADINGS, with_sections, with_title, without_false_headings
 from .labels import DETAILS, ITEMS, Label, LabelledSpan
 from .sentences import Sentences, asks_back
 from .settings import says_setting
-from .token_features import BULLET
 from .tokens import TokenizedText
-from .unread import UNASKED, with_adjacent_words, with_words_behind
+from .unread import UNASKED, with_adjacent_words
 
+_TASKS: Final = frozenset({"record", "measure", "count", "describe"})
+"""Roles of verbs for kinds of answers."""
+_VAGUE_HEADINGS: Final = frozenset({Label.CHECK, Label.TEXT, Label.CHOICE, Label.MULTI_CHOICE})
+"""Items that are a heading if another item directly follows their colon."""
+_SEVERAL: Final = 2
+_LINE: Final = 12
+"""Spans of a line that are looked at behind a heading."""
+_HEADINGS: Final = 2
+"""From this many lines with headings, similar lines have headings too."""
 _ANSWERED: Final = frozenset({Label.OPTIONS, Label.UNIT, Label.LIMIT, Label.RANGE})
 """Details of an answer, which directly follow their item."""
-_VAGUE: Final = 0.8
-"""Up to this confidence, an item before a colon may be the heading of the next one."""
 _NAMED: Final = frozenset({Label.CHOICE, Label.MULTI_CHOICE, Label.TEXT})
 """Items for which a directly following repetition is a list of options."""
 _SURE: Final = 0.7
-_HEADING: Final = ITEMS | {Label.SECTION}
 TELLING: Final = 2
 """Minimum words with meaning in a label that can be understood alone."""
-_COUNTED: Final = frozenset({"how_much", "count", "wh", "number_noun"})
-_LEADING: Final = frozenset({"preposition", "of", "article"})
 
 
 def repaired(text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sentences) -> list[LabelledSpan]:
     """The corrected spans, in order."""
-    spans = without_false_headings(text, spans, sentences)
-    spans = list(with_title(text, spans, sentences))
     name = next((span for span in spans if span.label is Label.NAME), None)
     found = [_asking(text, span, following, name) for span, following in zip_longest(spans, spans[1:])]
-    found = list(_joined(text, _with_answers(text, found)))
-    found = list(with_sections(text, found))
-    found = list(_with_headed(text, found))
+    found = _with_answers(text, found)
+    found = list(_with_sections(text, found))
     found = list(_with_unasked(text, found, sentences))
-    found = list(with_adjacent_words(text, found, sentences))
-    return list(with_words_behind(text, found, sentences))
+    return list(with_adjacent_words(text, found, sentences))
 
 
 def _asking(
@@ -51,40 +49,36 @@ def _asking(
     asked = asks_back(text, span.end)
     if span.label is Label.NAME and span is not name:
         answered = following is not None and following.label in _ANSWERED and _close(text, span, following)
-        task = bool(text.roles[span.start].keys() & TASKS)
+        task = bool(text.roles[span.start].keys() & _TASKS)
         return replace(span, label=Label.TEXT if task else Label.CHECK) if asked or answered or task else span
     if span.label is Label.SIGNATURE and asked:  # `signed by the client?`
         return replace(span, label=Label.CHECK)
-    if span.label is Label.CHECK and asked and _opens_question(text, span.start - 1):  # `Is | there damage?`
-        return replace(span, start=span.start - 1)
     if span.label is Label.IF and following is not None and following.label is Label.OPTIONS:
         headed = [token.text for token in text.tokens[span.end : following.start]] == [":"]
         return replace(span, label=Label.CHECK) if headed and span.confidence < _SURE else span
     return span
 
 
-def _opens_question(text: TokenizedText, index: int) -> bool:
-    """Whether a token is a verb that opens a question at the start of a sentence."""
-    if index < 0 or "question" not in text.roles[index]:
-        return False
-    before = text.tokens[index - 1] if index else None
-    return before is None or before.line != text.tokens[index].line or before.text in ".;?!:"
-
-
 def _close(text: TokenizedText, span: LabelledSpan, following: LabelledSpan) -> bool:
     return not any(text.tokens[at].is_word or text.tokens[at].text in ".;" for at in range(span.end, following.start))
 
 
-def _joined(text: TokenizedText, spans: Sequence[LabelledSpan]) -> Iterator[LabelledSpan]:
-    """Join an item that ends with a preposition with the next one (`tightness tested at | how many bars`), and a vague
-    item before a colon with the next one as its heading (`Dome: any marks?`)."""
-    start: int | None = None
+def _with_sections(text: TokenizedText, spans: Sequence[LabelledSpan]) -> Iterator[LabelledSpan]:
+    """Make items before a colon and several items of their line headings, if there are several such lines."""
+    heads = {at for at, span in enumerate(spans) if _heads_several(text, span, spans[at + 1 : at + 1 + _LINE])}
+    headed = len(heads) + sum(span.label is Label.SECTION for span in spans) >= _HEADINGS
     for at, span in enumerate(spans):
-        whole = span if start is None else replace(span, start=start)
-        following, later = (spans[index] if index < len(spans) else None for index in (at + 1, at + 2))
-        start = whole.start if following is not None and _goes_on(text, whole, following, later) else None
-        if start is None:
-            yield whole
+        yield replace(span, label=Label.SECTION) if headed and at in heads else span
+
+
+def _heads_several(text: TokenizedText, span: LabelledSpan, following: Sequence[LabelledSpan]) -> bool:
+    line = text.tokens[span.start].line
+    inside = list(takewhile(lambda one: text.tokens[one.start].line == line, following))
+    if span.label not in _VAGUE_HEADINGS or sum(one.label in ITEMS for one in inside) < _SEVERAL:
+        return False
+    between = [token.text for token in text.tokens[span.end : inside[0].start]]
+    opens = not any(token.is_word and token.line == line for token in text.tokens[: span.start])
+    return opens and between == [":"] and inside[0].label in ITEMS
 
 
 def _with_answers(text: TokenizedText, spans: Sequence[LabelledSpan]) -> list[LabelledSpan]:
@@ -110,20 +104,11 @@ def _with_answers(text: TokenizedText, spans: Sequence[LabelledSpan]) -> list[La
             if span.label in ITEMS and text.roles[span.start].get("or") == 1:  # `if it is worn | or has to be replaced`
                 found[-1] = replace(before, end=span.end)
                 continue
-        if span.label is Label.LIMIT and before is not None and _asks_whether(text, before, span):
-            found[-1] = replace(before, label=Label.CHECK, end=span.end)  # `battery above 50 %?`
-            continue
         if span.label is Label.SCAN and before is not None and _says_how(text, before, span):
             found[-1] = replace(before, label=Label.SCAN)  # `inventory number (scan the label)`
             continue
         found.append(span)
     return found
-
-
-def _asks_whether(text: TokenizedText, before: LabelledSpan, limit: LabelledSpan) -> bool:
-    """Whether a number and its limit are one yes-or-no question."""
-    asked = limit.end < len(text) and text.tokens[limit.end].text == "?" and before.end == limit.start
-    return asked and before.label is Label.NUMBER and not text.any_of(_COUNTED, before.start, limit.end)
 
 
 def _says_how(text: TokenizedText, before: LabelledSpan, span: LabelledSpan) -> bool:
@@ -175,45 +160,3 @@ def _text(text: TokenizedText, start: int, end: int) -> Iterator[LabelledSpan]:
     words = [at for at in range(start, end) if text.tokens[at].is_word or text.tokens[at].is_number]
     if words:
         yield LabelledSpan(Label.TEXT, words[0], words[-1] + 1, UNASKED)
-
-
-def _goes_on(text: TokenizedText, span: LabelledSpan, following: LabelledSpan, later: LabelledSpan | None) -> bool:
-    if span.label not in _HEADING or following.label not in ITEMS:
-        return False
-    if span.end == following.start and span.label in ITEMS:
-        return bool(text.roles[span.end - 1].keys() & _LEADING) and span.end - span.start > 1
-    between = [token.text for token in text.tokens[span.end : following.start] if token.text not in "¿¡"]
-    line, following_line = (text.tokens[one.start].line for one in (span, following))
-    if between != [":"] or line != following_line:
-        return False
-    is_bare = len(text.stems(following.start, following.end)) < TELLING
-    asked = span.label in ITEMS and asks_back(text, following.end)
-    if span.label not in VAGUE_HEADINGS and not asked and not (span.label is Label.SECTION and is_bare):
-        return False
-    alone = (
-        later is None
-        or text.tokens[later.start].line != line
-        or any(token.text in ".;?!" for token in text.tokens[following.end - 1 : later.start])
-    )
-    last = following.end >= len(text) or text.tokens[following.end].line != line
-    opens = span.start == 0 or text.tokens[span.start - 1].line != line or BULLET.match(text.lines[line]) is not None
-    vague = span.confidence <= _VAGUE or asks_back(text, following.end) or (last and (is_bare or opens))
-    return alone and (span.label is Label.SECTION or vague)
-
-
-def _with_headed(text: TokenizedText, spans: Sequence[LabelledSpan]) -> Iterator[LabelledSpan]:
-    """Add a choice for words before options: `shows today: stars, moon`, `if so, choose which: moths, mites`."""
-    end = 0
-    for span in spans:
-        if span.label is Label.OPTIONS and span.start and text.tokens[span.start - 1].text == ":":
-            first = span.start - 1
-            while (
-                first > end
-                and text.tokens[first - 1].is_word
-                and text.tokens[first - 1].line == text.tokens[span.start].line
-            ):
-                first -= 1
-            if first < span.start - 1:
-                yield LabelledSpan(Label.CHOICE, first, span.start - 1, UNASKED)
-        yield span
-        end = span.end

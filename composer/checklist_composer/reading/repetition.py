@@ -5,7 +5,7 @@ from typing import Final
 
 from ..language import fold
 from ..naming import label_of
-from .answers import numbers_of, roles_of
+from .answers import roles_of
 from .tokens import TokenizedText
 
 MOST: Final = 12
@@ -20,7 +20,7 @@ _FEW: Final = 2
 def things_of(text: TokenizedText, start: int, end: int) -> list[str]:
     """The names of the things; empty if their number is unknown."""
     words = text.slice(start, end)
-    return _numbered(words, text) or _named(text, start, end) or _counted(text, start, end)
+    return _numbered(words, text) or _named(text, start, end)
 
 
 def _numbered(words: str, text: TokenizedText) -> list[str]:
@@ -61,19 +61,6 @@ def _with_shared_head(names: list[str]) -> list[str]:
     if head and number.isdigit() and all(name.isdigit() for name in names[1:]):
         return [names[0], *(f"{head} {name}" for name in names[1:])]
     return names
-
-
-def _counted(text: TokenizedText, start: int, end: int) -> list[str]:
-    words = text.slice(start, end)
-    numbers = [number for number in numbers_of(words, text.language) if float(number).is_integer()]
-    if len(numbers) != 1 or not _FEW <= numbers[0] <= MOST:
-        return []
-    for index in range(start, end):
-        token = text.tokens[index]
-        if token.is_number or fold(token.text) in text.language.numbers:
-            head = _head(text.slice(index + 1, end), text) if index + 1 < end else ""
-            return [f"{head} {number}" for number in range(1, int(numbers[0]) + 1)] if head else []
-    return []
 
 
 def _head(words: str, text: TokenizedText) -> str:

@@ -7,7 +7,7 @@ from checklist_crds.resources.template_definition import StepType
 
 from ..draft import CHOICES, DraftStep
 from ..naming import label_of
-from .answers import known_unit, numbers_of, options_of, scale_of, unit_in, unit_of
+from .answers import known_unit, limits_of, numbers_of, options_of, scale_of, unit_in, unit_of
 from .items import Item
 from .labels import Label, LabelledSpan
 from .overlooked import named_kinds
@@ -35,6 +35,9 @@ _LONG: Final = frozenset({"describe", "long_noun", "remarks", "open_question"})
 _WITH_OPTIONS: Final = frozenset({Label.TEXT, Label.CHECK, Label.NUMBER, Label.LOCATION, Label.INSTRUCTION})
 """Items that become a choice if they have options other than yes and no."""
 _ANY: Final = (0, None)
+_CERTAIN_LIMIT: Final = 0.8
+_LONGEST_LIMIT: Final = 12
+"""Below this confidence, or with more tokens, a limit is only in the hint."""
 _CERTAIN: Final = frozenset({Label.PHOTO, Label.SIGNATURE})
 """Items whose nouns are unambiguous."""
 _OF_TYPES: Final = {
@@ -85,6 +88,8 @@ def _take_type(text: TokenizedText, item: Item, step: DraftStep, *, messy: bool)
         item.label in _MEASURED and item.has(Label.UNIT) and (item.label is not Label.NUMBER or _unit_known(text, item))
     ):
         step.type = StepType.NUMBER
+    elif item.label in _MEASURED and item.confidence >= DOUBTFUL and _expected(text, item) != (None, None):
+        step.type, step.confidence = StepType.NUMBER, max(SURE, item.confidence)
     elif _is_doubted(text, item) and not _names_its_kind(text, item):
         if _asks_yes_or_no(text, item):
             step.type, step.confidence = StepType.BOOLEAN, SURE
@@ -103,6 +108,7 @@ def _take_type(text: TokenizedText, item: Item, step: DraftStep, *, messy: bool)
 def _take_config(text: TokenizedText, item: Item, step: DraftStep) -> None:
     if step.type is StepType.NUMBER:
         step.unit = _unit(text, item)
+        step.expected = _expected(text, item)
     elif step.type is StepType.TEXT and text.any_of(_LONG, item.start, item.end):
         step.multiline = True
     elif step.type is StepType.PHOTO:
@@ -164,18 +170,7 @@ def _said_type(text: TokenizedText, item: Item) -> StepType | None:
     counted = text.has("number_type", *adjacent) or (
         asks_back(text, item.end) and text.any_of(_COUNTING, item.start, item.end)
     )
-    return StepType.NUMBER if counted or _own_unit(text, item) is not None else None
-
-
-def _own_unit(text: TokenizedText, item: Item) -> str | None:
-    """The unit at the end of the item's own words: `deviation in seconds`, `area treated in ha`."""
-    for at in range(item.start + 1, item.end - 1):
-        if "in_unit" in text.roles[at]:
-            for end in range(item.end, at + 1, -1):
-                unit = known_unit(text.slice(at + 1, end), text.language)
-                if unit is not None:
-                    return unit
-    return None
+    return StepType.NUMBER if counted else None
 
 
 def own_words(text: TokenizedText, start: int, end: int, confidence: float) -> DraftStep:
@@ -197,26 +192,22 @@ def _choose(text: TokenizedText, item: Item, step: DraftStep) -> None:
     span = item.first(Label.OPTIONS)
     if span is not None and item.label not in _CHOOSING and (span.confidence < SURE or _is_measured(item)):
         return
-    if len(item.details.get(Label.OPTIONS, ())) > 1:  # which of the lists are the answers?
+    if span is None or len(item.details[Label.OPTIONS]) > 1:  # which of the lists are the answers?
         return
-    if span is None:  # the options are in the item's own words, or missing
-        options, end = _own_options(text, item), item.end
-    else:
-        listed = range(span.start, span.end)
-        end = next((at for at in listed if at > span.start and "several" in text.roles[at]), span.end)
-        options = options_of(text.slice(span.start, end), text.language)
-        if item.label is Label.CHECK and text.has("yes_no", span.start, span.end):
-            return
-        if _runs_into(text, item, span):
-            step.label = label_of(text.slice(item.start, span.end))
-            return
+    listed = range(span.start, span.end)
+    end = next((at for at in listed if at > span.start and "several" in text.roles[at]), span.end)
+    options = options_of(text.slice(span.start, end), text.language)
+    if item.label is Label.CHECK and text.has("yes_no", span.start, span.end):
+        return
+    if _runs_into(text, item, span):
+        step.label = label_of(text.slice(item.start, span.end))
+        return
     if len(options) < 2:
         return
     first = item.start
     while first and item.start - first < 3 and text.tokens[first - 1].text not in ".?!;":
         first -= 1
-    last = span.end if span is not None else end
-    several = text.has("several", first, last + 3) or text.has("which_several", first, item.end)
+    several = text.has("several", first, span.end + 3) or text.has("which_several", first, item.end)
     step.type = StepType.MULTI_CHOICE if several else _CHOOSING.get(item.label, StepType.CHOICE)
     step.options = options
 
@@ -242,15 +233,6 @@ def _offers(text: TokenizedText, item: Item) -> bool:
 
 def _is_measured(item: Item) -> bool:
     return item.label is Label.NUMBER and (item.has(Label.UNIT) or item.has(Label.LIMIT))
-
-
-def _own_options(text: TokenizedText, item: Item) -> list[str]:
-    """The options in the item's own words: `gas or electric`. A plain list of nouns has none."""
-    if item.end - item.start > 8 or not (
-        text.has("or", item.start, item.end) or "/" in text.slice(item.start, item.end)
-    ):
-        return []
-    return options_of(text.slice(item.start, item.end), text.language)
 
 
 def _date_type(text: TokenizedText, item: Item) -> StepType:
@@ -287,7 +269,20 @@ def _unit(text: TokenizedText, item: Item) -> str | None:
         span = item.first(label)
         if span is not None and (unit := unit_in(text.slice(span.start, span.end), text.language)):
             return unit
-    return _own_unit(text, item)
+    return None
+
+
+def _expected(text: TokenizedText, item: Item) -> tuple[float | None, float | None]:
+    """The expected values, if the only limit is certain, understood in whole, and not followed by what to do."""
+    spans = item.details.get(Label.LIMIT, [])
+    certain = [span for span in spans if span.confidence >= _CERTAIN_LIMIT and span.end - span.start <= _LONGEST_LIMIT]
+    end = spans[0].end if len(spans) == len(certain) == 1 else 0
+    closed = end == len(text) or text.tokens[end].text in ",.;)" or text.tokens[end].line != text.tokens[end - 1].line
+    if not end or not closed:
+        return None, None
+    said = text.slice(spans[0].start, end)
+    same_unit = unit_in(said, text.language) in {None, _unit(text, item)}
+    return limits_of(said, text.language, whole=True) if same_unit else (None, None)
 
 
 def _photos(text: TokenizedText, item: Item) -> float:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import zip_longest
 from typing import Final
 
 from .labels import ITEMS, Label, LabelledSpan
@@ -19,8 +18,8 @@ _LEAST: Final = 2
 """Minimum words with meaning in a clause that becomes a step."""
 _MOST_ADJACENT: Final = 4
 """Maximum words next to a span that become part of it."""
-_APART: Final = frozenset(",;.|")
 _BOUNDING: Final = frozenset({"below", "above", "at_least", "at_most", "between"})
+_APART: Final = frozenset(",;.|")
 _ASKING: Final = frozenset(
     {"request", "checklist", "please", "it_should", "we", "greeting", "meta", "ordinal"}
     | {"then", "also", "to_whom", "if", "if_not", "if_yes", "otherwise", "unless", "only_if", "executor", "self"}
@@ -87,11 +86,6 @@ def with_adjacent_words(
             measured = not any("not" in text.roles[at] for at in adjacent)  # `weight, | humidity | 40 to 60 %`
             yield LabelledSpan(Label.NUMBER if measured else Label.TEXT, first, span.start, UNASKED)
             extends = False
-        elif extends and span.label in ITEMS:
-            first = _heading_start(text, first, end)
-        elif span.label in ITEMS:
-            first = _heading_start(text, span.start, end)
-            extends = first < span.start
         grows = extends and span.label in ITEMS | {Label.LIMIT, Label.HINT}
         yield replace(span, start=first) if grows else span
         end = span.end
@@ -112,38 +106,6 @@ def _with_named_limits(text: TokenizedText, spans: Sequence[LabelledSpan]) -> It
                 start = span.start
         yield replace(span, start=start)
         before = span
-
-
-def with_words_behind(
-    text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sentences
-) -> Iterator[LabelledSpan]:
-    """Extend items by unlabelled words at the end of their clause: `boxes put | into quarantine`."""
-    for span, following in zip_longest(spans, spans[1:]):
-        stop = following.start if following is not None else len(text)
-        last = span.end
-        while last < stop and not _cuts(text, last) and sentences.of[last] == sentences.of[span.start]:
-            last += 1
-        closed = last == len(text) or _cuts(text, last) or sentences.of[last] != sentences.of[span.start]
-        behind = range(span.end, last)
-        extends = any(map(text.carries_meaning, behind)) and not any(text.roles[at].keys() & _ASKING for at in behind)
-        ended = text.tokens[span.end - 1].text in ".?!)"
-        fits = span.label in ITEMS and closed and len(behind) <= _MOST_ADJACENT and not ended
-        yield replace(span, end=last) if fits and extends else span
-
-
-def _heading_start(text: TokenizedText, start: int, end: int) -> int:
-    """Start of an unlabelled heading with a colon at the start of the item's line, else `start`: `Gate: | shut?`."""
-    before = text.tokens[start - 1] if start else None
-    if before is None or before.text != ":" or before.line != text.tokens[start].line:
-        return start
-    first = start - 1
-    while first > end and not _parts(text, first - 1) and text.tokens[first - 1].line == before.line:
-        first -= 1
-    heading = range(first, start - 1)
-    opens = first == 0 or text.tokens[first - 1].line != before.line or text.tokens[first - 1].text in ".;?!"
-    known = any(text.roles[at].keys() & _ASKING for at in heading)
-    telling = any(map(text.carries_meaning, heading))
-    return first if opens and telling and not known and len(heading) <= _MOST_ADJACENT else start
 
 
 def _parts(text: TokenizedText, index: int) -> bool:

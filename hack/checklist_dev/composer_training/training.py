@@ -10,8 +10,20 @@ import pycrfsuite
 
 from checklist_composer.language import language_of
 from checklist_composer.reading import labeller
-from checklist_composer.reading.labels import OUTSIDE, token_label
-from checklist_composer.reading.request import FORMS, NO, REQUESTS, YES, form_features, request_features
+from checklist_composer.reading.labels import OUTSIDE, Label, token_label
+from checklist_composer.reading.request import (
+    ABOUT,
+    ASIDE,
+    ASKS,
+    FORMS,
+    NO,
+    REQUESTS,
+    SENTENCES,
+    YES,
+    form_features,
+    request_features,
+    sentence_features,
+)
 from checklist_composer.reading.sentences import Sentences
 from checklist_composer.reading.token_features import token_features
 from checklist_composer.reading.tokens import TokenizedText
@@ -22,6 +34,7 @@ from .variants import variants
 MODELS: Final = Path(labeller.__file__).parent.parent / "model"
 SPANS: Final = {"c1": 0.5, "c2": 0.1, "max_iterations": 110, "feature.minfreq": 2}
 WHOLE: Final = {"c1": 0.1, "c2": 0.5, "max_iterations": 150}
+_WHOLE: Final = (Label.NAME, Label.SECTION, Label.SETTING)
 _SEED: Final = 20_261_123
 
 
@@ -69,11 +82,30 @@ def train_forms(prompts: Iterable[LabelledPrompt], path: Path) -> None:
     trainer.train(str(path))
 
 
+def train_sentences(prompts: Iterable[LabelledPrompt], path: Path) -> None:
+    """The decision which sentences of a prompt ask for something."""
+    trainer = pycrfsuite.Trainer(algorithm="lbfgs", verbose=False)
+    trainer.set_params(WHOLE | {"feature.minfreq": 2})
+    whole = {token_label(label, first=first) for label in _WHOLE for first in (True, False)} | {OUTSIDE}
+    for prompt in prompts:
+        text = TokenizedText(language_of(prompt.language), prompt.text)
+        if not prompt.checklist or not text.tokens:
+            continue
+        sentences, labels = Sentences(text), token_labels(prompt, text)
+        kinds = []
+        for start, end in sentences.all():
+            inside = set(labels[start:end])
+            kinds.append(ASKS if inside - whole else ABOUT if inside - {OUTSIDE} else ASIDE)
+        trainer.append(pycrfsuite.ItemSequence(sentence_features(text, sentences)), kinds)
+    trainer.train(str(path))
+
+
 def train(prompts: Sequence[LabelledPrompt], folder: Path = MODELS, *, progress: Callable[[str], None] = print) -> None:
     """The models, and what they were made of."""
     folder.mkdir(parents=True, exist_ok=True)
     train_requests(prompts, folder / REQUESTS)
     train_forms(prompts, folder / FORMS)
+    train_sentences(prompts, folder / SENTENCES)
     train_spans(prompts, folder / labeller.MODEL, progress=progress)
     (folder / "SOURCE").write_text(f"{fingerprint()}\n", "ascii")
 

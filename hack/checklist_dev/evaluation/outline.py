@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from checklist_crds.resources.step_condition import Clause, Comparison, When
 from checklist_crds.resources.template_definition import Definition, Step
+from checklist_crds.step_types.expected import ExpectedBounds
 
 
 def outline(definition: Definition) -> str:
@@ -26,6 +27,8 @@ def _rest(step: Step) -> str:
     config = step.config
     parts = [f"[{config.min}..{config.max}]"] * (config.min is not None or config.max is not None)
     parts += [config.unit] if config.unit else []
+    if isinstance(config.expected, ExpectedBounds):
+        parts.append(f"expected {config.expected.min}..{config.expected.max}")
     parts += ["{" + " | ".join(option.label for option in config.options) + "}"] if config.options else []
     parts += [f"photos {step.photo.min}..{step.photo.max}"] if step.photo else []
     parts += ["place"] * step.geo

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from checklist_crds.resources.template_definition import Step, StepType
+from checklist_crds.step_types.expected import ExpectedBounds
 from checklist_crds.step_types.number import rating_bounds
 
 from .batches import Item, numbers
@@ -159,12 +160,14 @@ def _shown(item: Item, step: Step) -> Iterator[Finding]:
     """The unit and the limit must be shown."""
     if item.unit is not None and not _has_unit(item.unit, step):
         yield cost("unit", f"{item.say!r}: no unit {item.unit} in {step.label!r}")
-    if item.limit is not None:
-        expected = (step.config.model_extra or {}).get("expected")
-        text = f"{text_of(step)} {'' if expected is None else expected}"
-        shown, wanted = ([abs(number) for number in numbers(each)] for each in (text, item.limit))
-        if not (set(wanted) <= set(shown) if wanted else says(text, item.limit)):
-            yield cost("limit", f"{item.say!r}: {step.label!r} does not show {item.limit}")
+    shown, wanted = ({abs(number) for number in numbers(each)} for each in (text_of(step), item.limit or ""))
+    if item.limit is not None and not (wanted <= shown if wanted else says(text_of(step), item.limit)):
+        yield cost("limit", f"{item.say!r}: {step.label!r} does not show {item.limit}")
+    expected = step.config.expected
+    if isinstance(expected, ExpectedBounds):
+        bounds = {abs(bound) for bound in (expected.min, expected.max) if bound is not None}
+        if not bounds <= wanted:
+            yield misfit("limit", f"{item.say!r}: {step.label!r} expects {sorted(bounds)}, not {item.limit}")
 
 
 def _has_unit(unit: str, step: Step) -> bool:
