@@ -5,7 +5,7 @@ until the app has started, and without JavaScript.
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
 from typing import Final
@@ -46,12 +46,6 @@ class ExecutorPage:
 
     shell: str | None
     apps: AppLinks
-    _language_links: dict[str, str] = field(init=False, default_factory=dict)
-    """By language, the link to its texts, so that the browser loads them together with the app."""
-
-    def __post_init__(self) -> None:
-        for link in _LANGUAGE_LINK.finditer(self.shell or ""):
-            self._language_links[link[1]] = link[0]
 
     def empty(self) -> str:
         """Render the shell without a run, which the service worker caches for offline use."""
@@ -93,17 +87,18 @@ class ExecutorPage:
         """Fill the shell with escaped content. With the app, the fallback style applies without JavaScript only."""
         style = _STYLE if self.shell is None else f"<noscript>{_STYLE}</noscript>"
         robots = '<meta name="robots" content="noindex, nofollow">\n'
-        body = link = ""
+        body = language = ""
         if card:
-            link = self._language_links.get(texts.language, "")
+            language = texts.language
             body = f"""<div id="preview" class="run" lang="{texts.language}" dir="{texts.direction}"><main class="card">
 <p class="brand">{texts.brand}</p>
 {card}
 </main></div>"""
-        page = _LANGUAGE_LINK.sub("", self.shell or BARE_SHELL)
+        # The link to the texts of the page's language stays, so that the browser loads them together with the app.
+        page = _LANGUAGE_LINK.sub(lambda link: link[0] if link[1] == language else "", self.shell or BARE_SHELL)
         for mark, text in (
             (SHELL_TITLE, f"<title>{escape(title)}</title>"),
-            (HEAD_MARK, robots + head + self._store_metadata() + style + link),
+            (HEAD_MARK, robots + head + self._store_metadata() + style),
             (BODY_MARK, body),
         ):
             before, _, after = page.partition(mark)
