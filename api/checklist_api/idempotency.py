@@ -45,7 +45,7 @@ from .http.pagination import invalid_parameter
 from .organizations.directory import Organization
 
 HEADER: Final = "Idempotency-Key"
-REPLAYED: Final = {"Idempotency-Replayed": "true"}
+REPEATED: Final = {"Idempotency-Replayed": "true"}
 _FORM: Final = re.compile(r"[\x21-\x7e]{1,255}")
 _LIFETIME: Final = timedelta(hours=24)
 
