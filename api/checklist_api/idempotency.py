@@ -4,12 +4,16 @@ An object's name is a MAC of organization, route, key and day, so that a repeate
 the first. Today's and yesterday's names are looked up, which covers 24 hours. An annotation has a MAC of the payload (a
 plain hash would allow guessing webhook secrets).
 
-An IdempotencyRecord with the same name outlives the object. It is written after the object and before the response, not
-at deletion: no finalizer is needed, deletions by kubectl, retention, erasure or archiver need not be observed, and for
-callers with a response the record exists before any deletion. Written before the object, a crash in between would look
-like a deletion. After a crash between object and record, the next request with the key writes the record. The cost is
-one small write per object with a key. The operator deletes records after 24 hours. Their number is limited: for runs by
-the quota, which counts deleted ones; for templates and replays by a limit of keys (`require_room`).
+An IdempotencyRecord with the same name stays when the object is deleted. It is written
+
+- not at the deletion of the object: that would need a finalizer, or an eye on each deletion by kubectl, retention,
+  erasure and archiver;
+- after the object: before it, a crash between the two would look like a deletion. After a crash between object and
+  record, the next request with the key writes the record;
+- before the response: a caller with a response can rely on the record.
+
+The cost is one small write per object with a key. The operator deletes records after 24 hours. Their number is limited:
+for runs by the quota, which counts deleted ones; for templates and replays by a limit of keys (`require_room`).
 """
 
 import asyncio
@@ -45,7 +49,7 @@ from .http.pagination import invalid_parameter
 from .organizations.directory import Organization
 
 HEADER: Final = "Idempotency-Key"
-REPLAYED: Final = {"Idempotency-Replayed": "true"}
+REPEATED: Final = {"Idempotency-Replayed": "true"}
 _FORM: Final = re.compile(r"[\x21-\x7e]{1,255}")
 _LIFETIME: Final = timedelta(hours=24)
 

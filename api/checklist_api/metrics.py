@@ -17,7 +17,7 @@ class UploadResult(StrEnum):
     """Result of an upload of a photo or drawing."""
 
     KEPT = "kept"
-    REPLAYED = "replayed"
+    REPEATED = "replayed"
     """Repeated op_id."""
     NO_PHOTO = "no_photo"
     """Not a supported image."""

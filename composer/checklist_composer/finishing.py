@@ -10,6 +10,7 @@ from checklist_crds.resources.template_definition import (
     MAX_PHOTOS_PER_STEP,
     MAX_SECTIONS,
     MAX_STEPS,
+    MAX_TITLE,
     Definition,
     Operator,
     StepType,
@@ -116,7 +117,7 @@ class _Finisher:
     def _step(self, step: DraftStep, used: dict[str, int]) -> dict[str, Any]:
         if step.type in CHOICES and not any(map(visible, step.options)):
             step.type = StepType.TEXT
-        label, rest = cut(step.label, 480)
+        label, rest = cut(step.label, MAX_TITLE)
         identifier = "s-" + id_part(label, used, "step")
         self.step_ids[id(step)] = identifier
         hint = " ".join(part for part in (step.hint, rest) if part)[:1_000]

@@ -175,7 +175,7 @@ async def test_a_recording_is_refused_as_a_replay_or_for_its_age(send: Send) -> 
     recorded, old = await send(clock=utc_now), await send()
     async with served(url=recorded.url) as endpoint:
         assert [await endpoint.raw(raw) for raw in (recorded.raw, recorded.raw, old.raw)] == [204, 401, 401]
-        assert [one.novelty for one in endpoint.received[:2]] == [Novelty.NEW, Novelty.REPLAYED]
+        assert [one.novelty for one in endpoint.received[:2]] == [Novelty.NEW, Novelty.COPIED]
         check = endpoint.received[2].report.first_failure
         assert check is not None and check.name == "created, expires"
 
@@ -208,7 +208,7 @@ def test_another_text_is_no_script(text: str) -> None:
 def test_an_event_is_a_duplicate_once_it_was_taken_and_a_transmission_is_a_replay_until_it_is_forgotten() -> None:
     seen = SeenDeliveries(events=2, nonces=2)
     assert seen.meet("r-1", "n1", "evt-1") is Novelty.NEW
-    assert seen.meet("r-1", "n1", "evt-1") is Novelty.REPLAYED
+    assert seen.meet("r-1", "n1", "evt-1") is Novelty.COPIED
     assert seen.meet("r-1", "n2", "evt-1") is Novelty.NEW, "it was not taken yet: the first answer was a failure"
     seen.take("evt-1")
     assert seen.meet("r-1", "n3", "evt-1") is Novelty.DUPLICATE

@@ -8,7 +8,7 @@ from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver, condition
 from tests.gitops.judges import cel_expressions, health, healths, lua_scripts
 from tests.waiting import eventually
 
-from checklist_crds.crd.kinds import RESOURCES
+from checklist_crds.crd.resource_descriptions import RESOURCES
 from checklist_crds.resources.delivery_records import DeliveryPhase
 from checklist_crds.resources.kinds import (
     API_KEY,

@@ -17,7 +17,7 @@ from checklist_crds.times import Clock
 
 from ..cluster.call_queue import charge_to
 from ..cluster.guard import GuardedKubeClient
-from ..http.addresses import client_address
+from ..http.addresses import rate_limit_address
 from ..http.rate_limit import RateLimiter
 from ..metrics import Metrics
 from ..organizations.directory import Organization, OrganizationDirectory
@@ -107,7 +107,7 @@ class Gate:
 
     async def count_address(self, request: web.Request) -> None:
         """Count a request against the rate of its address. Raises RateLimited."""
-        address = client_address(request, self._trusted_proxies)
+        address = rate_limit_address(request, self._trusted_proxies)
         await self._count(f"address:{address}", self._rates.address)
 
     async def count_run(self, run_id: str, count: int = 1) -> None:

@@ -131,18 +131,18 @@ class DeliveryAccess:
             delivery = found.delivery
             if delivery.refusal is not None:
                 raise _refused(delivery.refusal)
-            replayed, event = False, delivery.event
+            repeated, event = False, delivery.event
             target = AuditTarget(kind="delivery", id=event_id, name=event.event)
             await self._idempotency.require_room(claim, organization)
             await act.announce("delivery.replayed", target, run_id=event.run_id)
             if found.kept is not None and claim is None:
                 await self._annotate(found.kept, requested_by)
             else:
-                replayed = await self._request_replay(delivery, organization, requested_by, claim)
-            if replayed:
+                repeated = await self._request_replay(delivery, organization, requested_by, claim)
+            if repeated:
                 await act.failed("requested_before")
             logger.info("delivery.replay_requested", extra={"event_id": event_id, "organization": organization.name})
-            return delivery._replace(refusal=ReplayRefusal.REPLAY_UNDER_WAY), replayed
+            return delivery._replace(refusal=ReplayRefusal.REPLAY_UNDER_WAY), repeated
 
         answer: tuple[Delivery, bool] = await retry_conflicts(attempt)
         return answer
@@ -170,14 +170,14 @@ class DeliveryAccess:
             shown = ReplayFilterShown.of(filter_, wanted.filter.run_id).model_dump()
             chosen = {key: str(value) for key, value in shown.items() if value}
             await act.announce("replay.created", AuditTarget(kind="replay", id=name), **chosen)
-        made, replayed = await self._replays.create(
+        made, repeated = await self._replays.create(
             spec, name=name, namespace=organization.namespace, claim=claim, now=self._clock()
         )
         await self._remember(made, claim, organization)
-        if replayed:
+        if repeated:
             await act.failed("requested_before")
         logger.info("deliveries.replay_requested", extra={"replay": made.name, "organization": organization.name})
-        return made, replayed
+        return made, repeated
 
     def _name_of(self, organization: Organization, run_id: str) -> str:
         places = self._runs.places_of(run_id)
@@ -210,11 +210,11 @@ class DeliveryAccess:
             event_ids=[event.event_id],
         )
         spec = _spec(organization, only_this, requested_by)
-        made, replayed = await self._replays.create(
+        made, repeated = await self._replays.create(
             spec, name=_name(claim), namespace=event.namespace, claim=claim, now=self._clock()
         )
         await self._remember(made, claim, organization)
-        return replayed
+        return repeated
 
     async def _remember(
         self, made: RequestedReplay, claim: IdempotencyClaim | None, organization: Organization

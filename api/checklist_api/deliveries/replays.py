@@ -126,15 +126,15 @@ class ReplayDirectory:
         body = DELIVERY_REPLAY.manifest(
             name, namespace, spec.to_kube(), organization=organization, annotations=annotations
         )
-        replayed = False
+        repeated = False
         try:
             made = await self._client.create(DELIVERY_REPLAY, body, namespace)
         except KubeAlreadyExists:
-            made, replayed = await self._client.get(DELIVERY_REPLAY, name, namespace), True
+            made, repeated = await self._client.get(DELIVERY_REPLAY, name, namespace), True
             if claim is not None:
                 require_same_payload(made, claim)
         self.informer.observe(made)
-        return RequestedReplay.parse(made), replayed
+        return RequestedReplay.parse(made), repeated
 
     def _apply(self, change: str, body: JsonObject) -> None:
         key = key_of(body)

@@ -18,7 +18,7 @@ from ..auth.gate import Caller, Gate
 from ..http.json_body import json_response, read_json_object, read_optional_json_object
 from ..http.models import Pagination
 from ..http.pagination import Page, integer_up_to, one_of, parameter, requested_moment, requested_page
-from ..idempotency import REPLAYED, Idempotency, requested_key
+from ..idempotency import REPEATED, Idempotency, requested_key
 from ..index.deliveries import DeliveryFilter, DeliveryIndex
 from ..index.delivery_history import OUTCOMES, STATUSES, Delivery
 from ..index.delivery_rows import packed_id
@@ -107,8 +107,8 @@ class DeliveryRoutes:
         payload = {"event_id": event_id}
         with self._idempotency.claim(key, caller.organization.name, REPLAY_PREFIX, payload) as claim:
             async with self._audit.act(request, caller) as act:
-                delivery, replayed = await self._deliveries.replay(event_id, caller, claim, act)
-        return json_response(DeliveryShape.of(delivery), status=202, headers=REPLAYED if replayed else None)
+                delivery, repeated = await self._deliveries.replay(event_id, caller, claim, act)
+        return json_response(DeliveryShape.of(delivery), status=202, headers=REPEATED if repeated else None)
 
     async def replay_many(self, request: web.Request, caller: Caller) -> web.Response:
         body = await read_json_object(request)
@@ -116,9 +116,9 @@ class DeliveryRoutes:
         wanted = ReplayRequest.read(body)
         with self._idempotency.claim(key, caller.organization.name, REPLAY_PREFIX, body) as claim:
             async with self._audit.act(request, caller) as act:
-                replay, replayed = await self._deliveries.replay_many(wanted, caller, claim, act)
+                replay, repeated = await self._deliveries.replay_many(wanted, caller, claim, act)
         location = f"{self._path_prefix}/v1/deliveries/replays/{replay.name}"
-        headers = {"Location": location, **(REPLAYED if replayed else {})}
+        headers = {"Location": location, **(REPEATED if repeated else {})}
         return json_response(self._shown(replay), status=202, headers=headers)
 
     async def replays(self, request: web.Request, caller: Caller) -> web.Response:

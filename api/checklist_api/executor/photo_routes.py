@@ -108,7 +108,7 @@ class PhotoRoutes:
             self._metrics.count_upload(_result_of(error))
             raise
         if made.photo is None or made.decision.repeated:
-            self._metrics.count_upload(UploadResult.REPLAYED)
+            self._metrics.count_upload(UploadResult.REPEATED)
         else:
             self._metrics.count_upload(UploadResult.KEPT, made.photo.bytes)
         return made

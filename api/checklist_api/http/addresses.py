@@ -1,12 +1,12 @@
-"""Client addresses behind trusted proxies."""
+"""Addresses of clients behind trusted proxies."""
 
 import ipaddress
 
 from aiohttp import web
 
 
-def client_address(request: web.BaseRequest, trusted_proxies: int) -> str:
-    """Return the address for rate limiting. IPv6 is reduced to the /64, one customer's network."""
+def rate_limit_address(request: web.BaseRequest, trusted_proxies: int) -> str:
+    """Return `remote_address` for rate limits: IPv6 reduced to the /64, one customer's network."""
     address = remote_address(request, trusted_proxies)
     if ":" not in address:
         return address

@@ -283,12 +283,15 @@ class ArchiveTable:
     def where(
         self, organization: str, namespaces: Sequence[str], wanted: RunFilter
     ) -> tuple[str, dict[str, Any]] | None:
-        """Return a condition on `archive.runs` and its values (prefix `a_`); None if no row can match."""
+        """Return a condition on `archive.runs` and its values; None if no row can match.
+
+        A value has the name of one in a query of live runs only if both are equal.
+        """
         owner, places = self._names.number(organization), self._names.known(namespaces)
         if self._is_empty or owner is None or not places:
             return None
-        conditions = [f"organization = {owner}", f"namespace IN ({', '.join(map(str, places))})"]
-        values: dict[str, Any] = {}
+        conditions, values = wanted.conditions()
+        conditions += [f"organization = {owner}", f"namespace IN ({', '.join(map(str, places))})"]
         if wanted.status is not None:
             conditions.append("phase = :a_status")
             values["a_status"] = wanted.status
@@ -297,14 +300,6 @@ class ArchiveTable:
             if template is None:
                 return None
             conditions.append(f"template_id = {template}")
-        if wanted.executor_ref is not None:
-            conditions.append("executor_ref = :a_ref")
-            values["a_ref"] = wanted.executor_ref
-        if wanted.flagged is not None:
-            conditions.append("flagged > 0" if wanted.flagged else "flagged = 0")
-        for number, (bounded, comparison, moment) in enumerate(wanted.bounds()):
-            conditions.append(f"{bounded} {comparison} :a_bound{number}")
-            values[f"a_bound{number}"] = moment
         return " AND ".join(conditions), values
 
     def total(self, organization: str, namespaces: Sequence[str], status: str | None) -> int:

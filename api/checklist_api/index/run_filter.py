@@ -1,9 +1,8 @@
 """Which runs a list selects."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from checklist_crds.resources.run import REST_STATUSES
 from checklist_crds.runs.row import milliseconds
@@ -34,15 +33,25 @@ class RunFilter:
             return status in OPEN_STATUSES
         return self.status in (None, status)
 
-    def bounds(self) -> Iterator[tuple[str, str, int]]:
-        """Yield the limits in time as column, comparison, and milliseconds since 1970."""
+    def conditions(self) -> tuple[list[str], dict[str, Any]]:
+        """Return the SQL conditions that are the same for live and archived runs, and their values.
+
+        Those on status and names differ: live runs can be past their expiry, archived ones have numbers for names.
+        """
+        conditions, values = [], dict[str, Any]()
+        if self.executor_ref is not None:
+            conditions.append("executor_ref = :executor_ref")
+            values["executor_ref"] = self.executor_ref
+        if self.flagged is not None:
+            conditions.append("flagged > 0" if self.flagged else "flagged = 0")
         limits = (
             ("created_at", self.created_after, self.created_before),
             ("completed_at", self.completed_after, self.completed_before),
             ("expires_at", self.expires_after, self.expires_before),
         )
-        for column, after, before in limits:
-            if after is not None:
-                yield column, ">", milliseconds(after)
-            if before is not None:
-                yield column, "<", milliseconds(before)
+        for column, *bounds in limits:
+            for comparison, name, bound in zip("><", (f"{column}_after", f"{column}_before"), bounds, strict=True):
+                if bound is not None:
+                    conditions.append(f"{column} {comparison} :{name}")
+                    values[name] = milliseconds(bound)
+        return conditions, values

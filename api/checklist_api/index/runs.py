@@ -158,8 +158,9 @@ class RunIndex:
         limit: int,
     ) -> tuple[int, list[dict[str, Any]]]:
         """Return the total and one page; newest first, ties by id."""
-        conditions = ["organization = :organization", f"namespace IN ({_names('n', namespaces)})"]
-        values: dict[str, Any] = {"organization": organization, "now": milliseconds(now)}
+        conditions, values = wanted.conditions()
+        conditions += ["organization = :organization", f"namespace IN ({_names('n', namespaces)})"]
+        values |= {"organization": organization, "now": milliseconds(now)}
         values |= {f"n{number}": namespace for number, namespace in enumerate(namespaces)}
         if wanted.status == OPEN:
             conditions.append(f"{_STATUS} IN ('pending', 'in_progress')")
@@ -169,14 +170,6 @@ class RunIndex:
         if wanted.template_id is not None:
             conditions.append("template_id = :template_id")
             values["template_id"] = wanted.template_id
-        if wanted.executor_ref is not None:
-            conditions.append("executor_ref = :executor_ref")
-            values["executor_ref"] = wanted.executor_ref
-        if wanted.flagged is not None:
-            conditions.append("flagged > 0" if wanted.flagged else "flagged = 0")
-        for number, (bounded, comparison, moment) in enumerate(wanted.bounds()):
-            conditions.append(f"{bounded} {comparison} :bound{number}")
-            values[f"bound{number}"] = moment
         live = " AND ".join(conditions)
         total = int(self._db.execute(f"SELECT COUNT(*) FROM runs WHERE {live}", values).fetchone()[0])  # noqa: S608
         archived = self.archive.where(organization, namespaces, wanted)

@@ -51,10 +51,10 @@ _CREATE_TIMEOUT_S: Final = 25.0
 
 @dataclass(frozen=True, slots=True)
 class CreatedRun:
-    """A created run. `replayed`: by an earlier request with the same Idempotency-Key."""
+    """A created run. `repeated`: by an earlier request with the same Idempotency-Key."""
 
     body: JsonObject
-    replayed: bool
+    repeated: bool
 
 
 @define(kw_only=True, eq=False, repr=False, slots=False)
@@ -119,7 +119,7 @@ class Dispatcher:
             "run.dispatched",
             extra={"run_id": run_id, "template_id": wanted.template_id, "organization": organization.name},
         )
-        return CreatedRun(made, replayed=False)
+        return CreatedRun(made, repeated=False)
 
     async def _first(self, claim: IdempotencyClaim, organization: Organization) -> JsonObject | None:
         async def archived(run_id: str) -> JsonObject | None:
@@ -132,7 +132,7 @@ class Dispatcher:
         """Add the run to lists of this replica, since another one may have created it."""
         if not self._archived.has(run["metadata"]["name"]):
             self._index.observe(run)
-        return CreatedRun(run, replayed=True)
+        return CreatedRun(run, repeated=True)
 
     async def _create(
         self, caller: Caller, body: JsonObject, snapshot: Snapshot, reservation: Reservation

@@ -155,7 +155,7 @@ RUN_OPERATIONS: Final = tagged(
         errors=(
             RunNotFound(),
             RunClosed("The run is completed or cancelled; its link can no longer be used."),
-            RunNotAdmitted("The run is not admitted (QuotaExceeded): The plan's 100 runs of this month are used up."),
+            RunNotAdmitted("The run is not admitted (QuotaExceeded): All 100 runs of this month are used up."),
             RunExpired(),
         ),
     ),

@@ -21,7 +21,7 @@ from ..audit.trail import AuditTrail
 from ..auth.gate import Caller, Gate
 from ..http.json_body import json_response, read_json_object, read_optional_json_object
 from ..http.pagination import boolean, integer_up_to, one_of, parameter, requested_moment, requested_page
-from ..idempotency import REPLAYED, Idempotency, requested_key
+from ..idempotency import REPEATED, Idempotency, requested_key
 from ..index.run_filter import FILTER_STATUSES, RunFilter
 from ..index.runs import RunIndex
 from ..organizations.directory import OrganizationDirectory
@@ -74,7 +74,7 @@ class RunRoutes:
             assigned_to=None,
         )
         location = f"{self._path_prefix}/v1/runs/{run_id}"
-        headers = {"Location": location, **(REPLAYED if dispatched.replayed else {})}
+        headers = {"Location": location, **(REPEATED if dispatched.repeated else {})}
         return json_response(answer, status=201, headers=headers)
 
     async def list(self, request: web.Request, caller: Caller) -> web.Response:

@@ -21,7 +21,7 @@ from ..generation.generator import Generator
 from ..generation.models import GenerateRequest
 from ..http.json_body import JSON, json_response, missing_fields, read_json_object
 from ..http.pagination import invalid_parameter, one_of, parameter, positive_integer, requested_page
-from ..idempotency import REPLAYED, Idempotency, requested_key
+from ..idempotency import REPEATED, Idempotency, requested_key
 from ..organizations.directory import Organization
 from .body import parse_with
 from .catalogue import ListedTemplate, StoredTemplate, TemplateCatalogue
@@ -90,7 +90,7 @@ class TemplateRoutes:
             async with self._audit.act(request, caller) as act:
                 created = await self._writer.create(caller.organization, definition, claim, act)
         location = f"{self._path_prefix}/v1/templates/{created.template.meta.id}"
-        headers = {"Location": location, **(REPLAYED if created.replayed else {})}
+        headers = {"Location": location, **(REPEATED if created.repeated else {})}
         return self.answer(created.template, caller.organization, status=201, headers=headers)
 
     async def list(self, request: web.Request, caller: Caller) -> web.Response:

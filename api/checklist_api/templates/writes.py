@@ -51,7 +51,7 @@ class Created:
     """A template as in the first response."""
 
     template: StoredTemplate
-    replayed: bool
+    repeated: bool
 
 
 @define(kw_only=True, eq=False, repr=False, slots=False)
@@ -107,12 +107,12 @@ class TemplateWriter:
         self._catalogue.observe(stored)
         await self._idempotency.remember((name, organization.namespace), now, claim, organization)
         logger.info("template.created", extra={"template_id": name, "organization": organization.name})
-        return Created(StoredTemplate(stored), replayed=False)
+        return Created(StoredTemplate(stored), repeated=False)
 
     def _replayed(self, first: JsonObject, definition: Definition) -> Created:
         """Add the template to lists of this replica, since another one may have created it."""
         self._catalogue.observe(first)
-        return Created(_first_answer(first, definition), replayed=True)
+        return Created(_first_answer(first, definition), repeated=True)
 
     async def patch(
         self,

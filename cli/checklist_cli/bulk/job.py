@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import httpx
 
 KEYS_LAST: Final = timedelta(hours=23)
-"""An Idempotency-Key protects a request for 24 hours."""
+"""One hour less than an Idempotency-Key protects a request, for clocks that differ and for the time to dispatch."""
 _DIGEST_LENGTH: Final = 16
 _SHOWN_ROWS: Final = 10
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..console.command import CommandFailed
 from ..console.terminal import plain
-from .waiting import print_json
+from .run_commands import print_json
 
 
 def print_answers(

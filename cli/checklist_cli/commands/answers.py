@@ -4,8 +4,8 @@ from argparse import ArgumentParser, Namespace
 
 from ..client.answer_text import print_answers, value_text
 from ..client.connection import add_service_options
+from ..client.run_commands import add_output_option, exit_status_of
 from ..client.runs import connected_runs
-from ..client.waiting import add_output_option, status_of
 from ..console.command import Command, CommandFailed, ExitStatus
 from ..console.terminal import plain
 from ..console.values import run_id
@@ -31,7 +31,7 @@ def _run(options: Namespace) -> ExitStatus:
             print(f"{plain(step_id):{width}}  {plain(value_text(answer))}")
 
     print_answers(answers, step=options.step, as_json=options.output == "json", print_all=print_all)
-    return status_of(run, if_open=ExitStatus.NO)
+    return exit_status_of(run, if_open=ExitStatus.NO)
 
 
 COMMAND = Command(

@@ -7,8 +7,8 @@ from argparse import ArgumentParser, Namespace
 from typing import Any, Final
 
 from ..client.connection import add_service_options
+from ..client.run_commands import add_output_option, add_wait_options, print_json, wait_and_print
 from ..client.runs import connected_runs, new_idempotency_key
-from ..client.waiting import add_output_option, add_wait_options, print_json, wait_for_end
 from ..console.command import Command, CommandFailed, ExitStatus
 from ..console.values import duration, template_id
 from ..receiver.secret_source import add_secret_options, read_secret
@@ -55,7 +55,7 @@ def _run(options: Namespace) -> ExitStatus:
             print_json(dispatched)
         else:
             print(f"{dispatched['run_id']}\n{dispatched['link']}", flush=True)
-        return wait_for_end(runs, dispatched["run_id"], options) if options.wait else ExitStatus.YES
+        return wait_and_print(runs, dispatched["run_id"], options) if options.wait else ExitStatus.YES
 
 
 def _body(options: Namespace) -> dict[str, Any]:

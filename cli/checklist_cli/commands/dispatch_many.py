@@ -11,7 +11,7 @@ from checklist_crds.times import utc_now
 
 from ..client.api_key import read_api_key
 from ..client.connection import async_client_of, required_server
-from ..client.waiting import print_json
+from ..client.run_commands import print_json
 from ..console.command import CommandFailed, ExitStatus
 from ..console.progress import Progress
 from ..console.terminal import plain

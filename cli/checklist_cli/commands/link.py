@@ -5,8 +5,8 @@ from argparse import ArgumentParser, Namespace
 from typing import Final
 
 from ..client.connection import Refused, add_service_options
+from ..client.run_commands import add_output_option, print_json
 from ..client.runs import connected_runs
-from ..client.waiting import add_output_option, print_json
 from ..console.command import Command, ExitStatus
 from ..console.terminal import plain
 from ..console.values import run_id

@@ -3,8 +3,8 @@
 from argparse import ArgumentParser, Namespace
 
 from ..client.connection import add_service_options
+from ..client.run_commands import add_output_option, add_wait_options, wait_and_print
 from ..client.runs import connected_runs
-from ..client.waiting import add_output_option, add_wait_options, wait_for_end
 from ..console.command import Command, ExitStatus
 from ..console.values import run_id
 
@@ -18,7 +18,7 @@ def _configure(parser: ArgumentParser) -> None:
 
 def _run(options: Namespace) -> ExitStatus:
     with connected_runs(options) as runs:
-        return wait_for_end(runs, options.run_id, options)
+        return wait_and_print(runs, options.run_id, options)
 
 
 COMMAND = Command(

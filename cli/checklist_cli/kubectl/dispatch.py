@@ -9,7 +9,7 @@ from checklist_crds.ids import is_id
 from checklist_crds.times import utc_now
 from checklist_crds.values.json_text import JsonObject
 
-from ..client.waiting import add_output_option, print_json
+from ..client.run_commands import add_output_option, print_json
 from ..console.command import Command, CommandFailed, ExitStatus
 from ..console.terminal import plain
 from ..console.values import duration

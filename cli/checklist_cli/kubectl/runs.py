@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from checklist_crds.times import format_optional, format_timestamp, utc_now
 from checklist_crds.values.json_text import JsonObject
 
-from ..client.waiting import status_of
+from ..client.run_commands import exit_status_of
 from ..console.command import CommandFailed, ExitStatus
 from ..console.progress import Progress
 from .cluster import Cluster
@@ -87,7 +87,7 @@ async def wait_for_end(cluster: Cluster, name: str, timeout_s: float | None) -> 
 
 
 def exit_status(run: "Run", *, if_open: ExitStatus) -> ExitStatus:
-    return status_of({"status": rest_status(run)}, if_open=if_open)
+    return exit_status_of({"status": rest_status(run)}, if_open=if_open)
 
 
 def rest_status(run: "Run") -> str:

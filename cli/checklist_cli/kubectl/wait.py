@@ -4,7 +4,7 @@ import asyncio
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from ..client.waiting import add_output_option, print_json
+from ..client.run_commands import add_output_option, print_json
 from ..console.command import Command, ExitStatus
 from ..console.values import duration
 from .cluster import add_cluster_options, cluster_of

@@ -62,7 +62,7 @@ class Listener:
             return Received(request, report, None, None, _REFUSED)
         event_id = envelope["event_id"]
         novelty = self._seen.meet(report.input.key_id, report.input.nonce, event_id)
-        if novelty is Novelty.REPLAYED:
+        if novelty is Novelty.COPIED:
             answer = _REFUSED
         elif novelty is Novelty.DUPLICATE:
             answer = _DUPLICATE

@@ -40,7 +40,7 @@ def _line(received: Received, paint: Paint) -> str:
     if event is None or received.novelty is None:
         return f"{start} {paint('red', 'refused')}"
     about = plain(f"{event['event']} {event['event_id']} attempt {event['delivery_attempt']} of {event['run_id']}")
-    if received.novelty is Novelty.REPLAYED:
+    if received.novelty is Novelty.COPIED:
         return f"{start} {paint('red', 'refused')}: an exact copy of an earlier transmission: {about}"
     if received.novelty is Novelty.DUPLICATE:
         return f"{start} {paint('yellow', 'duplicate')}: {about}"

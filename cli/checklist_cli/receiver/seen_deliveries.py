@@ -1,4 +1,4 @@
-"""Detects duplicate events and replayed transmissions."""
+"""Detects duplicate events and copied transmissions."""
 
 from collections import OrderedDict
 from enum import StrEnum
@@ -9,12 +9,12 @@ _NONCES: Final = 100_000
 
 
 class Novelty(StrEnum):
-    """NEW: process it. DUPLICATE: the service sent an accepted event again. REPLAYED: an exact copy of a transmission,
+    """NEW: process it. DUPLICATE: the service sent an accepted event again. COPIED: an exact copy of a transmission,
     which the service never sends: a recording was repeated."""
 
     NEW = "new"
     DUPLICATE = "duplicate"
-    REPLAYED = "replayed"
+    COPIED = "replayed"
 
 
 class SeenDeliveries:
@@ -29,7 +29,7 @@ class SeenDeliveries:
         """Record a genuine transmission."""
         mark = (key_id, nonce)
         if mark in self._nonces:
-            return Novelty.REPLAYED
+            return Novelty.COPIED
         self._nonces[mark] = None
         if len(self._nonces) > self._most_nonces:
             self._nonces.popitem(last=False)

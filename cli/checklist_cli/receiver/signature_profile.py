@@ -1,6 +1,7 @@
 """The signature format (docs/receivers.md): the accepted Signature-Input, and the signed text.
 
-Independent of the sender's code and library, so that verification does not share their mistakes.
+Independent of the sender's code (`operator/checklist_operator/transport/signing.py`) and library, so that verification
+does not share their mistakes. The published vectors check both.
 """
 
 import hmac

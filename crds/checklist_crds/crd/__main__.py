@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from .definition import render
-from .kinds import RESOURCES
+from .resource_descriptions import RESOURCES
 
 
 def main() -> int:

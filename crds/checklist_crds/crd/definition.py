@@ -5,7 +5,7 @@ from typing import Any
 import yaml
 
 from ..resources.base import GROUP, VERSION
-from .kinds import ResourceDescription, Rule
+from .resource_descriptions import ResourceDescription, Rule
 from .schema import Schema, structural_schema
 
 CRD_VERSION_ANNOTATION = f"{GROUP}/crd-version"

@@ -35,7 +35,7 @@ MAX_DELIVERY_RECORDS = 600
 MAX_RECORDS_TEXT = 256 * (MAX_DELIVERY_RECORDS + MAX_OUTBOX_ENTRIES)
 MAX_NOTE: Final = 2_000
 MAX_PHOTOS = 500
-MAX_PHOTO_BYTES = 2 * 1024**3
+MAX_RUN_PHOTO_BYTES = 2 * 1024**3
 MAX_PHOTOS_EVER = 1000
 _OF_THE_OPERATOR: Final = ("resolved", "deliveries", "expiresAt", "linkSecretUid")
 """Status fields that only the operator writes, without the API."""

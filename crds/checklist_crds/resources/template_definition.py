@@ -61,6 +61,9 @@ __all__ = [
 MAX_SECTIONS: Final = 50
 MAX_STEPS: Final = 500
 MAX_TAGS: Final = 50
+MAX_TITLE: Final = 500
+"""Of a step's label and a section's title."""
+MAX_HINT: Final = 1_000
 MAX_MINUTES: Final = 525_600
 
 
@@ -95,7 +98,7 @@ _IDENTITY_MODES: Final[Mapping[IdentityRequired, IdentityMode]] = {
 }
 
 SectionId = Annotated[str, Field(pattern=AUTHOR_ID_PATTERNS["g"], max_length=66)]
-Title = Annotated[VisibleText, Field(max_length=500)]
+Title = Annotated[VisibleText, Field(max_length=MAX_TITLE)]
 Minutes = Annotated[float, Field(ge=0, le=MAX_MINUTES, allow_inf_nan=False), Strict(), AS_NUMBER, TIDY, AS_IT_IS]
 
 
@@ -122,7 +125,7 @@ class Step(JsonModel):
     )
     type: StepType = Field(description="What kind of answer the step takes.")
     label: Title = Field(description="Prompt shown to the executor.")
-    hint: Annotated[Text, Field(max_length=1_000)] | None = Field(
+    hint: Annotated[Text, Field(max_length=MAX_HINT)] | None = Field(
         default=None, description="Further explanation shown with the prompt."
     )
     required: Bool = Field(

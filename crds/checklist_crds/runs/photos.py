@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from ..errors import AnswerInvalid, Problem
 from ..limits.organization_limits import LimitName, limit_reached
-from ..resources.run import MAX_PHOTO_BYTES, MAX_PHOTOS, MAX_PHOTOS_EVER, Answer, PhotoRef, RunStatus
+from ..resources.run import MAX_PHOTOS, MAX_PHOTOS_EVER, MAX_RUN_PHOTO_BYTES, Answer, PhotoRef, RunStatus
 from ..resources.template_definition import Step
 from .commands import AddPhoto, RemovePhotos, operation_of
 
@@ -64,8 +64,8 @@ def require_room(status: RunStatus, photo: PhotoRef, *, run_bytes: int, instead_
     others = [kept for kept in photos_of(status) if instead_of is None or kept.key != instead_of.key]
     if len(others) >= MAX_PHOTOS:
         raise _refused("too_many", f"A run takes at most {MAX_PHOTOS} photos.")
-    if sum(kept.bytes for kept in others) + photo.bytes > MAX_PHOTO_BYTES:
-        raise _refused("too_large", f"All photos of a run together may have {MAX_PHOTO_BYTES // 1024**3} GiB.")
+    if sum(kept.bytes for kept in others) + photo.bytes > MAX_RUN_PHOTO_BYTES:
+        raise _refused("too_large", f"All photos of a run together may have {MAX_RUN_PHOTO_BYTES // 1024**3} GiB.")
     if sum(status.photo_counts.values()) + status.drawing_count >= MAX_PHOTOS_EVER:
         raise _refused("too_many", f"A run takes at most {MAX_PHOTOS_EVER} photos, with those that were taken back.")
     used = bytes_ever(status)

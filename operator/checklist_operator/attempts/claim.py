@@ -53,7 +53,7 @@ class Claims:
 
     async def take(self, delivery: Delivery, action: Send) -> ClaimedAttempt:
         """Raises KubeConflict when another process was faster, LeadNotConfirmed, and other KubeErrors."""
-        if self._burst.is_exceeded() and not action.manual and delivery.status.claim is None:
+        if self._burst.is_exceeded() and not action.is_replay and delivery.status.claim is None:
             try:
                 await self._confirmations.add(None, None)
             except KubeConflict:
@@ -67,7 +67,7 @@ class Claims:
         status = delivery.status
         if was_claimed:
             claim = status.claim
-            mine = self._holder, action.attempt, action.manual
+            mine = self._holder, action.attempt, action.is_replay
             return claim is not None and (claim.holder, claim.attempt, claim.manual) == mine
         return status.claim is None and not status.phase.is_final and status.attempt == action.attempt - 1
 

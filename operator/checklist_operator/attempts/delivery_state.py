@@ -43,10 +43,10 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """The attempt is due. `manual`: as a replay."""
+    """The attempt is due."""
 
     attempt: int
-    manual: bool = False
+    is_replay: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +75,10 @@ def next_action(
     if status.claim is not None:
         holds_for_s = min((status.claim.until - now).total_seconds(), CLAIM_S - led_for_s)
         if status.claim.holder == holder or holds_for_s <= 0:
-            return Send(status.claim.attempt, manual=status.claim.manual)
+            return Send(status.claim.attempt, is_replay=status.claim.manual)
         return Wait(now + timedelta(seconds=holds_for_s))
     if status.replay is not None:
-        return Send(status.attempt, manual=True)
+        return Send(status.attempt, is_replay=True)
     if status.phase.is_final or status.attempt >= MAX_ATTEMPTS:
         return Conclude()
     if status.attempt == 0:
@@ -92,8 +92,10 @@ def next_action(
 
 def claimed(status: WebhookDeliveryStatus, action: Send, *, holder: str, now: datetime) -> WebhookDeliveryStatus:
     """Returns the status with a claim. A replay does not change the phase: a delivered event stays delivered."""
-    claim = Claim(attempt=action.attempt, holder=holder, until=now + timedelta(seconds=CLAIM_S), manual=action.manual)
-    phase = status.phase if action.manual else DeliveryPhase.IN_FLIGHT
+    claim = Claim(
+        attempt=action.attempt, holder=holder, until=now + timedelta(seconds=CLAIM_S), manual=action.is_replay
+    )
+    phase = status.phase if action.is_replay else DeliveryPhase.IN_FLIGHT
     return status.model_copy(update={"phase": phase, "claim": claim})
 
 

@@ -162,7 +162,7 @@ def _log(attempt: Attempt, outcome: Outcome) -> None:
             event_name=attempt.event.event.value,
             seq=attempt.event.seq,
             attempt=attempt.number,
-            manual=attempt.action.manual,
+            manual=attempt.action.is_replay,
             outcome=outcome.outcome_class.value,
             status=outcome.http_status,
             duration_ms=outcome.duration_ms,

@@ -146,7 +146,7 @@ class Preparation:
             # A delivery made by hand: signing for its URL would let its creator have anything signed.
             await self._settler.give_up(delivery, action, ReplayRefusal.FOREIGN_TARGET)
             return None
-        if not action.manual and _has_arrived(run, delivery.name):
+        if not action.is_replay and _has_arrived(run, delivery.name):
             await self._settler.settle_delivered(delivery)
             return None
         await self._pauses.check(body, spec.organization_ref.name)

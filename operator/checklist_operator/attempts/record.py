@@ -64,11 +64,11 @@ class AttemptRecorder:
         have ended long ago, on the delivery."""
         logger.warning(
             "attempt.postponed",
-            extra=about(event_id=delivery.name, manual=action.manual, reason=fault.reason, detail=fault.message),
+            extra=about(event_id=delivery.name, manual=action.is_replay, reason=fault.reason, detail=fault.message),
         )
         self._metrics.own_faults.labels(fault.reason).inc()
         with contextlib.suppress(KubeNotFound, KubeConflict):  # changed meanwhile; handled by the next reconciliation
-            if not action.manual:
+            if not action.is_replay:
                 await self._show_fault((delivery.namespace, delivery.spec.run_ref.name), fault)
                 return
             status = with_fault(delivery.status, *fault.as_condition, now=self._clock(), generation=delivery.generation)
@@ -130,9 +130,9 @@ class AttemptRecorder:
         assert sent.delivery is not None  # noqa: S101 - only first attempts have none
         delivery, action = sent.delivery, attempt.action
         known: JsonObject | None = attempt.run_body
-        next_attempt_at = None if action.manual else self._objects.next_attempt_at(outcome, action.attempt)
-        entry = attempt_record(action.attempt, outcome, next_attempt_at, manual=action.manual)
-        ended = replayed if action.manual else after_attempt
+        next_attempt_at = None if action.is_replay else self._objects.next_attempt_at(outcome, action.attempt)
+        entry = attempt_record(action.attempt, outcome, next_attempt_at, manual=action.is_replay)
+        ended = replayed if action.is_replay else after_attempt
         is_repeated = False
 
         async def write() -> Delivery | None:

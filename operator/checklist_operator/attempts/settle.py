@@ -105,7 +105,7 @@ class DeliverySettler:
     async def give_up(self, delivery: Delivery, action: Send, why: ReplayRefusal) -> None:
         """Settles a delivery that is not sent, whatever its schedule."""
         now, generation = self._clock(), delivery.generation
-        if action.manual:
+        if action.is_replay:
             status = not_replayable(delivery.status, why, now=now, generation=generation)
         else:
             status = settled(failed(delivery.status, why.reason, why.message, now=now, generation=generation))

@@ -123,8 +123,11 @@ class LeaseLock(BaseLock):
         return self._steady() - self._seen_at >= float(duration or 0)
 
     def _reading(self, holder: str, spec: JsonObject) -> str:
-        """Returns the renewal time; for another's lease a value that always changes, so that the election does not
-        measure its age with the wall clock."""
+        """Returns the renewal time for the election, which takes a lease whose renewal time stays the same.
+
+        For the lease of another process it is a new value at each call, so that the election never takes that lease:
+        it would measure with the wall clock. `_has_run_out` decides.
+        """
         if holder == self.identity:
             return str(spec.get("renewTime"))
         self._readings += 1

@@ -4,6 +4,9 @@ The library serialises and signs; this module fixes every choice that it leaves 
 so that receivers can parse them with a regular expression. `HTTPMessageSigner.sign` would build the signature base
 twice (to check that the message did not change), which is half of its cost; `prepare` and the algorithm are the same
 code without that.
+
+The commands `listen` and `verify` have the profile a second time, on purpose (`cli/checklist_cli/receiver/
+signature_profile.py`): a verifier must not share the mistakes of the signer. The published vectors check both.
 """
 
 import hashlib

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from tests.cluster.operator_lab import resource
 
-from checklist_crds.crd.kinds import RESOURCES
+from checklist_crds.crd.resource_descriptions import RESOURCES
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeInvalid
 from checklist_crds.resources.kinds import API_KEY, RUN

@@ -7,7 +7,7 @@ from aiohttp.test_utils import make_mocked_request
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checklist_api.http.addresses import client_address
+from checklist_api.http.addresses import rate_limit_address
 from checklist_api.http.json_body import parse_json_object, require_members
 from checklist_api.http.rate_limit import LocalRateLimiter
 from checklist_api.settings.rates import Rate
@@ -93,7 +93,7 @@ def test_an_address_is_believed_only_as_far_as_our_own_proxies_wrote_it() -> Non
     ):
         headers = {"X-Forwarded-For": forwarded} if forwarded else {}
         request = make_mocked_request("GET", "/", headers=headers).clone(remote=remote)
-        assert client_address(request, proxies) == address, (remote, forwarded)
+        assert rate_limit_address(request, proxies) == address, (remote, forwarded)
 
 
 JSON_VALUES = st.recursive(

@@ -139,7 +139,7 @@ def test_claims_hold_whatever_the_clocks_say(
 ) -> None:
     first = WebhookDeliveryStatus(attempt=1, next_attempt_at=NOW)
     replay = asked(ended())
-    for before, todo in ((first, Send(2)), (replay, Send(5, manual=True))):
+    for before, todo in ((first, Send(2)), (replay, Send(5, is_replay=True))):
         status, now = claimed(before, todo, holder="before", now=NOW), NOW + jump
         assert step(status, holder="before", now=now) == todo
         assert step(status, holder="after", now=NOW + CLAIM) == todo
@@ -274,7 +274,7 @@ def test_what_has_ended_can_be_replayed_under_its_last_number_and_one_timestamp_
     for status in (ended(), ended(ok=True), ended(ok=True, number=2)):
         assert judge(REQUEST, status) == Accept(REQUEST)
         under_way = asked(status)
-        assert step(under_way) == Send(status.attempt, manual=True)
+        assert step(under_way) == Send(status.attempt, is_replay=True)
         assert judge(later, under_way) == Refuse(ReplayRefusal.REPLAY_UNDER_WAY)
         for known in (under_way, sent(under_way, ok=False)):
             assert judge(REQUEST, known) == Known()

@@ -117,7 +117,7 @@ async def test_replays_and_attempts_that_a_crash_left_claimed_are_claimed_in_a_b
     bench = Bench(per_s=0)
     left = delivery(claim=Claim(attempt=2, holder="me", until=NOW))
     assert (await bench.claims.take(left, ATTEMPT)).is_claimed
-    assert (await bench.claims.take(delivery(), Send(1, manual=True))).is_claimed
+    assert (await bench.claims.take(delivery(), Send(1, is_replay=True))).is_claimed
 
 
 async def test_an_outcome_is_ours_to_record_until_another_one_has_gone_on() -> None:

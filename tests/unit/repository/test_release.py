@@ -11,7 +11,7 @@ import yaml
 
 from checklist_crds.crd import __main__ as command
 from checklist_crds.crd.definition import CRD_VERSION, CRD_VERSION_ANNOTATION, crd_of, render
-from checklist_crds.crd.kinds import RESOURCES
+from checklist_crds.crd.resource_descriptions import RESOURCES
 from checklist_dev.generate.chart_files import CHART
 from checklist_dev.release.audit import of_npm, of_python, python_names
 from checklist_dev.release.image import build as image_build

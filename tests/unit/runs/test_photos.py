@@ -11,7 +11,15 @@ import pytest
 from tests.unit.runs.test_lifecycle import HERE, NOW, WHEN_A_IS_FALSE, Life, checklist, paths, step
 
 from checklist_crds.errors import AnswerInvalid, IdempotencyKeyReused, NotFound, RequiredStepsMissing
-from checklist_crds.resources.run import MAX_PHOTO_BYTES, MAX_PHOTOS, MAX_PHOTOS_EVER, Answer, PhotoRef, Run, RunPhase
+from checklist_crds.resources.run import (
+    MAX_PHOTOS,
+    MAX_PHOTOS_EVER,
+    MAX_RUN_PHOTO_BYTES,
+    Answer,
+    PhotoRef,
+    Run,
+    RunPhase,
+)
 from checklist_crds.runs.commands import AddPhoto, DrawSignature, RemovePhotos, Submit
 from checklist_crds.runs.lifecycle import Decision
 from checklist_crds.runs.photos import keys_in_use, photo_of_operation, photos_of
@@ -122,7 +130,7 @@ def test_a_photo_that_is_sent_again_is_kept_once() -> None:
 
 def test_a_run_takes_no_more_photos_than_its_limits() -> None:
     life = Life(checklist(step("a", "photo"), step("b", "photo")))
-    upload(life, "a", photo=photo(bytes=MAX_PHOTO_BYTES - 10))
+    upload(life, "a", photo=photo(bytes=MAX_RUN_PHOTO_BYTES - 10))
     assert refused(life, "b", bytes=11) == "too_large"
     upload(life, "b", photo=photo(bytes=10))
     full = Answer(encoded="null", at=NOW, photos=[photo(index=index) for index in range(20)])

@@ -12,7 +12,7 @@ from aiohttp import web
 from checklist_crds.errors import RateLimited
 from checklist_crds.secrets.digest import digest
 
-from ...http.addresses import client_address
+from ...http.addresses import rate_limit_address
 from ...http.rate_limit import RateLimiter
 from ...metrics import Metrics
 from ...settings.rates import Rate
@@ -53,4 +53,4 @@ class SignInThrottle:
             raise RateLimited(wait_s)
 
     def _address(self, request: web.Request) -> str:
-        return client_address(request, self._trusted_proxies)
+        return rate_limit_address(request, self._trusted_proxies)

@@ -5,15 +5,12 @@ A repair never loses an item of the prompt and never requires an answer that a p
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from checklist_composer.language import language_of
 from checklist_composer.naming import label_of
 from checklist_composer.reading.answers import numbers_of
-from checklist_crds.resources.template_definition import MAX_STEPS, StepType
-
-_LONGEST_LABEL: Final = 500
-_LONGEST_HINT: Final = 1_000
+from checklist_crds.resources.template_definition import MAX_HINT, MAX_STEPS, MAX_TITLE, StepType
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +28,7 @@ class LostItem:
 
     def repair(self, document: dict[str, Any]) -> None:
         """Add an optional step with the prompt's words."""
-        label = (label_of(self.words) or self.words)[:_LONGEST_LABEL]
+        label = (label_of(self.words) or self.words)[:MAX_TITLE]
         step = {"type": self.type.value, "label": label, "required": False}
         used = {each["id"] for section in document["sections"] for each in section["steps"]}
         step["id"] = next(name for number in range(1, MAX_STEPS + 2) if (name := f"s-added-{number}") not in used)
@@ -110,4 +107,4 @@ def _step(document: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def _add_hint(step: dict[str, Any], text: str) -> None:
     hint = f"{text} · {step['hint']}" if step.get("hint") else text
-    step["hint"] = hint[:_LONGEST_HINT]
+    step["hint"] = hint[:MAX_HINT]

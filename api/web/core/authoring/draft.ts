@@ -36,6 +36,7 @@ export interface Draft {
 /** The fields that an author writes; the service sets all others. */
 export const AUTHORED = ["name", "description", "tags", "settings", "sections", "execution"] as const;
 
+/** Numbers, and lengths in characters, of the service; `tests/unit/repository/test_bounds.py` compares them. */
 export const LIMITS = {
   sections: 50,
   steps: 500,
@@ -44,6 +45,7 @@ export const LIMITS = {
   tag: 64,
   name: 200,
   description: 4_000,
+  /** Of a section's title and a step's label. */
   title: 500,
   hint: 1_000,
   option: 200,

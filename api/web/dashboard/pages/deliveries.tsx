@@ -99,7 +99,7 @@ function NoDeliveries() {
   return (
     <Empty title="No deliveries yet">
       <p>
-        A run with a webhook sends signed events to your server. You choose the webhook when you dispatch the run. A failed event is retried up to five times, and you can replay it here.
+        A run with a webhook sends signed events to your server. You choose the webhook when you dispatch the run. An event is sent up to five times; if all attempts fail, you can replay it here.
       </p>
       {may("editor") && (
         <Link to={`${id}/runs/new`} class="button button-primary">

@@ -3,12 +3,12 @@
 import { describe, expect, test } from "vitest";
 
 import { fitted } from "./fitting";
-import { MAX_BYTES } from "./limits";
+import { MAX_UPLOAD_BYTES } from "./limits";
 import { HEIC_IN_TILES, JPEG_BIG_ENDIAN, PNG } from "./testing/real_photos";
 
 const never = () => Promise.reject(new Error("it was not to be made smaller"));
 const small = new Blob(["small"], { type: "image/jpeg" });
-const padding = new Uint8Array(MAX_BYTES);
+const padding = new Uint8Array(MAX_UPLOAD_BYTES);
 
 function photo(bytes: BlobPart, type: string): Blob {
   return new Blob([bytes], { type });

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 
-import { ATTEMPTS, isTooLarge, MAX_BYTES, MAX_SIDE, maxPixels, canDecode, sizeWithin } from "./limits";
+import { ATTEMPTS, isTooLarge, MAX_UPLOAD_BYTES, MAX_SIDE, maxPixels, canDecode, sizeWithin } from "./limits";
 import type { PhotoKind } from "./header";
 
 const [limitsOfTheService = ""] = Object.values(
@@ -17,17 +17,17 @@ function ofTheService(name: string): number {
 const of = (kind: PhotoKind, width: number, height: number) => ({ kind, size: { width, height } });
 
 test("the limits equal the service's", () => {
-  expect([MAX_BYTES, MAX_SIDE, maxPixels("jpeg"), maxPixels("heic"), maxPixels("webp")]).toEqual(
+  expect([MAX_UPLOAD_BYTES, MAX_SIDE, maxPixels("jpeg"), maxPixels("heic"), maxPixels("webp")]).toEqual(
     ["MAX_UPLOAD_BYTES", "MAX_SIDE", "MAX_PIXELS", "MAX_PIXELS", "MAX_WEBP_PIXELS"].map(ofTheService),
   );
-  expect(MAX_BYTES).toBe(10_485_760);
+  expect(MAX_UPLOAD_BYTES).toBe(10_485_760);
 });
 
 describe("a photo is too large", () => {
   test("by its size in bytes", () => {
-    expect(isTooLarge(MAX_BYTES, of("jpeg", 4000, 3000))).toBe(false);
-    expect(isTooLarge(MAX_BYTES + 1, of("jpeg", 4000, 3000))).toBe(true);
-    expect(isTooLarge(MAX_BYTES + 1, null)).toBe(true);
+    expect(isTooLarge(MAX_UPLOAD_BYTES, of("jpeg", 4000, 3000))).toBe(false);
+    expect(isTooLarge(MAX_UPLOAD_BYTES + 1, of("jpeg", 4000, 3000))).toBe(true);
+    expect(isTooLarge(MAX_UPLOAD_BYTES + 1, null)).toBe(true);
   });
 
   test("by its pixels, of which a WebP may have fewer", () => {
@@ -71,5 +71,5 @@ test("each attempt is smaller than the one before, and the last fits almost unco
   }
   // Three bytes per pixel is the size of the raw image; metadata take up to 64 KiB.
   const last = ATTEMPTS.at(-1)?.longEdge ?? Number.POSITIVE_INFINITY;
-  expect(last * last * 3 + 65_537).toBeLessThan(MAX_BYTES);
+  expect(last * last * 3 + 65_537).toBeLessThan(MAX_UPLOAD_BYTES);
 });

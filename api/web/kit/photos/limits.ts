@@ -4,7 +4,7 @@
  */
 import type { PhotoHeader, PhotoKind } from "./header";
 
-export const MAX_BYTES = 10 * 1024 * 1024;
+export const MAX_UPLOAD_BYTES = 10 * 1024 * 1024;
 export const MAX_SIDE = 16_384;
 const MAX_PIXELS = 52_000_000;
 const MAX_WEBP_PIXELS = 25_000_000;
@@ -18,7 +18,7 @@ export function maxPixels(kind: PhotoKind): number {
 
 /** Whether the service would reject the size. `header` is null if the kind is unknown. */
 export function isTooLarge(bytes: number, header: PhotoHeader | null): boolean {
-  if (bytes > MAX_BYTES) return true;
+  if (bytes > MAX_UPLOAD_BYTES) return true;
   if (header === null || header.size === null) return false;
   const { width, height } = header.size;
   return width * height > maxPixels(header.kind) || Math.max(width, height) > MAX_SIDE;

@@ -1,7 +1,7 @@
 /** Resizes a photo in the browser to an upright JPEG. Decoding, scaling and encoding run in browser threads. */
 import { exifOf, isTurned, upright, withExif } from "./exif";
 import { bytesOf, type PhotoHeader } from "./header";
-import { ATTEMPTS, MAX_BYTES, type Size, sizeWithin } from "./limits";
+import { ATTEMPTS, MAX_UPLOAD_BYTES, type Size, sizeWithin } from "./limits";
 
 /** Rejects if the browser cannot decode the photo, lacks memory, or does not return the canvas content. */
 export async function shrunk(photo: Blob, header: PhotoHeader): Promise<Blob> {
@@ -19,7 +19,7 @@ async function firstThatFits(picture: Picture, exif: Uint8Array<ArrayBuffer> | n
   for (const { longEdge, quality } of ATTEMPTS) {
     const written = await drawn(picture, sizeWithin(picture, longEdge)).toJpeg(quality);
     const whole = exif === null ? written : withExif(written, exif);
-    if (whole.size <= MAX_BYTES) return whole;
+    if (whole.size <= MAX_UPLOAD_BYTES) return whole;
   }
   throw new Error("no size fits");
 }

@@ -1,4 +1,4 @@
-"""Waiting for the end of a run on the command line: options, exit status, and interruption."""
+"""What the commands on runs have in common: options, output, exit status, interruption. `runs.py` has the requests."""
 
 import contextlib
 import json
@@ -33,11 +33,11 @@ def add_output_option(parser: ArgumentParser, text: str) -> None:
     parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help=text)
 
 
-def status_of(run: Run, *, if_open: ExitStatus) -> ExitStatus:
+def exit_status_of(run: Run, *, if_open: ExitStatus) -> ExitStatus:
     return _STATUSES.get(run["status"], if_open)
 
 
-def wait_for_end(runs: Runs, run_id: str, options: Namespace) -> ExitStatus:
+def wait_and_print(runs: Runs, run_id: str, options: Namespace) -> ExitStatus:
     """Wait for the end, and print the run. Raises CommandFailed, and KeyboardInterrupt when interrupted."""
     try:
         with _sigterm_as_interrupt(options.cancel_on_interrupt):
@@ -53,7 +53,7 @@ def wait_for_end(runs: Runs, run_id: str, options: Namespace) -> ExitStatus:
         print_json(run)
     else:
         print(f"{run_id} {run['status']}")
-    return status_of(run, if_open=ExitStatus.TIMEOUT)
+    return exit_status_of(run, if_open=ExitStatus.TIMEOUT)
 
 
 def print_json(document: Any) -> None:

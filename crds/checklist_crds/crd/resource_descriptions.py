@@ -1,4 +1,4 @@
-"""Names, printer columns, selectable fields and CEL rules of the custom resources."""
+"""Printer columns, selectable fields and CEL rules of the custom resources, and the models of their schemas."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
