@@ -15,7 +15,7 @@ from tests.contract.conftest import ALL_NAMESPACES, Api, StartApi, key_object, s
 from tests.contract.executor_client import Person, person_for, step
 from tests.contract.own_process import own_process
 
-from checklist_api.auth.keys import _LOOKUP_TTL_S
+from checklist_api.auth.keys import _LOOKUP_TTL_S, KeyDirectory
 from checklist_api.openapi.document import openapi_document
 from checklist_crds.ids import new_id
 from checklist_crds.kube.informer import SILENCE_S
@@ -131,13 +131,23 @@ async def test_keys_work_before_the_first_list_has_come(api: Api) -> None:
 
 async def test_a_flood_of_one_unknown_key_asks_the_cluster_once(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
-    get = api.services.client.get
+    asked: list[str] = []
+    all_there = asyncio.Event()
+    get, find = api.services.client.get, KeyDirectory.find
 
     async def counted(kind: Any, name: str, namespace: str | None = None) -> Any:
         calls.extend([name] if kind is API_KEY else [])
+        await all_there.wait()  # on a slow machine, the first look-up would be over before the last request is there
         return await get(kind, name, namespace)
 
+    async def arriving(keys: KeyDirectory, key_digest: str) -> Any:
+        asked.append(key_digest)
+        if len(asked) == 30:
+            all_there.set()
+        return await find(keys, key_digest)
+
     monkeypatch.setattr(api.services.client, "get", counted)
+    monkeypatch.setattr(KeyDirectory, "find", arriving)
     unknown = f"Bearer {api_keys.new_key()}"
     answers = await asyncio.gather(*(asked_with(api, unknown) for _ in range(30)))
     assert {answer.status_code for answer in answers} == {401}
