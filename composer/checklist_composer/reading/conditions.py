@@ -10,31 +10,19 @@ from typing import Final
 from checklist_crds.resources.template_definition import Operator
 
 from ..language import fold
-from .answers import NO, YES, limits_of, numbers_of, options_of, roles_of
+from .answers import NO, limits_of, numbers_of, options_of, roles_of
 from .items import Item
 from .labels import Label, LabelledSpan
-from .sentences import asks_back
+from .references import referred
+from .sentences import Sentences
 from .tokens import TokenizedText
 
 SUPPOSING: Final = frozenset({"if", "only_if", "unless", "otherwise", "if_not", "if_yes"})
 """Roles of words that introduce a condition."""
-_NEGATING: Final = frozenset({"not", "bad"})
 _POLAR: Final = frozenset({"not", "bad", "good"})
 _OFFERING: Final = frozenset({Label.CHOICE, Label.MULTI_CHOICE})
 _REACH: Final = 40
 """Maximum number of earlier items that a condition may refer to."""
-_PRONOUN_WORDS: Final = 6
-"""Maximum words of a condition that refers to an item without naming it."""
-_OPPOSITE: Final = {
-    Operator.GT: Operator.LTE,
-    Operator.GTE: Operator.LT,
-    Operator.LT: Operator.GTE,
-    Operator.LTE: Operator.GT,
-    Operator.EQ: Operator.NE,
-    Operator.NE: Operator.EQ,
-    Operator.IN: Operator.NOT_IN,
-    Operator.NOT_IN: Operator.IN,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,99 +40,40 @@ class Trigger:
 
     tests: tuple[Test, ...]
 
-    def negated(self) -> "Trigger | None":
-        """The opposite; None if that needs more than one comparison."""
-        if len(self.tests) != 1:
-            return None
-        test = self.tests[0]
-        if isinstance(test.value, bool):
-            return Trigger((Test(test.item, Operator.EQ, not test.value),))
-        opposite = _OPPOSITE.get(test.op)
-        return Trigger((Test(test.item, opposite, test.value),)) if opposite else None
-
 
 class Triggers:
     """Finds the trigger of each condition of one prompt, in order."""
 
-    def __init__(self, text: TokenizedText, items: Sequence[Item]) -> None:
+    def __init__(self, text: TokenizedText, items: Sequence[Item], sentences: Sentences) -> None:
         self.text = text
+        self.sentences = sentences
         self.items = items
-        self._last: tuple[LabelledSpan, Trigger] | None = None
         self._stems: dict[tuple[int, int], frozenset[str]] = {}
         self._options: dict[int, list[str]] = {}
+        self._last: tuple[list[str], Trigger] | None = None
 
     def of(self, span: LabelledSpan) -> Trigger | None:
         """The trigger of a condition; None if it is ambiguous."""
         before = [item for item in self.items if item.end <= span.start][-_REACH:]
+        said = [token.key for token in self.text.tokens[span.start : span.end]]
+        asked = before[-1:] and before[-1].label is Label.CHECK
+        if self._last is not None and said == self._last[0] and not asked:  # the same words again
+            return self._last[1]
         found = self._found(span, before) if before else None
-        if found is not None:
-            self._last = (span, found)
+        self._last = (said, found) if found else None
         return found
 
     def _found(self, span: LabelledSpan, before: list[Item]) -> Trigger | None:
-        if (chosen := self._option(span, before[-1:])) is not None:  # `ok / not ok. If not ok`
-            return chosen
-        answer = self._plain_answer(span)
-        if answer is False and self._last is not None and self._follows_last(before, *self._last):
-            return self._last[1].negated()
-        if answer is not None:
-            return self._answered(before, yes=answer)
         if (chosen := self._option(span, before)) is not None:
             return chosen
         if (compared := self._number(span, before)) is not None:
             return compared
-        return self._check(span, before)
-
-    # -- `if not`, `otherwise` -------------------------------------------------------------------------------------
-
-    def _plain_answer(self, span: LabelledSpan) -> bool | None:
-        """The answer meant by `if so` or `if not` without other words."""
-        if self._covered(span, ("if_not", "otherwise")):
-            return False
-        return True if self._covered(span, ("if_yes",)) else None
-
-    def _covered(self, span: LabelledSpan, roles: Sequence[str]) -> bool:
-        """Whether the span is a phrase with one of the roles, apart from punctuation and `then`."""
-        text = self.text
-        for index in range(span.start, min(span.start + 3, span.end)):
-            for role in roles:
-                length = text.roles[index].get(role, 0)
-                rest = [*range(span.start, index), *range(index + length, span.end)]
-                if length and not any(
-                    text.tokens[one].is_word and not text.roles[one].keys() & {"then", "and", "please"} for one in rest
-                ):
-                    return True
-        return False
-
-    def _follows_last(self, before: list[Item], span: LabelledSpan, trigger: Trigger) -> bool:
-        """Whether the previous condition refers to the last possible item."""
-        later = [item for item in before if item.start > span.end]
-        return trigger.tests[0].item in before and not any(map(self._asks_back, later))
-
-    def _asks_back(self, item: Item) -> bool:
-        if item.label is Label.CHOICE:
-            return self._yes_or_no(item, yes=False) is not None
-        return item.label is Label.CHECK and asks_back(self.text, item.end)
-
-    def _answered(self, before: list[Item], *, yes: bool) -> Trigger | None:
-        """The last item answered with yes or no; for a number with limits, no means outside of them."""
-        for item in reversed(before[-2:]):
-            if item.label is Label.CHECK:
-                return Trigger((Test(item, Operator.EQ, yes),))
-            if item.label is Label.CHOICE and (said := self._yes_or_no(item, yes=yes)) is not None:
-                return Trigger((Test(item, Operator.EQ, said),))
-            if item.label is Label.NUMBER and item.has(Label.LIMIT):
-                return self._out_of(item) if not yes else None
-            if item.label not in {Label.PHOTO, Label.TEXT} or item.confidence == 0:  # words that were not understood
-                return None
-        return None
-
-    def _yes_or_no(self, item: Item, *, yes: bool) -> str | None:
-        """The option that means yes, or no."""
-        span = item.first(Label.OPTIONS)
-        labels = self._labels(span) if span else []
-        words = YES if yes else NO
-        return next((label for label in labels if fold(label) in words), None)
+        if (
+            meant := referred(self.text, self.sentences, span, before, self._last and self._last[1].tests[0].item)
+        ) is None:
+            return None
+        item, said = meant
+        return self._out_of(item) if said == "out" else Trigger((Test(item, Operator.EQ, said == "yes"),))
 
     def _out_of(self, item: Item) -> Trigger | None:
         limit = item.first(Label.LIMIT)
@@ -221,80 +150,13 @@ class Triggers:
         bare = not item.has(Label.UNIT) and not item.has(Label.LIMIT) and "there" in self._roles(span)
         return bare or self.text.has("count", item.start, item.end)
 
-    # -- yes and no ------------------------------------------------------------------------------------------------
-
-    def _check(self, span: LabelledSpan, before: list[Item]) -> Trigger | None:
-        checks = [item for item in before if item.label is Label.CHECK]
-        if not checks:
-            return None
-        named = self._named(span, checks)
-        item = named or (checks[-1] if before[-1] is checks[-1] and self._is_short(span) else None)
-        if item is None:
-            return None
-        condition, asked = self._roles(span), self._roles_between(item.start, item.end)
-        negative = len(condition & _NEGATING) % 2 == 1
-        problem = "bad" in asked and "not" not in asked
-        states = self._overlap(span, item)
-        if named is None and "anything" in condition:
-            return None
-        if negative:
-            if named is None and "bad" not in condition and "not" not in condition:
-                return None
-            if "not" in condition and "bad" not in condition and not states and named is not None:
-                return None
-            return Trigger((Test(item, Operator.EQ, problem and "not" not in condition),))
-        if condition & _NEGATING:  # `if it is not damaged`
-            return Trigger((Test(item, Operator.EQ, not problem),))
-        if self._states_opposite(span, item):  # `window open? if it is closed`
-            return Trigger((Test(item, Operator.EQ, False),))
-        if named is before[-1] and self._repeats(span, named):  # `does it vibrate? if it vibrates`
-            return Trigger((Test(item, Operator.EQ, True),))
-        if named is not None and (states >= 2 or (states and problem)):
-            return Trigger((Test(item, Operator.EQ, True),))
-        if condition & {"good"} and not problem and not self._states_another(span, item):
-            return Trigger((Test(item, Operator.EQ, True),))
-        if condition & {"there", "finds", "anything"} and (problem or self._asks_whether_there(span, item)):
-            return Trigger((Test(item, Operator.EQ, True),))
-        return None
-
-    def _repeats(self, span: LabelledSpan, item: Item) -> bool:
-        """Whether all words of the condition are in the item."""
-        return bool(self._stems_of(span)) and self._stems_of(span) <= self._stems_of(item)
-
-    def _asks_whether_there(self, span: LabelledSpan, item: Item) -> bool:
-        """Whether the item asks whether something exists, and the condition is only that it does."""
-        said = self._stems_of(span) - self._stems_of(item)
-        return not said and "there" in self._roles_between(max(item.start - 1, 0), item.end)
-
-    def _states_another(self, span: LabelledSpan, item: Item) -> bool:
-        """Whether the condition names a state (`if it is closed`) different from the item's (`window open?`)."""
-        said, asked = (self._states(place) for place in (span, item))
-        return bool(said and asked) and not said & asked
-
-    def _states_opposite(self, span: LabelledSpan, item: Item) -> bool:
-        said, asked = (
-            {self._stem(token.key) for token in self.text.tokens[place.start : place.end]} for place in (span, item)
-        )
-        return any(self.text.language.opposite(stem) & asked for stem in said)
-
-    def _states(self, place: LabelledSpan | Item) -> set[str]:
-        """The stems of state words."""
-        at = [index for index in range(place.start, place.end) if "state" in self.text.roles[index]]
-        return {self._stem(self.text.tokens[index].key) for index in at}
-
     # -- words -----------------------------------------------------------------------------------------------------
-
-    def _is_short(self, span: LabelledSpan) -> bool:
-        return len(self.text.stems(span.start, span.end)) <= _PRONOUN_WORDS
 
     def _named(self, span: LabelledSpan, items: Sequence[Item]) -> Item | None:
         """The item with the most words in common with the condition, the last one if equal."""
-        counted = [(self._overlap(span, item), item) for item in items]
+        counted = [(len(self._stems_of(span) & self._stems_of(item)), item) for item in items]
         most = max((count for count, _ in counted), default=0)
         return next((item for count, item in reversed(counted) if count == most), None) if most else None
-
-    def _overlap(self, span: LabelledSpan, item: Item) -> int:
-        return len(self._stems_of(span) & self._stems_of(item))
 
     def _stems_of(self, place: LabelledSpan | Item) -> frozenset[str]:
         key = place.start, place.end
@@ -311,14 +173,11 @@ class Triggers:
         return self.text.language.any_stem(word)
 
     def _roles(self, span: LabelledSpan) -> set[str]:
-        return self._roles_between(span.start, span.end)
-
-    def _roles_between(self, start: int, end: int) -> set[str]:
         """The roles of the words; in a phrase with a polarity (`does not work`), single words have none."""
         found: set[str] = set()
-        phrase_end = start
-        for index in range(start, end):
-            roles = {role: length for role, length in self.text.roles[index].items() if index + length <= end}
+        phrase_end = span.start
+        for index in range(span.start, span.end):
+            roles = {role: length for role, length in self.text.roles[index].items() if index + length <= span.end}
             longest = max((length for role, length in roles.items() if role in _POLAR), default=0)
             within = index < phrase_end
             found |= {

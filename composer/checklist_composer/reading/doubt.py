@@ -28,8 +28,6 @@ _ASIDE: Final = 0.015
 """Words of a messy prompt with a smaller share are ignored; up to `_ASKING` they belong to the words next to them."""
 _READ: Final = 0.2
 """Words of a messy prompt with a smaller share become an instruction, not a question."""
-_UNLIKELY: Final = 0.1
-"""Words of a messy prompt in a sentence that asks for something with a smaller probability become an instruction."""
 _SHORT: Final = 4
 """Maximum tokens of an item; more are a remark."""
 _READ_SHORT: Final = 0.1
@@ -61,8 +59,6 @@ class Certainty:
     """That it is in no span."""
     begins: Sequence[float]
     """That it begins an item."""
-    sentence: Sequence[float]
-    """That its sentence asks for something."""
 
     def asked(self, text: TokenizedText, start: int, end: int) -> float:
         """The expected share of the words that are in a span."""
@@ -75,8 +71,7 @@ def as_aside(text: TokenizedText, span: LabelledSpan, certainty: Certainty) -> L
     share = certainty.asked(text, span.start, span.end)
     item = span.end - span.start <= _SHORT or text.any_of(_TASKS, span.start, span.end)
     asks = text.any_of(_QUESTIONS, span.start, min(span.start + 2, span.end))
-    likely = max(certainty.sentence[span.start : span.end]) >= _UNLIKELY
-    if not asks and (share < (_READ_SHORT if item else _READ) or not likely):
+    if not asks and share < (_READ_SHORT if item else _READ):
         return LabelledSpan(Label.INSTRUCTION, span.start, span.end, 1 - share)
     return LabelledSpan(Label.TEXT, span.start, span.end, 0.0)
 
@@ -159,7 +154,6 @@ class _Passages:
     def _own(self, start: int, end: int) -> LabelledSpan:
         own = LabelledSpan(Label.TEXT, start, end, 0.0)
         asks = any(span.label in ITEMS | _ANSWERS for span in self._inside(start, end))
-        asks = asks and max(self.certainty.sentence[start:end]) >= _UNLIKELY
         return as_aside(self.text, own, self.certainty) if self.messy and not asks else own
 
     def _pieces(self, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -11,7 +11,7 @@ from .labels import ITEMS, OUTSIDE, Label, LabelledSpan, token_label
 from .models import tagger
 from .overlooked import Likelihood, overlooked, with_overlooked
 from .repairs import repaired
-from .request import asking_sentences, messiness
+from .request import messiness
 from .sentences import Sentences
 from .tables import table_spans
 from .token_features import token_features
@@ -21,6 +21,9 @@ MODEL: Final = "spans.crfsuite"
 """File in the package's folder `model`."""
 _MESSY: Final = 0.5
 """From this probability, a prompt is treated as messy."""
+_CLEAR: Final = 0.9
+_UNLABELLED: Final = 0.15
+"""With at least this mean probability of labels, and at most this share of words without one, a prompt is clear."""
 _SEVERAL: Final = 0.25
 """From this probability, a choice allows several options."""
 _STOPS: Final = frozenset(".;!?|")
@@ -55,21 +58,21 @@ def labelled(text: TokenizedText) -> Labelled:
         names = (token_label(label, first=True), token_label(label, first=False))
         return float(sum(model.marginal(name, index) for name in names if name in known))
 
-    spans = [part for span in _spans(labels) for part in _within_sentences(text, _whole_unit(text, span), sentences)]
+    whole = [_whole_unit(text, span) for span in labelled_spans(labels)]
+    spans = [part for span in whole for part in _within_sentences(text, span, sentences)]
     spans = [_judged(span, likelihood) for span in spans]
     table, cells = table_spans(text, spans)
     spans = [span for span in spans if span.start not in cells]
     beginnings = [name for label in ITEMS if (name := token_label(label, first=True)) in known]
-    messy = messiness(text, sentences) >= _MESSY
-    asking = asking_sentences(text, sentences) if messy else [1.0] * len(sentences)
+    certain = [model.marginal(label, index) for index, label in enumerate(labels)]
+    messy = messiness(text, sentences) >= _MESSY and not _is_clear(text, labels, certain)
     certainty = Certainty(
-        [1.0 if index in cells else model.marginal(label, index) for index, label in enumerate(labels)],
+        [1.0 if index in cells else probability for index, probability in enumerate(certain)],
         outside := [
             1.0 if index in sentences.farewell | cells else model.marginal(OUTSIDE, index)
             for index in range(len(labels))
         ],
         [sum(model.marginal(name, index) for name in beginnings) for index in range(len(labels))],
-        [asking[number] for number in sentences.of],
     )
     spans = in_own_words(text, spans, sentences, certainty, messy=messy)
     for span in overlooked(text, spans, outside, likelihood, cells):
@@ -78,7 +81,16 @@ def labelled(text: TokenizedText) -> Labelled:
     return Labelled(spans, sentences, outside, cells, messy)
 
 
-def _spans(labels: Sequence[str]) -> Iterator[LabelledSpan]:
+def _is_clear(text: TokenizedText, labels: Sequence[str], certain: Sequence[float]) -> bool:
+    """Whether nearly all words have a label, and a certain one: such a prompt is tidy, however long its sentences."""
+    meaning = [index for index in range(len(text)) if text.carries_meaning(index)]
+    share = max(1, len(meaning))
+    unlabelled = sum(labels[index] == OUTSIDE for index in meaning) / share
+    return unlabelled <= _UNLABELLED and sum(certain[index] for index in meaning) / share >= _CLEAR
+
+
+def labelled_spans(labels: Sequence[str]) -> Iterator[LabelledSpan]:
+    """The spans of token labels, in order."""
     start = 0
     for index in range(1, len(labels) + 1):
         label = labels[start]

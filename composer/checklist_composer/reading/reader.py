@@ -70,7 +70,12 @@ class Prompt:
         return len(list(certain)) >= _CERTAIN_ITEMS
 
     def read(self) -> Reading:
-        return _Reader(self._text, self._labelled).reading()
+        return read_labelled(self._text, self._labelled)
+
+
+def read_labelled(text: TokenizedText, labelled: Labelled) -> Reading:
+    """The draft of a labelled prompt."""
+    return _Reader(text, labelled).reading()
 
 
 def _takes(step: DraftStep, value: object) -> bool:
@@ -159,7 +164,7 @@ class _Reader:
     # -- conditions ------------------------------------------------------------------------------------------------
 
     def _conditions(self) -> None:
-        triggers = Triggers(self.text, self.items)
+        triggers = Triggers(self.text, self.items, self.sentences)
         breaks = [span for span in self.spans if span.label in {Label.IF, Label.SECTION}]
         for span in self.spans:
             if span.label is not Label.IF:
@@ -215,33 +220,35 @@ class _Reader:
     # -- repetition ------------------------------------------------------------------------------------------------
 
     def _repetitions(self, placed: list[tuple[int, DraftStep, LabelledSpan | None]]) -> dict[int, list[DraftStep]]:
+        """The copies of each repeated step; what depends on one is repeated with it."""
         copies: dict[int, list[DraftStep]] = {}
         made = 0
         for span in self.spans:
             if span.label is not Label.EACH:
                 continue
             owner = next((item for item in self.items if span in item.details.get(Label.EACH, ())), None)
-            items = repeated(self.text, span, self.items, owner, self.sentences)
+            items = repeated(self.text, span, self.items, owner, spans=self.spans, sentences=self.sentences)
+            group = {id(self.steps[item]) for item in items}
+            for _, step, _ in placed:
+                if step.condition and any(id(one.step) in group for one in step.condition.comparisons):
+                    group.add(id(step))
+            steps = [step for _, step, _ in placed if id(step) in group and id(step) not in copies]
             things = things_of(self.text, span.start, span.end)
-            items = [item for item in items if id(self.steps[item]) not in copies]
-            alone = all(self.steps[item].condition is None for item in items)
-            if not things or len(things) > MOST or made + len(things) * len(items) > _MOST_REPEATED or not alone:
-                self._for_each(self.text.slice(span.start, span.end), items)
-                if things:
-                    self._for_each(" / ".join(things), items)
+            if not things or len(things) > MOST or made + len(things) * len(steps) > _MOST_REPEATED:
+                for step in steps:
+                    _add_hint(step, label_of(self.text.slice(span.start, span.end)))
+                    if things:
+                        _add_hint(step, " / ".join(things))
                 continue
-            made += len(things) * len(items)
-            for item in items:
-                step = self.steps[item]
-                copies[id(step)] = [
-                    replace(step, label=f"{step.label} – {thing}", options=[*step.options]) for thing in things
-                ]
-        depended = {id(one.step) for _, step, _ in placed if step.condition for one in step.condition.comparisons}
-        for key in [key for key in copies if key in depended]:
-            things_said = " / ".join(copy.label.rpartition(" – ")[2] for copy in copies.pop(key))
-            _add_hint(next(step for _, step, _ in placed if id(step) == key), things_said)
+            made += len(things) * len(steps)
+            for thing in things:
+                own: dict[int, DraftStep] = {}
+                for step in steps:
+                    own[id(step)] = copy = replace(step, label=f"{step.label} – {thing}", options=[*step.options])
+                    if step.condition is not None:
+                        same = [
+                            replace(one, step=own.get(id(one.step), one.step)) for one in step.condition.comparisons
+                        ]
+                        copy.condition = replace(step.condition, comparisons=same)
+                    copies.setdefault(id(step), []).append(copy)
         return copies
-
-    def _for_each(self, words: str, items: list[Item]) -> None:
-        for item in items:
-            _add_hint(self.steps[item], label_of(words))

@@ -6,8 +6,10 @@ from itertools import groupby, takewhile, zip_longest
 from typing import Final
 
 from .labels import DETAILS, ITEMS, Label, LabelledSpan
+from .scopes import heads_block
 from .sentences import Sentences, asks_back
 from .settings import says_setting
+from .token_features import BULLET
 from .tokens import TokenizedText
 from .unread import UNASKED, with_adjacent_words
 
@@ -22,6 +24,14 @@ _HEADINGS: Final = 2
 """From this many lines with headings, similar lines have headings too."""
 _ANSWERED: Final = frozenset({Label.OPTIONS, Label.UNIT, Label.LIMIT, Label.RANGE})
 """Details of an answer, which directly follow their item."""
+_ASKED_BY: Final = {
+    Label.OPTIONAL: Label.TEXT,
+    Label.OPTIONS: Label.CHOICE,
+    Label.RANGE: Label.RATING,
+    Label.UNIT: Label.NUMBER,
+    Label.LIMIT: Label.NUMBER,
+}
+"""The items that details without one ask for."""
 _NAMED: Final = frozenset({Label.CHOICE, Label.MULTI_CHOICE, Label.TEXT})
 """Items for which a directly following repetition is a list of options."""
 _SURE: Final = 0.7
@@ -97,6 +107,9 @@ def _with_answers(text: TokenizedText, spans: Sequence[LabelledSpan]) -> list[La
         if before is not None and before.label in _NAMED and span.label is Label.EACH and _close(text, before, span):
             found.append(replace(span, label=Label.OPTIONS))
             continue
+        if before is not None and before.label is Label.EACH and _names_things(text, found, span):
+            found[-1] = replace(before, end=span.end)
+            continue
         if before is not None and before.label is Label.IF and span.start == before.end:
             if span.label is Label.OPTIONS and span.confidence >= _SURE:
                 found[-1] = replace(before, end=span.end)
@@ -109,6 +122,12 @@ def _with_answers(text: TokenizedText, spans: Sequence[LabelledSpan]) -> list[La
             continue
         found.append(span)
     return found
+
+
+def _names_things(text: TokenizedText, found: Sequence[LabelledSpan], span: LabelledSpan) -> bool:
+    """Whether options are the things that a check is repeated for: `ink checked for each colour: red, blue`."""
+    checked = len(found) > 1 and found[-2].label is Label.CHECK and span.label is Label.OPTIONS
+    return checked and [token.text for token in text.tokens[found[-1].end : span.start]] in ([":"], ["("])
 
 
 def _says_how(text: TokenizedText, before: LabelledSpan, span: LabelledSpan) -> bool:
@@ -130,26 +149,30 @@ def _is_first_option(text: TokenizedText, asked: LabelledSpan, first: LabelledSp
 
 
 def _with_unasked(text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sentences) -> Iterator[LabelledSpan]:
-    """Add items to sentences without any, from the words of their condition, repetition or `optional`."""
+    """Add items to sentences without any, from the words of their condition, repetition or `optional`, and to lines of
+    a list that begin with words and go on with options or numbers."""
     for _, group in groupby(spans, key=lambda span: sentences.of[span.start]):
         inside = list(group)
         if any(span.label in ITEMS for span in inside):
             yield from inside
             continue
         start, end = sentences.bounds(inside[0].start)
+        line = text.tokens[start].line
+        listed = BULLET.match(text.lines[line]) and (start == 0 or text.tokens[start - 1].line < line)
         for at, span in enumerate(inside):
             doubtful = all(one.label in DETAILS | {Label.IF} and one.confidence < _SURE for one in inside[at + 1 :])
             hints = all(one.label in {Label.HOW, Label.HINT} for one in inside[at + 1 :])
             heads = ":" in {token.text for token in text.tokens[end - 1 : end]}
-            if span.label is Label.EACH and hints and not heads:
-                listed = any(text.tokens[index].is_number for index in range(span.start, span.end))
-                yield replace(span, label=Label.TEXT if listed else Label.CHECK)
+            if span.label is Label.EACH and hints and not heads and not heads_block(text, span):
+                numbered = any(text.tokens[index].is_number for index in range(span.start, span.end))
+                yield replace(span, label=Label.TEXT if numbered else Label.CHECK)
             elif span.label is Label.IF and doubtful:
                 yield span
                 yield from _text(text, span.end, end)
                 break
-            elif span.label is Label.OPTIONAL and at == 0:
-                yield from _text(text, start, span.start)
+            elif at == 0 and span.label in _ASKED_BY and (span.label is Label.OPTIONAL or listed):
+                first = next(filter(text.carries_meaning, range(start, span.start)), span.start)
+                yield from (replace(one, label=_ASKED_BY[span.label]) for one in _text(text, first, span.start))
                 yield span
             else:
                 yield span

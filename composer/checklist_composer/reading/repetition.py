@@ -57,8 +57,8 @@ def _named(text: TokenizedText, start: int, end: int) -> list[str]:
 
 def _with_shared_head(names: list[str]) -> list[str]:
     """`tanks 1, 2` -> `tanks 1`, `tanks 2`"""
-    head, _, number = names[0].rpartition(" ") if names else ("", "", "")
-    if head and number.isdigit() and all(name.isdigit() for name in names[1:]):
+    head, _, first = names[0].rpartition(" ") if names else ("", "", "")
+    if head and all(name.isdigit() or len(name) == 1 for name in (first, *names[1:])):
         return [names[0], *(f"{head} {name}" for name in names[1:])]
     return names
 

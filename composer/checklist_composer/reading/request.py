@@ -1,11 +1,9 @@
-"""What a prompt is as a whole: whether it asks for a checklist at all, whether it is tidy or messy, and which of its
-sentences ask for something.
+"""What a prompt is as a whole: whether it asks for a checklist at all, and whether it is tidy or messy.
 
 A question, a poem or a complaint asks for none. A messy prompt (dictated speech, asides, nested conditions) is hard to
 read, so each part of it is worth less.
 """
 
-from collections import Counter
 from itertools import pairwise
 from typing import Final
 
@@ -13,21 +11,16 @@ import pycrfsuite
 
 from .models import tagger
 from .sentences import Sentences
-from .token_features import BULLET, shape
+from .token_features import BULLET
 from .tokens import TokenizedText
 
 REQUESTS: Final = "requests.crfsuite"
 FORMS: Final = "forms.crfsuite"
-SENTENCES: Final = "sentences.crfsuite"
 """Files in the package's folder `model`."""
 YES: Final = "checklist"
 NO: Final = "other"
 PLAIN: Final = "plain"
 MESSY: Final = "messy"
-ASKS: Final = "asks"
-ABOUT: Final = "about"
-ASIDE: Final = "aside"
-"""A sentence with items or details, with only a name, a heading or a setting, or with nothing."""
 _WORDS: Final = 60
 _OPENING: Final = 4
 _PRONOUNS: Final = frozenset({"pronoun", "we"})
@@ -45,49 +38,6 @@ def messiness(text: TokenizedText, sentences: Sentences) -> float:
     model = tagger(FORMS)
     model.set(pycrfsuite.ItemSequence([form_features(text, sentences)]))
     return float(model.marginal(MESSY, 0))
-
-
-def asking_sentences(text: TokenizedText, sentences: Sentences) -> list[float]:
-    """How likely each sentence asks for something, 0 to 1; the sequence of sentences is read as a whole."""
-    model = tagger(SENTENCES)
-    features = sentence_features(text, sentences)
-    model.set(pycrfsuite.ItemSequence(features))
-    return [float(model.marginal(ASKS, at)) for at in range(len(features))]
-
-
-def sentence_features(text: TokenizedText, sentences: Sentences) -> list[list[str]]:
-    """What the decision sees of each sentence: its words, their roles, its size, its place and its line."""
-    lines = Counter(token.line for token in text.tokens)
-    found = []
-    for number, (start, end) in enumerate(sentences.all()):
-        tokens, keys = text.tokens[start:end], [token.key for token in text.tokens[start:end]]
-        line = tokens[0].line
-        whole = lines[line] == len(keys) and tokens[-1].line == line
-        features = dict.fromkeys(f"w={key}" for key in keys)
-        features |= dict.fromkeys(f"b={first}|{second}" for first, second in pairwise(keys))
-        features |= dict.fromkeys(f"r={role}" for roles in text.roles[start:end] for role in roles)
-        features |= dict.fromkeys(f"first-r={role}" for role in text.roles[start])
-        features |= dict.fromkeys(f"p={key[:5]}" for key in keys if len(key) > 5)
-        features |= dict.fromkeys(f"x={key[-4:]}" for key in keys if len(key) > 5)
-        features |= dict.fromkeys(f"s={shape(token.text)}" for token in tokens)
-        features |= dict.fromkeys(
-            (
-                "bias",
-                f"lang={text.language.locale}",
-                f"w1={keys[0]}",
-                f"w2={' '.join(keys[:2])}",
-                f"last={keys[-1]}",
-                f"size={min(len(keys) // 3, 8)}",
-                f"line={whole}{bool(BULLET.match(text.lines[line]))}",
-                f"line-size={min(lines[line] // 4, 5)}",
-                f"commas={min(keys.count(','), 3)}",
-                f"place={min(number, 2)}",
-                f"from-end={min(len(sentences) - number, 4)}",
-                f"of={min(len(sentences) // 4, 4)}",
-            )
-        )
-        found.append(list(features))
-    return found
 
 
 def request_features(text: TokenizedText) -> list[str]:

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from .items import Item
-from .labels import LabelledSpan
+from .labels import Label, LabelledSpan
 from .sentences import Sentences
 from .tokens import TokenizedText
 
 _JOINS: Final = frozenset({"and", "also", "article", "please", "possessive", "or", "then"})
 _STOPS: Final = frozenset({"ordinal"})
 _ANSWERS: Final = ("if_not", "if_yes", "otherwise")
+_HEADS: Final = frozenset({Label.SECTION, Label.EACH})
 _MOST_JOINING: Final = 5
 """Maximum tokens between two items of one chain."""
 
@@ -99,7 +100,13 @@ def _joined(text: TokenizedText, first: Item, second: Item) -> bool:
 
 
 def repeated(
-    text: TokenizedText, span: LabelledSpan, items: Sequence[Item], owner: Item | None, sentences: Sentences
+    text: TokenizedText,
+    span: LabelledSpan,
+    items: Sequence[Item],
+    owner: Item | None,
+    *,
+    spans: Sequence[LabelledSpan],
+    sentences: Sentences,
 ) -> list[Item]:
     """The items to repeat for each of the things in the span."""
     start, end = sentences.bounds(span.start)
@@ -107,6 +114,27 @@ def repeated(
     before = [item for item in inside if item.end <= span.start]
     if before:
         return before[-1:] if owner is None or owner is before[-1] else [owner]
-    if inside and not sentences.is_long(span.start):
+    if heads_block(text, span):
+        stop = _block_end(text, span, spans)
+        return [item for item in items if span.end <= item.start < stop]
+    if inside and (not sentences.is_long(span.start) or text.tokens[span.end : span.end + 1][0].text == ":"):
         return inside
     return [owner] if owner is not None and owner in inside else []
+
+
+def heads_block(text: TokenizedText, span: LabelledSpan) -> bool:
+    """Whether the span is a line by itself, so that it applies to the lines below: `for each of tanks 1 and 2:`."""
+    line = text.tokens[span.start].line
+    others = (at for at, token in enumerate(text.tokens) if token.line == line and not span.start <= at < span.end)
+    return line < text.tokens[-1].line and not any(map(text.carries_meaning, others))
+
+
+def _block_end(text: TokenizedText, span: LabelledSpan, spans: Sequence[LabelledSpan]) -> int:
+    """The next heading or repetition, or the first token after an empty line below the first item."""
+    stop = min((one.start for one in spans if one.start > span.start and one.label in _HEADS), default=len(text))
+    first = next((at for at in range(span.end, stop) if text.tokens[at].line > text.tokens[span.start].line), stop)
+    for index in range(first + 1, stop):
+        between = text.lines[text.tokens[index - 1].line + 1 : text.tokens[index].line]
+        if not all(map(str.strip, between)):
+            return index
+    return stop

@@ -10,19 +10,17 @@ import pycrfsuite
 
 from checklist_composer.language import language_of
 from checklist_composer.reading import labeller
+from checklist_composer.reading.items import items_of
+from checklist_composer.reading.labeller import labelled_spans
 from checklist_composer.reading.labels import OUTSIDE, Label, token_label
+from checklist_composer.reading.references import MEANS, NOT_MEANT, REFERENCES, candidates, reference_features
 from checklist_composer.reading.request import (
-    ABOUT,
-    ASIDE,
-    ASKS,
     FORMS,
     NO,
     REQUESTS,
-    SENTENCES,
     YES,
     form_features,
     request_features,
-    sentence_features,
 )
 from checklist_composer.reading.sentences import Sentences
 from checklist_composer.reading.token_features import token_features
@@ -34,7 +32,6 @@ from .variants import variants
 MODELS: Final = Path(labeller.__file__).parent.parent / "model"
 SPANS: Final = {"c1": 0.5, "c2": 0.1, "max_iterations": 110, "feature.minfreq": 2}
 WHOLE: Final = {"c1": 0.1, "c2": 0.5, "max_iterations": 150}
-_WHOLE: Final = (Label.NAME, Label.SECTION, Label.SETTING)
 _SEED: Final = 20_261_123
 
 
@@ -82,21 +79,31 @@ def train_forms(prompts: Iterable[LabelledPrompt], path: Path) -> None:
     trainer.train(str(path))
 
 
-def train_sentences(prompts: Iterable[LabelledPrompt], path: Path) -> None:
-    """The decision which sentences of a prompt ask for something."""
+def train_references(prompts: Iterable[LabelledPrompt], path: Path) -> None:
+    """The decision which earlier answer a condition refers to."""
     trainer = pycrfsuite.Trainer(algorithm="lbfgs", verbose=False)
-    trainer.set_params(WHOLE | {"feature.minfreq": 2})
-    whole = {token_label(label, first=first) for label in _WHOLE for first in (True, False)} | {OUTSIDE}
+    trainer.set_params(WHOLE | {"c1": 0.2, "max_iterations": 80, "feature.minfreq": 2})
     for prompt in prompts:
         text = TokenizedText(language_of(prompt.language), prompt.text)
-        if not prompt.checklist or not text.tokens:
-            continue
-        sentences, labels = Sentences(text), token_labels(prompt, text)
-        kinds = []
-        for start, end in sentences.all():
-            inside = set(labels[start:end])
-            kinds.append(ASKS if inside - whole else ABOUT if inside - {OUTSIDE} else ASIDE)
-        trainer.append(pycrfsuite.ItemSequence(sentence_features(text, sentences)), kinds)
+        tagged = {
+            next(at for at, token in enumerate(text.tokens) if token.end > span.start): span.attributes
+            for span in prompt.spans
+        }
+        ids = {attributes["id"]: start for start, attributes in tagged.items() if "id" in attributes}
+        sentences, spans = Sentences(text), list(labelled_spans(token_labels(prompt, text)))
+        items = items_of(text, spans, sentences)
+        last = None
+        for span in spans:
+            if span.label is not Label.IF:
+                continue
+            attributes = tagged.get(span.start, {})
+            before = [item for item in items if item.end <= span.start]
+            for distance, item in candidates(before):
+                means = MEANS[:2] if item.label is Label.CHECK else MEANS[2:]
+                meant = ids.get(attributes.get("on", "")) == item.start and attributes.get("is") in means
+                features = reference_features(text, sentences, span, before, distance, last=last)
+                trainer.append(pycrfsuite.ItemSequence([features]), [attributes["is"] if meant else NOT_MEANT])
+            last = next((item for item in items if item.start == ids.get(attributes.get("on", ""))), None)
     trainer.train(str(path))
 
 
@@ -105,7 +112,7 @@ def train(prompts: Sequence[LabelledPrompt], folder: Path = MODELS, *, progress:
     folder.mkdir(parents=True, exist_ok=True)
     train_requests(prompts, folder / REQUESTS)
     train_forms(prompts, folder / FORMS)
-    train_sentences(prompts, folder / SENTENCES)
+    train_references(prompts, folder / REFERENCES)
     train_spans(prompts, folder / labeller.MODEL, progress=progress)
     (folder / "SOURCE").write_text(f"{fingerprint()}\n", "ascii")
 
@@ -117,7 +124,15 @@ def fingerprint() -> str:
         *sorted(MODELS.parent.parent.joinpath("training").glob("*.yaml")),
         *(
             package / "reading" / name
-            for name in ("token_features.py", "tokens.py", "labels.py", "request.py", "sentences.py")
+            for name in (
+                "token_features.py",
+                "tokens.py",
+                "labels.py",
+                "request.py",
+                "sentences.py",
+                "items.py",
+                "references.py",
+            )
         ),
         *sorted((package / "languages").glob("*.yaml")),
         package / "language.py",
