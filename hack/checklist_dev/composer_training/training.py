@@ -26,7 +26,7 @@ from checklist_composer.reading.sentences import Sentences
 from checklist_composer.reading.token_features import token_features
 from checklist_composer.reading.tokens import TokenizedText
 
-from .labelled_prompts import LabelledPrompt
+from .labelled_prompts import FOLDER, LabelledPrompt, load_labelled
 from .variants import variants
 
 MODELS: Final = Path(labeller.__file__).parent.parent / "model"
@@ -110,7 +110,7 @@ def train_references(prompts: Iterable[LabelledPrompt], path: Path) -> None:
 def train(prompts: Sequence[LabelledPrompt], folder: Path = MODELS, *, progress: Callable[[str], None] = print) -> None:
     """The models, and what they were made of."""
     folder.mkdir(parents=True, exist_ok=True)
-    train_requests(prompts, folder / REQUESTS)
+    train_requests([*prompts, *load_labelled(FOLDER / "requests")], folder / REQUESTS)
     train_forms(prompts, folder / FORMS)
     train_references(prompts, folder / REFERENCES)
     train_spans(prompts, folder / labeller.MODEL, progress=progress)
@@ -121,7 +121,7 @@ def fingerprint() -> str:
     """A hash of all that the models are made of: labelled prompts, features, vocabulary, the trainer's settings."""
     package = MODELS.parent
     sources = [
-        *sorted(MODELS.parent.parent.joinpath("training").glob("*.yaml")),
+        *sorted(FOLDER.rglob("*.yaml")),
         *(
             package / "reading" / name
             for name in (
