@@ -56,7 +56,7 @@ class Triggers:
         """The trigger of a condition; None if it is ambiguous."""
         before = [item for item in self.items if item.end <= span.start][-_REACH:]
         said = [token.key for token in self.text.tokens[span.start : span.end]]
-        asked = before[-1:] and before[-1].label is Label.CHECK
+        asked = bool(before) and before[-1].label is Label.CHECK
         if self._last is not None and said == self._last[0] and not asked:  # the same words again
             return self._last[1]
         found = self._found(span, before) if before else None
@@ -68,9 +68,9 @@ class Triggers:
             return chosen
         if (compared := self._number(span, before)) is not None:
             return compared
-        if (
-            meant := referred(self.text, self.sentences, span, before, self._last and self._last[1].tests[0].item)
-        ) is None:
+        last = self._last[1].tests[0].item if self._last else None
+        meant = referred(self.text, self.sentences, span, before, last)
+        if meant is None:
             return None
         item, said = meant
         return self._out_of(item) if said == "out" else Trigger((Test(item, Operator.EQ, said == "yes"),))

@@ -15,23 +15,24 @@ from .tokens import TokenizedText
 REFERENCES: Final = "references.crfsuite"
 """File in the package's folder `model`."""
 MEANS: Final = ("yes", "no", "out")
-"""The answers of a referred item: yes, no, or a number outside of its limit."""
+"""The answers of a referred item: yes and no of a check, or a number outside of its limit."""
 NOT_MEANT: Final = "none"
 _REACH: Final = 4
 """Maximum number of earlier items that may be meant."""
 _CERTAIN: Final = 0.7
 """Below this probability, a condition refers to nothing."""
-
 _ANSWERS: Final = frozenset({"if_yes", "if_not", "otherwise"})
 _OTHERS: Final = 2
 """From this number of words, none of which the question has, a condition names something else."""
 
 
-def candidates(before: Sequence[Item]) -> Iterator[tuple[int, Item]]:
-    """The last items that may be meant, with their distance."""
+def candidates(before: Sequence[Item]) -> Iterator[tuple[int, Item, tuple[str, ...]]]:
+    """The last items that may be meant, with their distance and the answers that may be."""
     for distance, item in enumerate(reversed(before[-_REACH:])):
-        if item.label is Label.CHECK or (item.label is Label.NUMBER and item.has(Label.LIMIT)):
-            yield distance, item
+        if item.label is Label.CHECK:
+            yield distance, item, MEANS[:2]
+        elif item.label is Label.NUMBER and item.has(Label.LIMIT):
+            yield distance, item, MEANS[2:]
 
 
 def referred(
@@ -45,11 +46,10 @@ def referred(
         return before[-1], "yes"
     model = tagger(REFERENCES)
     likely: list[tuple[float, Item, str]] = []
-    for distance, item in candidates(before):
-        model.set(pycrfsuite.ItemSequence([reference_features(text, sentences, span, before, distance, last=last)]))
-        means = MEANS[:2] if item.label is Label.CHECK else MEANS[2:]
+    for distance, item, means in candidates(before):
         if _names_another(text, span, item):
             continue
+        model.set(pycrfsuite.ItemSequence([reference_features(text, sentences, span, before, distance, last=last)]))
         likely += [(span.confidence * model.marginal(one, 0), item, one) for one in means]
     certain = [one for one in likely if one[0] >= _CERTAIN]
     return max(certain, key=lambda one: one[0])[1:] if certain else None
@@ -90,8 +90,8 @@ def reference_features(
     """What the decision sees: the condition's words and roles, the item's, what they share, and what is between."""
     item, words = before[-1 - distance], range(span.start, span.end)
     keys = [text.tokens[at].key for at in words]
-    roles = {role for at in words for role in text.roles[at]}
-    asked = {role for at in range(item.start, item.end) for role in text.roles[at]}
+    roles = dict.fromkeys(role for at in words for role in text.roles[at])  # in order, so that training is repeatable
+    asked = dict.fromkeys(role for at in range(item.start, item.end) for role in text.roles[at])
     said, own = set(text.stems(span.start, span.end)), set(text.stems(item.start, item.end))
     others = max((len(said & set(text.stems(one.start, one.end))) for one in before[-5:] if one is not item), default=0)
     shared, left = min(len(said & own), 3), min(len(said - own), 3)

@@ -1,6 +1,5 @@
 """Where sentences end: at a full stop and the like, and at the end of a line that is not merely wrapped."""
 
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
@@ -43,13 +42,6 @@ class Sentences:
             for index in range(start, end)
         }
         """The tokens of sentences such as `Thanks a million, Beatrix`."""
-
-    def __len__(self) -> int:
-        return len(self._starts) - 1
-
-    def all(self) -> Iterator[tuple[int, int]]:
-        """The first token of each sentence, and the one behind its last."""
-        return (bounds for bounds in pairwise(self._starts) if bounds[0] < bounds[1])
 
     def bounds(self, index: int) -> tuple[int, int]:
         """The first token of a token's sentence, and the one behind its last."""

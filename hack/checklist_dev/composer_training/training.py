@@ -13,7 +13,7 @@ from checklist_composer.reading import labeller
 from checklist_composer.reading.items import items_of
 from checklist_composer.reading.labeller import labelled_spans
 from checklist_composer.reading.labels import OUTSIDE, Label, token_label
-from checklist_composer.reading.references import MEANS, NOT_MEANT, REFERENCES, candidates, reference_features
+from checklist_composer.reading.references import NOT_MEANT, REFERENCES, candidates, reference_features
 from checklist_composer.reading.request import (
     FORMS,
     NO,
@@ -98,8 +98,7 @@ def train_references(prompts: Iterable[LabelledPrompt], path: Path) -> None:
                 continue
             attributes = tagged.get(span.start, {})
             before = [item for item in items if item.end <= span.start]
-            for distance, item in candidates(before):
-                means = MEANS[:2] if item.label is Label.CHECK else MEANS[2:]
+            for distance, item, means in candidates(before):
                 meant = ids.get(attributes.get("on", "")) == item.start and attributes.get("is") in means
                 features = reference_features(text, sentences, span, before, distance, last=last)
                 trainer.append(pycrfsuite.ItemSequence([features]), [attributes["is"] if meant else NOT_MEANT])
