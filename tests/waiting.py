@@ -6,6 +6,9 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from checklist_dev.failures import Failure
+from checklist_dev.local.kubectl import Kubectl
+
 WITHIN_S: Final = 60.0
 """No promise of the service: a limit after which a test fails, long enough for a slow machine with neighbours."""
 
@@ -45,3 +48,24 @@ async def until_the_clock_passes(moment: datetime) -> None:
 async def until_the_next_second() -> None:
     """For creation times of Kubernetes, which are whole seconds."""
     await until_the_clock_passes(datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=1))
+
+
+async def until_no_difference(kubectl: Kubectl, *arguments: str, stdin: str | None = None) -> None:
+    """Run `kubectl diff` until it shows nothing.
+
+    It reads each object twice, so a status that a controller writes in between is shown as a difference.
+    """
+    shown = ""
+
+    def same() -> bool:
+        nonlocal shown
+        try:
+            shown = kubectl("diff", *arguments, stdin=stdin)
+        except Failure as error:  # so kubectl reports a difference
+            shown = str(error)
+        return shown == ""
+
+    try:
+        await eventually(same, every_s=0.5)
+    except AssertionError:
+        raise AssertionError(shown) from None

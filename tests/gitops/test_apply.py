@@ -8,7 +8,7 @@ import pytest
 import yaml
 from tests.cluster.operator_lab import Lab, Receiver, condition
 from tests.gitops.judges import EXAMPLES, health
-from tests.waiting import eventually
+from tests.waiting import eventually, until_no_difference
 
 from checklist_crds.resources.kinds import API_KEY, MEMBER, ORGANIZATION, RUN, TEMPLATE
 from checklist_crds.values.json_text import JsonObject
@@ -62,7 +62,7 @@ async def test_applied_objects_do_not_drift(lab: Lab, receiver: Receiver, kubect
     kubectl("apply", *side)
     objects = declared(kubectl, overlay)
     before = await until_healthy(lab, objects)
-    assert kubectl("diff", *side) == ""  # kubectl fails when there is a difference
+    await until_no_difference(kubectl, *side)
     template = next(one for one in before if one["kind"] == "Template")
     lab.template, lab.organization = template, template["spec"]["organizationRef"]["name"]
     run = await lab.dispatch(receiver.url)
@@ -70,7 +70,7 @@ async def test_applied_objects_do_not_drift(lab: Lab, receiver: Receiver, kubect
     await lab.until_settled(run)
     made_with_kubectl = await lab.apply_run()
     await lab.until(RUN, made_with_kubectl, lambda body: condition(body, "Admitted"))
-    assert kubectl("diff", *side) == ""
+    await until_no_difference(kubectl, *side)
     kubectl("apply", *side)  # without --force-conflicts: it has no other owner
     for was, now in zip(before, [await live(lab, one) for one in objects], strict=True):
         assert now["metadata"]["generation"] == was["metadata"]["generation"] == 1

@@ -6,6 +6,7 @@ import pytest
 from tests.contract.conftest import Api, StartApi, shared_api, until
 from tests.contract.executor_client import error_of
 from tests.generation.model_server import TEMPLATE, ModelServer, fails, model_server, says
+from tests.waiting import until_no_difference
 
 from checklist_cli.program import main as checklist_dispatch
 from checklist_crds.templates.validation import parse_definition
@@ -104,7 +105,7 @@ async def test_manifests_equal_templates(api: Api, kubectl: Kubectl, capsys: pyt
     assert checklist_dispatch(["generate", PROMPTS[1], *options]) == 0
     manifest = capsys.readouterr().out
     kubectl("apply", "-f", "-", stdin=manifest)
-    assert kubectl("diff", "-f", "-", stdin=manifest) == "", "the cluster keeps it as it was written"
+    await until_no_difference(kubectl, "-f", "-", stdin=manifest)  # the cluster keeps it as it was written
     kubectl("apply", "-f", "-", stdin=manifest)
 
     listed = await until(lambda: api.http.get("/v1/templates"), lambda answer: bool(answer.json()["data"]))
