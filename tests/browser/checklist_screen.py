@@ -38,6 +38,14 @@ _MOVED = """() => {
 }"""
 
 
+async def until_in_page(page: Page, expression: str, argument: str | None = None) -> None:
+    """Waits until an expression is true in the page.
+
+    `wait_for_function` asks again from inside the page, where its policy forbids evaluating text.
+    """
+    await eventually(lambda: page.evaluate(expression, argument))
+
+
 class ChecklistScreen:
     """Waits for what it looks for, as Playwright does, and gives up after the device's time."""
 
@@ -77,7 +85,7 @@ class ChecklistScreen:
 
     async def moved(self) -> None:
         """Waits until the camera shows another picture than at the call."""
-        await self.page.wait_for_function(_MOVED)
+        await until_in_page(self.page, _MOVED)
 
     async def draw(self) -> None:
         """A stroke into the only drawing area."""
@@ -99,13 +107,11 @@ class ChecklistScreen:
         await self.page.get_by_role("button", name="Check and submit").click()
         await expect(self.heading("Check your answers")).to_be_visible()
         # Back would close it; one step at a time, earlier steps are below it.
-        await self.page.wait_for_function("history.state?.layers?.at(-1) === 'review'")
+        await until_in_page(self.page, "history.state?.layers?.at(-1) === 'review'")
 
     async def layers(self, *names: str) -> None:
         """Waits until the browser's Back would close these, the last one first."""
-        await self.page.wait_for_function(
-            "names => (history.state?.layers ?? []).join() === names", arg=",".join(names)
-        )
+        await until_in_page(self.page, "names => (history.state?.layers ?? []).join() === names", ",".join(names))
 
     async def submit(self) -> None:
         await self.page.get_by_role("button", name="Submit", exact=True).click()

@@ -6,7 +6,7 @@ from checklist_dev.browser.checklists import checklist, step
 from checklist_dev.browser.device import Device
 from checklist_dev.browser.stage import Link, Stage
 
-from .checklist_screen import ChecklistScreen, answers, looks_right, noise, opened
+from .checklist_screen import ChecklistScreen, answers, looks_right, noise, opened, until_in_page
 from .conftest import NewDevice
 
 THREE = checklist(step("clean"), step("note", "text"), step("shelf", "photo", config={"min": 1, "max": 3}))
@@ -17,7 +17,7 @@ async def installed(device: Device, link: Link) -> ChecklistScreen:
     """The link is open, and the service worker could start the page without network."""
     screen = await ChecklistScreen.opened(device, link)
     await expect(screen.page.get_by_role("article").first).to_be_visible()
-    await screen.page.wait_for_function(CONTROLLED)
+    await until_in_page(screen.page, CONTROLLED)
     return screen
 
 
