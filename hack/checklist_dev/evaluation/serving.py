@@ -175,9 +175,11 @@ def _kind_words(item: Item, step: Step) -> str:
 
 
 def names(text: str, name: str) -> bool:
-    """Whether the text has one of the names of `each`; a number only as a separate number."""
+    """Whether the text has one of the names of `each`; a number or a letter only as a separate one."""
     if name.strip().isdigit():
         return re.search(rf"(?<!\d)0*{name.strip()}(?!\d)", text) is not None
+    if len(name.strip()) == 1:
+        return re.search(rf"(?<!\w){re.escape(name.strip())}(?!\w)", text, re.IGNORECASE) is not None
     return says(text, name)
 
 
