@@ -190,6 +190,8 @@ def test_a_step_below_the_documented_confidence_is_unsure() -> None:
         "checklist for my spaceship",
         "llama shearing day checklist",
         "Windrad Inspektion",
+        "Kannst du mir das folgende Formular bitte ins Polnische übersetzen?\n- Gerüst fest\n- Unterschrift",
+        "Écris-moi un poème pour notre régisseuse, qui cochait chaque case : lumières, issues, piano.",
     ],
 )
 def test_what_asks_for_no_checklist_or_for_an_unknown_one_is_refused_in_a_sentence(prompt: str) -> None:

@@ -185,6 +185,11 @@ def test_details_say_what_kind_of_answer_is_asked_for(text: str, wanted: StepTyp
             "<yes>Ink checked</yes> <each>for each colour</each>: <opts>red, blue</opts>",
             ["Ink checked – Red", "Ink checked – Blue"],
         ),
+        # Of a list line, those indented below it.
+        (
+            "- <each>For each of hives Alder and Birch</each>:\n  - <yes>Queen seen</yes>\n- <num>Frames</num>",
+            ["Queen seen – Hives Alder", "Queen seen – Birch", "Frames"],
+        ),
         # A long sentence that begins with it, and what depends on one of its items in the next one.
         (
             "<each>For tables A and B</each>: <num>Bags</num> that the crew of the first boat has turned so far today, "
@@ -356,3 +361,17 @@ def test_a_farewell_ends_with_the_name_of_its_writer() -> None:
     tokens, _ = tagged("<yes>Lamp on</yes>. Thanks a million, Beatrix\n<num>Oil</num>")
     farewell = Sentences(tokens).farewell
     assert [tokens.tokens[at].text for at in sorted(farewell)] == ["Thanks", "a", "million", ",", "Beatrix"]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_careful"),
+    [
+        ("Note the level, then sign. Is the tank tight?", True),
+        ("Note the level, then sign. is the tank tight?", False),
+        ("Note the level, then sign!", False),
+        ("Hello team. Note the level, then sign.", False),
+        ("Note the level, then sign", False),
+    ],
+)
+def test_a_prompt_is_written_with_care_if_its_sentences_are(text: str, is_careful: bool) -> None:
+    assert Sentences(TokenizedText(language_of("en"), text)).are_written_with_care() is is_careful

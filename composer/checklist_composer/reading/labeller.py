@@ -24,6 +24,7 @@ _MESSY: Final = 0.5
 _CLEAR: Final = 0.9
 _UNLABELLED: Final = 0.15
 """With at least this mean probability of labels, and at most this share of words without one, a prompt is clear."""
+_UNLABELLED_WITH_CARE: Final = 0.25
 _SEVERAL: Final = 0.25
 """From this probability, a choice allows several options."""
 _STOPS: Final = frozenset(".;!?|")
@@ -58,14 +59,13 @@ def labelled(text: TokenizedText) -> Labelled:
         names = (token_label(label, first=True), token_label(label, first=False))
         return float(sum(model.marginal(name, index) for name in names if name in known))
 
-    whole = [_whole_unit(text, span) for span in labelled_spans(labels)]
-    spans = [part for span in whole for part in _within_sentences(text, span, sentences)]
+    spans = [part for span in labelled_spans(labels) for part in _within_sentences(text, span, sentences)]
     spans = [_judged(span, likelihood) for span in spans]
     table, cells = table_spans(text, spans)
     spans = [span for span in spans if span.start not in cells]
     beginnings = [name for label in ITEMS if (name := token_label(label, first=True)) in known]
     certain = [model.marginal(label, index) for index, label in enumerate(labels)]
-    messy = messiness(text, sentences) >= _MESSY and not _is_clear(text, labels, certain)
+    messy = messiness(text, sentences) >= _MESSY and not _is_clear(text, sentences, labels, certain)
     certainty = Certainty(
         [1.0 if index in cells else probability for index, probability in enumerate(certain)],
         outside := [
@@ -81,11 +81,14 @@ def labelled(text: TokenizedText) -> Labelled:
     return Labelled(spans, sentences, outside, cells, messy)
 
 
-def _is_clear(text: TokenizedText, labels: Sequence[str], certain: Sequence[float]) -> bool:
-    """Whether nearly all words have a label, and a certain one: such a prompt is tidy, however long its sentences."""
+def _is_clear(text: TokenizedText, sentences: Sentences, labels: Sequence[str], certain: Sequence[float]) -> bool:
+    """Whether nearly all words have a label, and a certain one, or most have one and the prompt was written with care:
+    such a prompt is tidy, however long its sentences."""
     meaning = [index for index in range(len(text)) if text.carries_meaning(index)]
     share = max(1, len(meaning))
     unlabelled = sum(labels[index] == OUTSIDE for index in meaning) / share
+    if unlabelled <= _UNLABELLED_WITH_CARE and sentences.are_written_with_care():
+        return True
     return unlabelled <= _UNLABELLED and sum(certain[index] for index in meaning) / share >= _CLEAR
 
 
@@ -99,19 +102,6 @@ def labelled_spans(labels: Sequence[str]) -> Iterator[LabelledSpan]:
         if label != OUTSIDE:
             yield LabelledSpan(Label(label[2:]), start, index, 1.0)
         start = index
-
-
-def _whole_unit(text: TokenizedText, span: LabelledSpan) -> LabelledSpan:
-    """Extend a unit up to the next space: `km/h`, `g/m²`."""
-    end = span.end
-    if span.label in {Label.UNIT, Label.LIMIT}:
-        while (
-            end < len(text)
-            and text.tokens[end].start == text.tokens[end - 1].end
-            and (text.tokens[end].text in "/²³%°" or text.tokens[end - 1].text in "/°")
-        ):
-            end += 1
-    return replace(span, end=end)
 
 
 def _judged(span: LabelledSpan, likelihood: Likelihood) -> LabelledSpan:

@@ -21,6 +21,9 @@ YES: Final = "checklist"
 NO: Final = "other"
 PLAIN: Final = "plain"
 MESSY: Final = "messy"
+_BEGINNING: Final = 16
+_LONGEST_NOUN: Final = 12
+_INTO: Final = frozenset({"into", "as", "in", "als", "zu", "como", "en", "a", "sous"})
 _WORDS: Final = 60
 _OPENING: Final = 4
 _PRONOUNS: Final = frozenset({"pronoun", "we"})
@@ -28,9 +31,23 @@ _PRONOUNS: Final = frozenset({"pronoun", "we"})
 
 def asking(text: TokenizedText) -> float:
     """How likely the prompt asks for a checklist, 0 to 1."""
+    if _asks_for_other_text(text):
+        return 0.0
     model = tagger(REQUESTS)
     model.set(pycrfsuite.ItemSequence([request_features(text)]))
     return float(model.marginal(YES, 0))
+
+
+def _asks_for_other_text(text: TokenizedText) -> bool:
+    """Whether it begins with a request to translate or write something else: `write me a poem about checks`."""
+    keys = [token.key for token in text.tokens[:_BEGINNING]]
+    for at, key in enumerate(keys):
+        if key.startswith(text.language.rewriting):
+            return not any("checklist" in text.roles[to] and _INTO & {*keys[to - 2 : to]} for to in range(2, len(keys)))
+        if key.startswith(text.language.writing):
+            objects = keys[at + 1 : at + _BEGINNING // 3]
+            return any(one.startswith(text.language.writings) and len(one) < _LONGEST_NOUN for one in objects)
+    return False
 
 
 def messiness(text: TokenizedText, sentences: Sentences) -> float:

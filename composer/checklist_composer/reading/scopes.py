@@ -6,6 +6,7 @@ from typing import Final
 from .items import Item
 from .labels import Label, LabelledSpan
 from .sentences import Sentences
+from .token_features import BULLET
 from .tokens import TokenizedText
 
 _JOINS: Final = frozenset({"and", "also", "article", "please", "possessive", "or", "then"})
@@ -130,8 +131,14 @@ def heads_block(text: TokenizedText, span: LabelledSpan) -> bool:
 
 
 def _block_end(text: TokenizedText, span: LabelledSpan, spans: Sequence[LabelledSpan]) -> int:
-    """The next heading or repetition, or the first token after an empty line below the first item."""
+    """The next heading or repetition, or the first token after an empty line below the first item; of a line of a list,
+    the next line that is not indented more."""
     stop = min((one.start for one in spans if one.start > span.start and one.label in _HEADS), default=len(text))
+    line = text.tokens[span.start].line
+    if BULLET.match(text.lines[line]):
+        indent = [len(one) - len(one.lstrip()) for one in text.lines]
+        below = (at for at in range(span.end, stop) if text.tokens[at].line > line)
+        return next((at for at in below if indent[text.tokens[at].line] <= indent[line]), stop)
     first = next((at for at in range(span.end, stop) if text.tokens[at].line > text.tokens[span.start].line), stop)
     for index in range(first + 1, stop):
         between = text.lines[text.tokens[index - 1].line + 1 : text.tokens[index].line]

@@ -1,5 +1,6 @@
 """Where sentences end: at a full stop and the like, and at the end of a line that is not merely wrapped."""
 
+import re
 from itertools import pairwise
 from typing import Final
 
@@ -11,6 +12,8 @@ _WRAPPED: Final = 60
 """A line of at least so many characters may be a wrapped one."""
 _FAREWELL: Final = {"closing": 12, "meta": 4}
 """Maximum tokens of a sentence that begins with one of these roles and is a farewell."""
+_CARELESS: Final = re.compile(r"[!…|\t\U0001F300-\U0001FAFF]|\.\.")
+_CHATTY: Final = frozenset({"greeting", "closing", "meta", "unwanted"})
 LONG: Final = 40
 """A sentence of more tokens is speech without punctuation: its end tells nothing about what belongs together."""
 
@@ -42,6 +45,14 @@ class Sentences:
             for index in range(start, end)
         }
         """The tokens of sentences such as `Thanks a million, Beatrix`."""
+
+    def are_written_with_care(self) -> bool:
+        """Whether all begin with a capital and none is chatty."""
+        text = self.text
+        if _CARELESS.search(text.text) or text.any_of(_CHATTY, 0, len(text)) or text.text.rstrip()[-1:] not in ".?:)":
+            return False
+        first = [start for start in self._starts[:-1] if start == 0 or text.tokens[start - 1].text in ".?"]
+        return not any(text.tokens[start].text[:1].islower() for start in first)
 
     def bounds(self, index: int) -> tuple[int, int]:
         """The first token of a token's sentence, and the one behind its last."""

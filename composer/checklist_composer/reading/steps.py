@@ -49,7 +49,6 @@ _TIMED: Final = frozenset({"time_noun", "what_time", "time_type"})
 _GRADED: Final = 0.9
 """Below this confidence, an item without a scale is no rating."""
 _DATED: Final = frozenset({"date_noun", "when", "dated"})
-_OPEN_QUESTIONS: Final = frozenset({"wh", "who", "when", "what_time", "how_much", "count", "which_several"})
 _WHICH: Final = frozenset({"which", "wh", "who", "relative"})
 _MEASURED: Final = frozenset({Label.CHECK, Label.TEXT, Label.NUMBER})
 _COUNTING: Final = frozenset({"how_much", "count"})
@@ -91,10 +90,7 @@ def _take_type(text: TokenizedText, item: Item, step: DraftStep, *, messy: bool)
     elif item.label in _MEASURED and item.confidence >= DOUBTFUL and _expected(text, item) != (None, None):
         step.type, step.confidence = StepType.NUMBER, max(SURE, item.confidence)
     elif _is_doubted(text, item) and not _names_its_kind(text, item):
-        if _asks_yes_or_no(text, item):
-            step.type, step.confidence = StepType.BOOLEAN, SURE
-        else:
-            step.photo = _ANY
+        step.photo = _ANY
     elif item.label is Label.DATE:
         step.type = StepType.NUMBER if item.has(Label.UNIT) else _date_type(text, item)
     elif item.label is Label.RATING:
@@ -128,16 +124,6 @@ def _is_doubted(text: TokenizedText, item: Item) -> bool:
     states = item.label is Label.CHECK and "state" in text.roles[item.end - 1] and item.end - item.start > 1
     least = SURE if states else _SURE_OF.get(item.label, SURE)
     return item.confidence < least and item.label not in _CERTAIN
-
-
-def _asks_yes_or_no(text: TokenizedText, item: Item) -> bool:
-    """Whether it ends with a question mark, and no word asks what, when or how much."""
-    return (
-        item.label is Label.CHECK
-        and asks_back(text, item.end)
-        and not text.any_of(_OPEN_QUESTIONS, item.start, item.end)
-        and not text.roles[item.start].keys() & _WHICH
-    )
 
 
 def _names_its_kind(text: TokenizedText, item: Item) -> bool:
