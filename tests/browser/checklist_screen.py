@@ -106,8 +106,11 @@ class ChecklistScreen:
         """By the bar at the lower edge, which offers it when nothing required is left."""
         await self.page.get_by_role("button", name="Check and submit").click()
         await expect(self.heading("Check your answers")).to_be_visible()
-        # Back would close it; one step at a time, earlier steps are below it.
-        await until_in_page(self.page, "history.state?.layers?.at(-1) === 'review'")
+        await self.top_layer("review")  # one step at a time, earlier steps are below it
+
+    async def top_layer(self, name: str) -> None:
+        """Waits until the browser's Back would close this first."""
+        await until_in_page(self.page, "name => history.state?.layers?.at(-1) === name", name)
 
     async def layers(self, *names: str) -> None:
         """Waits until the browser's Back would close these, the last one first."""

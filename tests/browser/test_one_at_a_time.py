@@ -9,7 +9,7 @@ from tests.waiting import eventually
 from checklist_dev.browser.checklists import OPENING_ROUND, checklist, longest, options, section, step
 from checklist_dev.browser.stage import Stage
 
-from .checklist_screen import PRETENDED_CAMERA, answered, answers, opened, until_in_page
+from .checklist_screen import PRETENDED_CAMERA, answered, answers, opened
 from .conftest import NewDevice
 from .test_offline_answers import installed
 from .thumb import Thumb
@@ -219,7 +219,7 @@ async def test_all_steps_are_searched_filtered_and_jumped_to(stage: Stage, new_d
         await sheet.get_by_role("checkbox", name="Only steps still to do").check()
         await expect(sheet.get_by_role("button", name="Items 251 to 300 2 of 26")).to_be_visible()
         await expect(sheet.locator(".sheet-row")).to_have_count(149)
-        await until_in_page(page, "history.state?.layers?.at(-1) === 'dialog'")
+        await screen.top_layer("dialog")
         await page.go_back()
         await expect(sheet).to_have_count(0)
 

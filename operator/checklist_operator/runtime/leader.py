@@ -223,7 +223,7 @@ class Lead(Protocol):
     """What other components need to know about the lease."""
 
     def is_certain(self) -> bool:
-        """Whether the lease is ours now, judged by the last renewal and its age."""
+        """Whether the lease is ours now, judged by the last renewal and its age. Once lost, it stays lost."""
 
     async def confirm(self) -> None:
         """Asks the cluster. Raises KubeConflict unless the lease is ours, and other KubeErrors without an answer."""
@@ -257,6 +257,7 @@ class Leadership:
         )
         self._retry_period_s = times.retry_period
         self._election = LeaderElection(config)
+        self._has_lapsed = False
 
     async def acquire(self) -> Handover:
         """Waits until the lease is ours; returns the previous leader's handover."""
@@ -293,7 +294,11 @@ class Leadership:
 
     def is_certain(self) -> bool:
         renewed_at = self._lock.renewed_at
-        return not self._lock.taken_over and renewed_at is not None and self._steady() - renewed_at < self._deadline_s
+        if renewed_at is None:
+            return False
+        # A later renewal does not undo this: work that saw it has stopped, and only a new term starts it again.
+        self._has_lapsed |= self._lock.taken_over or self._steady() - renewed_at >= self._deadline_s
+        return not self._has_lapsed
 
 
 async def _nothing() -> None:

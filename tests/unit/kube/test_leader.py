@@ -17,6 +17,7 @@ from checklist_crds.kube.errors import KubeAlreadyExists, KubeConflict, KubeNotF
 from checklist_crds.resources.kinds import RUN
 from checklist_crds.values import merge_patch
 from checklist_operator import __main__ as operator_main
+from checklist_operator.runtime import leader as leader_module
 from checklist_operator.runtime.handover import HANDOVER_ANNOTATION, NO_HANDOVER, AttemptMade, Handover, read_note
 from checklist_operator.runtime.leader import Leadership
 from checklist_operator.settings import LeaseTimes, Settings
@@ -154,6 +155,22 @@ async def test_a_leader_that_slept_through_its_lease_ends_as_soon_as_it_wakes(sc
     scene.lease.answers = False
     scene.slept = 60.0  # the machine was suspended: its steady clock went on
     assert await seconds_until(holding) <= 0.5
+
+
+async def test_a_lease_that_was_uncertain_once_is_lost_although_it_is_renewed(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leader_module, "_POLL_S", 30.0)  # a busy event loop looks late
+    leader = scene.candidate("leader")
+    holding = await holds(leader)
+    await asyncio.sleep(3)
+    scene.slept = 10.0
+    assert not leader.is_certain()  # an attempt that starts now is left to the next leader
+    renewed = scene.lease.version
+    await asyncio.sleep(2)
+    assert scene.lease.version > renewed
+    assert not leader.is_certain()
+    assert await seconds_until(holding) <= 30.0
 
 
 async def test_a_note_of_a_leader_goes_to_those_who_follow_while_it_holds(scene: Scene) -> None:
