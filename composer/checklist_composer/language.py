@@ -166,9 +166,9 @@ class Language:
             map(fold, row) for row in (*tables.get("opposites", ()), *tables.get("contraries", ()))
         )
         self.function_words: frozenset[str] = frozenset(fold(word) for word in tables["function_words"])
-        beginnings = (tuple(map(fold, tables[name])) for name in ("rewriting", "writing", "writings"))
-        self.rewriting, self.writing, self.writings = beginnings
-        """Beginnings of words of requests for something else than a checklist."""
+        words = (tuple(map(fold, tables[name])) for name in ("rewriting", "rewriting_into", "writing", "writings"))
+        self.rewriting, self.rewriting_into, self.writing, self.writings = words
+        """Words of requests for something else than a checklist; beginnings of them, apart from `rewriting_into`."""
         self._phrases = _Phrases()
         self._endings: dict[str, str] = {}
         self._prefixes: set[str] = set()

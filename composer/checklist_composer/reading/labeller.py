@@ -23,8 +23,8 @@ _MESSY: Final = 0.5
 """From this probability, a prompt is treated as messy."""
 _CLEAR: Final = 0.9
 _UNLABELLED: Final = 0.15
-"""With at least this mean probability of labels, and at most this share of words without one, a prompt is clear."""
 _UNLABELLED_WITH_CARE: Final = 0.25
+"""With at least this share of certain words, and at most this share without a label, a prompt is clear."""
 _SEVERAL: Final = 0.25
 """From this probability, a choice allows several options."""
 _STOPS: Final = frozenset(".;!?|")

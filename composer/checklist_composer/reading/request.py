@@ -23,7 +23,6 @@ PLAIN: Final = "plain"
 MESSY: Final = "messy"
 _BEGINNING: Final = 16
 _LONGEST_NOUN: Final = 12
-_INTO: Final = frozenset({"into", "as", "in", "als", "zu", "como", "en", "a", "sous"})
 _WORDS: Final = 60
 _OPENING: Final = 4
 _PRONOUNS: Final = frozenset({"pronoun", "we"})
@@ -43,9 +42,10 @@ def _asks_for_other_text(text: TokenizedText) -> bool:
     keys = [token.key for token in text.tokens[:_BEGINNING]]
     for at, key in enumerate(keys):
         if key.startswith(text.language.rewriting):
-            return not any("checklist" in text.roles[to] and _INTO & {*keys[to - 2 : to]} for to in range(2, len(keys)))
+            into = {*text.language.rewriting_into}
+            return not any("checklist" in text.roles[to] and {*keys[to - 2 : to]} & into for to in range(2, len(keys)))
         if key.startswith(text.language.writing):
-            objects = keys[at + 1 : at + _BEGINNING // 3]
+            objects = keys[at + 1 : at + 1 + _OPENING]
             return any(one.startswith(text.language.writings) and len(one) < _LONGEST_NOUN for one in objects)
     return False
 
