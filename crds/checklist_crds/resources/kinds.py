@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 from .base import GROUP, ORGANIZATION_LABEL, VERSION
 
@@ -37,12 +38,18 @@ class Kind:
         return f"{self.group}/{self.version}" if self.group else self.version
 
     def path(self, namespace: str | None = None, name: str | None = None, subresource: str | None = None) -> str:
-        """Returns the request path; without namespace, all namespaces of a namespaced kind."""
+        """Returns the request path; without namespace, all namespaces of a namespaced kind.
+
+        Namespace and name may come from users: `?watch=true` is a name that no object has, not a query.
+        """
         parts = ["/apis", self.group, self.version] if self.group else ["/api", self.version]
         if self.namespaced and namespace:
-            parts += ["namespaces", namespace]
+            parts += ["namespaces", quote(namespace, safe="")]
         parts.append(self.plural)
-        parts += [part for part in (name, subresource) if part]
+        if name:
+            parts.append(quote(name, safe=""))
+        if subresource:
+            parts.append(subresource)
         return "/".join(parts)
 
     def manifest(

@@ -145,7 +145,11 @@ class RunSpec(KubeModel):
         default=None, description="The organization; absent: the template's."
     )
     template_id: str | None = Field(
-        default=None, min_length=1, max_length=253, description="Public id of the template, or its metadata.name."
+        default=None,
+        min_length=1,
+        max_length=253,
+        pattern=OBJECT_NAME_PATTERN,
+        description="Public id of the template, or its metadata.name.",
     )
     template_ref: ObjectNameRef | None = Field(default=None, description="The Template, by metadata.name.")
     executor_ref: str | None = Field(

@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 from kubernetes.aio.config import incluster_config
+from pydantic import ValidationError
 from tests.unit.kube.memory_cluster import played_cluster
 
 from checklist_crds.kube import client
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeOutcomeUnknown, KubeUnavailable
-from checklist_crds.resources.kinds import RUN
+from checklist_crds.resources.kinds import RUN, TEMPLATE
+from checklist_crds.resources.run import RunSpec
 from checklist_dev.local.certificates import credentials_in
 
 
@@ -79,3 +81,13 @@ async def test_replaced_tokens_are_used_within_a_minute(token: Path, monkeypatch
     token.write_text("token-of-the-third-hour")
     monkeypatch.setattr(_Clock, "ahead", timedelta(seconds=61 * 4))
     assert _bearer(connection) == "token-of-the-third-hour"
+
+
+def test_a_name_from_a_user_is_no_part_of_a_path_or_query() -> None:
+    assert (
+        TEMPLATE.path("team-a", "?watch=true") == "/apis/checklists.dev/v1/namespaces/team-a/templates/%3Fwatch%3Dtrue"
+    )
+    assert RUN.path("a/b", "../c", "status") == "/apis/checklists.dev/v1/namespaces/a%2Fb/runs/..%2Fc/status"
+    for name in ("?watch=true", "../c", ""):
+        with pytest.raises(ValidationError):
+            RunSpec.model_validate({"templateId": name})
