@@ -49,7 +49,7 @@ def parse_timestamp(text: str) -> datetime:
 
 def parse_local_timestamp(text: str) -> datetime:
     """Like `parse_timestamp`, with the offset of the text."""
-    moment = datetime.fromisoformat(text)
+    moment = datetime.fromisoformat(text.upper())  # `t` and `z` are valid, too
     if moment.tzinfo is None:
         raise ValueError(f"timestamp without a zone: {text!r}")
     return _required_in_utc(moment)

@@ -9,7 +9,7 @@ annotation can be cleared later, in a separate write.
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from checklist_crds.resources.base import with_condition
@@ -24,6 +24,7 @@ from checklist_crds.resources.delivery import (
 )
 from checklist_crds.resources.delivery_records import DeliveryPhase, DeliveryRecord
 from checklist_crds.runs.replay_rules import ReplayRefusal, refusal_of
+from checklist_crds.times import readable_timestamp
 from checklist_operator.attempts.delivery_state import cause_of, finished, settled, with_attempt
 
 REPLAYED: Final = "Replayed"
@@ -67,11 +68,8 @@ def requested(metadata: Mapping[str, Any]) -> ReplayRequest | None:
     """Parses the request from the annotations; None for an invalid timestamp."""
     annotations = metadata.get("annotations") or {}
     text = str(annotations.get(REPLAY_ANNOTATION, "")).strip()
-    if not _RFC_3339.fullmatch(text):
-        return None
-    try:
-        moment = datetime.fromisoformat(text.upper().replace("Z", "+00:00")).astimezone(UTC)
-    except (ValueError, OverflowError):
+    moment = readable_timestamp(text) if _RFC_3339.fullmatch(text) else None
+    if moment is None:
         return None
     # The status stores milliseconds, and a stored request must equal the one read again.
     moment = moment.replace(microsecond=moment.microsecond // 1000 * 1000)

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
 
 from checklist_crds import ids
 from checklist_crds.secrets import api_keys, sealing
-from checklist_crds.times import format_timestamp, parse_timestamp, utc_now
+from checklist_crds.times import Timestamp, format_timestamp, parse_timestamp, readable_timestamp, utc_now
 from checklist_crds.values import merge_patch
 
 KEYS = sealing.KeyRing({"k1": b"1" * 32})
@@ -113,6 +114,21 @@ def test_timestamps_are_utc_with_milliseconds_and_need_a_date_and_a_zone() -> No
     for text in ("", "2026-11-21T13:50:00", "yesterday", "2026-13-01T00:00:00Z"):
         with pytest.raises(ValueError, match=r"."):
             parse_timestamp(text)
+
+
+@given(
+    st.from_regex(
+        r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])[Tt]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
+        r"(\.[0-9]{1,12})?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])",
+        fullmatch=True,
+    )
+)
+def test_what_a_custom_resource_accepts_as_a_timestamp_can_be_read_everywhere(text: str) -> None:
+    try:
+        moment = TypeAdapter(Timestamp).validate_python(text)
+    except ValidationError:
+        moment = None
+    assert readable_timestamp(text) == moment
 
 
 RFC_7396 = [  # appendix A: target, patch, result
