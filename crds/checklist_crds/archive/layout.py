@@ -30,7 +30,7 @@ _NAME: Final = re.compile(r"(deliveries-)?\d{8}T\d{6}Z-[0-9a-f]{32}")
 
 def month_of(moment: datetime) -> str:
     """`2026-11`, in UTC."""
-    return moment.astimezone(UTC).strftime("%Y-%m")
+    return moment.astimezone(UTC).isoformat()[:7]
 
 
 @dataclass(frozen=True, slots=True, order=True)

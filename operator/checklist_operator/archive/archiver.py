@@ -176,7 +176,11 @@ class Archiver:
             by_run.setdefault((body["metadata"]["namespace"], run_id_of_delivery(body)), []).append(body)
         by_folder: dict[Folder, list[Line]] = {}
         for of_run in by_run.values():
-            removed = RemovedDeliveries.of(of_run)
+            try:
+                removed = RemovedDeliveries.of(of_run)
+            except (KeyError, TypeError, ValueError) as error:
+                self._refuse(run_id_of_delivery(of_run[0]), error)
+                continue
             by_folder.setdefault(Folder(keep.organization, month_of(removed.created_at)), []).append(removed)
         deleted = 0
         for folder, lines in by_folder.items():
@@ -219,11 +223,15 @@ class Archiver:
             try:
                 found.append(Record.of(due.body, revision, there))
             except (KeyError, TypeError, ValueError, AttributeError) as error:
-                self._metrics.archive_failures.labels("unreadable").inc()
-                logger.error("archive.run_refused", extra=about(run_id=run_id_of(due.body), reason=repr(error)))
+                self._refuse(run_id_of(due.body), error)
 
         await gather_or_cancel([one(due) for due in gathered])
         return found
+
+    def _refuse(self, run_id: str | None, error: Exception) -> None:
+        """Leaves a run, or deliveries of it, that cannot be read."""
+        self._metrics.archive_failures.labels("unreadable").inc()
+        logger.error("archive.run_refused", extra=about(run_id=run_id, reason=repr(error)))
 
     async def _delivery(self, run: JsonObject, name: str) -> JsonObject | None:
         try:

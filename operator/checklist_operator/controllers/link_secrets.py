@@ -131,7 +131,11 @@ class LinkSecretSweep:
                     owner = owner_of(body)
                     if owner is None:  # created by a user
                         continue
-                    if is_left_over(body, await self._run(owner, metadata["namespace"]), self._clock()):
+                    try:
+                        run = await self._run(owner, metadata["namespace"])
+                    except ValueError:  # unreadable: its Secret stays
+                        continue
+                    if is_left_over(body, run, self._clock()):
                         with contextlib.suppress(LinkRefused):
                             await self._secrets.remove(metadata["namespace"], metadata["name"], metadata["uid"])
                             deleted += 1

@@ -28,7 +28,7 @@ from checklist_crds.photos.keys import PhotoFolder, thumbnail_key
 from checklist_crds.photos.store import PhotoStore, StoredObject, StoreUnavailable
 from checklist_crds.resources.kinds import ORGANIZATION, RUN
 from checklist_crds.resources.run import Run
-from checklist_crds.resources.run_id import run_id_of
+from checklist_crds.resources.run_id import resolved_of, run_id_of
 from checklist_crds.runs.photos import keys_in_use
 from checklist_crds.times import Clock
 from checklist_crds.values.json_text import JsonObject
@@ -96,6 +96,8 @@ class PhotoCollector:
             for folder in sorted(unseen):
                 if self._old(await self._store.objects_of(folder)):
                     runs = await self._find(folder, homes.get(folder.organization, ()))
+                    if runs is None:
+                        continue
                     # The archive is checked after the cluster: runs move from the cluster to it, never back.
                     if await self._archived.missing([folder.run_id]):
                         deleted += await self._sweep_folder(folder, runs)
@@ -113,7 +115,7 @@ class PhotoCollector:
                 if not objects:
                     continue
                 where = [namespace] if folder.organization else (await self._homes())[""]
-                if await self._find(folder, where):
+                if await self._find(folder, where) != []:
                     continue
                 if await self._archived.missing([own.run_id]):
                     await self._delete(own.run_id, objects, "run_deleted")
@@ -132,18 +134,27 @@ class PhotoCollector:
         sharing: defaultdict[PhotoFolder, list[Run]] = defaultdict(list)
         try:
             async for page in pages(self._client, RUN, homes[""]):
-                runs = [Run.parse(body) for body in page if run_id_of(body) in ids]
-                for run in runs:
+                own: list[tuple[PhotoFolder, Run]] = []
+                for body in page:
+                    folder = _folder_of(body)
+                    if folder is None or folder.run_id not in ids:
+                        continue
+                    try:
+                        run = Run.parse(body)
+                    except ValueError:  # `_find` decides
+                        ids.discard(folder.run_id)
+                        continue
                     sharing[PhotoFolder("", run.id)].append(run)
-                own = [(folder, run) for run in runs if (folder := _folder_of(run)) in unseen]
+                    if folder in unseen:
+                        own.append((folder, run))
                 unseen -= {folder for folder, _ in own}
                 for start in range(0, len(own), _AT_ONCE):
                     some = own[start : start + _AT_ONCE]
                     deleted += sum(await asyncio.gather(*(self._sweep_folder(folder, [run]) for folder, run in some)))
             # All runs of the cluster were seen: a folder without an organization belongs to all runs with its id.
-            for folder in unseen & sharing.keys():
+            for folder in {folder for folder in unseen & sharing.keys() if folder.run_id in ids}:
                 deleted += await self._sweep_folder(folder, sharing[folder])
-            unseen -= sharing.keys()
+                unseen.discard(folder)
         except KubeGone:
             # The continue token expired while objects were deleted; the rest is read one by one.
             logger.info("photos.run_lists_incomplete", extra=about(runs=len(unseen)))
@@ -170,20 +181,25 @@ class PhotoCollector:
         logger.info("photos.removed", extra=about(run_id=run_id, objects=len(objects), reason=reason))
         return len(objects)
 
-    async def _find(self, folder: PhotoFolder, namespaces: Collection[str]) -> list[Run]:
-        """Returns the runs that the folder may belong to. `namespaces`: where to read them one by one.
+    async def _find(self, folder: PhotoFolder, namespaces: Collection[str]) -> list[Run] | None:
+        """Returns the runs that the folder may belong to; None if one of them cannot be read, for example because a
+        later release wrote it. `namespaces`: where to read them one by one.
 
         Raises KubeError, also without permission to read one of them: then nothing counts as deleted.
         """
-        found: dict[str, Run] = {}
+        found: dict[str, JsonObject] = {}
         for namespace in namespaces:
             with contextlib.suppress(KubeNotFound):
-                found[namespace] = Run.parse(await self._client.get(RUN, folder.run_id, namespace))
-        if not any(_folder_of(run) == folder for run in found.values()):
+                found[namespace] = await self._client.get(RUN, folder.run_id, namespace)
+        if not any(_folder_of(body) == folder for body in found.values()):
             # Not often, because it is slow: reads the whole cluster.
             everywhere = await find_runs(self._client, folder.run_id)
-            found |= {run.namespace: run for run in map(Run.parse, everywhere)}
-        return [run for run in found.values() if not folder.organization or _folder_of(run) == folder]
+            found |= {str(body["metadata"]["namespace"]): body for body in everywhere}
+        try:
+            return [Run.parse(body) for body in found.values() if _may_own(body, folder)]
+        except ValueError as error:
+            logger.error("photos.run_unreadable", extra=about(run_id=folder.run_id, reason=type(error).__name__))
+            return None
 
     async def _homes(self) -> dict[str, tuple[str, ...]]:
         """Returns the namespaces that runs of each organization may be in, by public id, and under "" those of all
@@ -197,9 +213,17 @@ class PhotoCollector:
         return homes
 
 
-def _folder_of(run: Run) -> PhotoFolder | None:
-    """The run's folder; None for a run that is not admitted."""
-    return None if run.resolved is None else PhotoFolder(object_id("org", run.resolved.organization), run.id)
+def _folder_of(body: JsonObject) -> PhotoFolder | None:
+    """The run's folder; None for a run that is not admitted. It may have been written by hand, and be unreadable."""
+    resolved, run_id = resolved_of(body), run_id_of(body)
+    if resolved is None or run_id is None:
+        return None
+    return PhotoFolder(object_id("org", str(resolved.get("organization"))), run_id)
+
+
+def _may_own(body: JsonObject, folder: PhotoFolder) -> bool:
+    own = _folder_of(body)
+    return own == folder or (own is not None and not folder.organization)
 
 
 def _has_photos(body: JsonObject) -> bool:

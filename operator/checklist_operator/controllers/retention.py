@@ -7,7 +7,8 @@ version that was read. Nothing relies on owner references, which need a controll
 
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -59,6 +60,8 @@ class Retention:
     _on_removed: Callable[[str], None]
     _on_run_removed: Callable[[JsonObject], None]
     _run_seen: dict[Key, datetime] = field(factory=dict, init=False)
+    _deliveries: Mapping[Key, frozenset[str]] | None = field(default=None, init=False)
+    """Names of deliveries by namespace and id of their run, listed once in a sweep."""
 
     @property
     def runs_remembered(self) -> int:
@@ -88,11 +91,11 @@ class Retention:
     # -- runs -----------------------------------------------------------------------------------------------------
 
     async def _sweep_runs(self, keeps: Mapping[str, Keep]) -> int:
-        deliveries: Mapping[Key, frozenset[str]] | None = None
         deleted = 0
         while True:
             before = deleted
             held = 0
+            self._deliveries = None
             try:
                 async for page in self._pages(RUN):
                     for body in page:
@@ -100,19 +103,8 @@ class Retention:
                         if keep is None or keep.runs is None or is_terminating(body):
                             continue
                         held += keep.held or is_held(body)
-                        at = keep.due_at(body)
-                        if at is None or at > self._clock():
-                            continue
-                        if not is_admitted(body):
-                            deleted += await self._delete(RUN, body)
-                            continue
-                        if keep.archive and self._archiver.is_unavailable:
-                            self._archiver.leave(at)
-                            continue
-                        if deliveries is None:  # listed only when a run is due, which is rare
-                            deliveries = await self._deliveries_of_runs()
-                        run = (str(body["metadata"]["namespace"]), run_id_of(body) or "")
-                        deleted += await self._remove_run(keep, body, at, deliveries.get(run, frozenset()))
+                        with _skipped_if_malformed(RUN, body):
+                            deleted += await self._sweep_run(keep, body)
                 self._metrics.held_runs.set(held)
                 return deleted
             except KubeGone:
@@ -121,6 +113,20 @@ class Retention:
                 if deleted == before:
                     raise
                 deleted += await self._archiver.begin(keeps)
+
+    async def _sweep_run(self, keep: Keep, body: JsonObject) -> int:
+        at = keep.due_at(body)
+        if at is None or at > self._clock():
+            return 0
+        if not is_admitted(body):
+            return await self._delete(RUN, body)
+        if keep.archive and self._archiver.is_unavailable:
+            self._archiver.leave(at)
+            return 0
+        if self._deliveries is None:  # listed only when a run is due, which is rare
+            self._deliveries = await self._deliveries_of_runs()
+        run = (str(body["metadata"]["namespace"]), run_id_of(body) or "")
+        return await self._remove_run(keep, body, at, self._deliveries.get(run, frozenset()))
 
     async def _remove_run(self, keep: Keep, run: JsonObject, at: datetime, deliveries: frozenset[str]) -> int:
         if keep.archive:
@@ -163,7 +169,9 @@ class Retention:
                 keep = keeps.get(str(body["spec"]["organizationRef"]["name"]))
                 if is_terminating(body) or (keep is not None and keep.archive and self._archiver.is_unavailable):
                     continue
-                at = await self._removal_due_at(body, keep, now)
+                at = None
+                with _skipped_if_malformed(WEBHOOK_DELIVERY, body):
+                    at = await self._removal_due_at(body, keep, now)
                 if at is None:
                     continue
                 if keep is None or not keep.archive:
@@ -274,6 +282,15 @@ class Retention:
 
     def _pages(self, kind: Kind, *, settled: bool = True) -> AsyncIterator[list[JsonObject]]:
         return pages(self._client, kind, self._namespaces, field_selector=_SETTLED if settled else None)
+
+
+@contextmanager
+def _skipped_if_malformed(kind: Kind, body: JsonObject) -> Iterator[None]:
+    """Leaves an object that cannot be read, for example one written by hand: it must not keep all others."""
+    try:
+        yield
+    except (AttributeError, LookupError, TypeError, ValueError):
+        logger.exception("retention.skipped", extra=about(kind=kind.kind, name=body["metadata"]["name"]))
 
 
 def _labelled_organization(body: JsonObject) -> str:

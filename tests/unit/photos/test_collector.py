@@ -191,6 +191,28 @@ async def test_former_folders_of_unserved_namespaces_stay(rig: Rig, others: int)
     assert len(await rig.left()) == others
 
 
+@pytest.mark.parametrize("others", [1, MANY])
+async def test_a_run_that_cannot_be_read_keeps_its_own_photos_only(rig: Rig, others: int) -> None:
+    """One that was admitted may be of a later release. One that was not is by hand, named like another's run."""
+    later, gone = run_id(others), run_id(others + 1)
+    for number in range(others):
+        rig.cluster.add(run_id(number))
+    for run, namespace in ((later, HERE), (gone, ELSEWHERE)):
+        rig.cluster.add(run, namespace=namespace)
+        rig.cluster.runs[namespace][run]["spec"]["expiresAt"] = "0000-01-01T00:00:00Z"
+    del rig.cluster.runs[ELSEWHERE][gone]["status"]["resolved"]
+    stays = {key(later, "used"), PhotoFolder("", later).key(photo_id("r", "b", "ab"))}
+    await rig.put(*stays, *(key(run_id(number), "orphan") for number in range(others)), key(gone, "used"))
+    assert await rig.collector.sweep() == others + 1
+    assert await rig.left() == stays
+    await rig.put(key(gone, "used"))
+    for run in (later, gone):
+        metadata = {"name": run, "namespace": HERE}
+        rig.collector.run_removed({"metadata": metadata, "spec": {"resolved": RESOLVED}})
+    await eventually(lambda: rig.collector.queue.is_idle)
+    assert await rig.left() == stays
+
+
 async def test_photos_of_archived_runs_stay(rig: Rig) -> None:
     runs = 2
     archived = [run_id(number) for number in range(runs)]
@@ -222,15 +244,24 @@ NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 
 
 class KeepingCluster:
-    """One organization that keeps everything, a run for every question, and the deliveries that are put into it."""
+    """One organization that keeps everything, a run for every question, and the objects that are put into it."""
 
     def __init__(self) -> None:
         self.deliveries: list[dict[str, Any]] = []
+        self.runs: list[dict[str, Any]] = []
+        self.retention: dict[str, Any] = {}
         self.runs_read = 0
+        self.deleted: list[str] = []
 
     async def pages(self, kind: Kind, *_: Any, **__: Any) -> AsyncIterator[tuple[list[dict[str, Any]], str]]:
-        organization = {"metadata": {"name": "acme"}, "spec": {"displayName": "Acme"}}
-        yield {ORGANIZATION: [organization], WEBHOOK_DELIVERY: self.deliveries}.get(kind, []), "1"
+        organization = {"metadata": {"name": "acme"}, "spec": {"displayName": "Acme", "retention": self.retention}}
+        yield {ORGANIZATION: [organization], WEBHOOK_DELIVERY: self.deliveries, RUN: self.runs}.get(kind, []), "1"
+
+    async def list_all(self, *_: Any, **__: Any) -> tuple[list[dict[str, Any]], str]:
+        return [], "1"
+
+    async def delete(self, _: Kind, name: str, *__: Any, **___: Any) -> None:
+        self.deleted.append(name)
 
     async def get(self, _: Kind, name: str, __: str) -> dict[str, Any]:
         self.runs_read += 1
@@ -245,12 +276,11 @@ def delivery(number: int, finished_at: datetime) -> dict[str, Any]:
     }
 
 
-async def test_runs_of_deliveries_that_have_left_are_forgotten(tmp_path: Path) -> None:
-    cluster, now = KeepingCluster(), NOW
+def retention_of(cluster: KeepingCluster, folder: Path, clock: Clock) -> Retention:
     client, metrics = cast(KubeClient, cluster), Metrics()
-    both: dict[str, Any] = {"clock": lambda: now, "metrics": metrics, "on_removed": lambda _: None}
-    archiver = Archiver(client, ArchiveStore.open(tmp_path.as_uri()), writer="operator", leads=lambda: True, **both)
-    retention = Retention(
+    both: dict[str, Any] = {"clock": clock, "metrics": metrics, "on_removed": lambda _: None}
+    archiver = Archiver(client, ArchiveStore.open(folder.as_uri()), writer="operator", leads=lambda: True, **both)
+    return Retention(
         client=client,
         archiver=archiver,
         audit_entries=9,
@@ -258,6 +288,27 @@ async def test_runs_of_deliveries_that_have_left_are_forgotten(tmp_path: Path) -
         on_run_removed=lambda _: None,
         **both,
     )
+
+
+async def test_an_object_that_cannot_be_read_keeps_no_other_one(tmp_path: Path) -> None:
+    cluster = KeepingCluster()
+    cluster.retention = {"finishedRunsDays": 1, "archive": False}
+    for number, at in enumerate((AT, "0000-01-01T00:00:00Z", AT)):
+        metadata = {"name": run_id(number), "namespace": HERE, "creationTimestamp": AT, "resourceVersion": "1"}
+        ended = {"type": "Completed", "status": "True", "reason": "Completed", "lastTransitionTime": at}
+        status = {"phase": "Completed", "settled": True, "resolved": RESOLVED, "conditions": [ended]}
+        cluster.runs.append({"metadata": metadata, "spec": {}, "status": status})
+        cluster.deliveries.append(delivery(number, NOW - timedelta(days=1)))
+        cluster.deliveries[-1]["status"]["finishedAt"] = at
+    later = NOW + timedelta(days=9)
+    await retention_of(cluster, tmp_path, lambda: later).sweep()
+    assert cluster.deleted == [run_id(0), run_id(2)]
+    assert cluster.runs_read == 2
+
+
+async def test_runs_of_deliveries_that_have_left_are_forgotten(tmp_path: Path) -> None:
+    cluster, now = KeepingCluster(), NOW
+    retention = retention_of(cluster, tmp_path, lambda: now)
     most = 0
     for sweep in range(100):  # every five minutes, ten new deliveries in each; the older ones have left
         cluster.deliveries = [delivery(10 * sweep + each, now - timedelta(minutes=20)) for each in range(10)]
