@@ -73,7 +73,8 @@ class ReplayDirectory:
         self._client = client
         self._replays: dict[Key, RequestedReplay] = {}
         self._under_way: dict[str, set[Key]] = {}
-        self._kept: Counter[str] = Counter()
+        self._kept: Counter[tuple[str, str]] = Counter()
+        """By organization and namespace: a replay of another namespace may name any organization."""
         self.informer = Informer(watcher, DELIVERY_REPLAY, self._apply)
 
     def of_organization(self, organization: Organization) -> list[RequestedReplay]:
@@ -116,7 +117,7 @@ class ReplayDirectory:
 
         Raises IdempotencyKeyReused, RateLimited, KubeError.
         """
-        if self._kept[spec.organization_ref.name] >= MAX_KEPT:
+        if self._kept[spec.organization_ref.name, namespace] >= MAX_KEPT:
             raise RateLimited(_FULL_RETRY_S)
         annotations = {
             CREATED_AT_ANNOTATION: format_timestamp(now),
@@ -147,7 +148,7 @@ class ReplayDirectory:
             logger.warning("replay.unreadable", extra={"replay": key[1], "reason": type(error).__name__})
             return
         self._replays[key] = replay
-        self._kept[replay.spec.organization_ref.name] += 1
+        self._kept[replay.spec.organization_ref.name, replay.namespace] += 1
         for event_id in replay.pending_events:
             self._under_way.setdefault(event_id, set()).add(key)
 
@@ -155,10 +156,10 @@ class ReplayDirectory:
         known = self._replays.pop(key, None)
         if known is None:
             return
-        organization = known.spec.organization_ref.name
-        self._kept[organization] -= 1
-        if not self._kept[organization]:
-            del self._kept[organization]
+        place = known.spec.organization_ref.name, known.namespace
+        self._kept[place] -= 1
+        if not self._kept[place]:
+            del self._kept[place]
         for event_id in known.pending_events:
             others = self._under_way[event_id]
             others.discard(key)

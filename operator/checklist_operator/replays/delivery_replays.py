@@ -124,10 +124,14 @@ class DeliveryReplays:
                 await self._status.refuse_unreadable(body, error)
                 return None
             if not replay.status.settled:
-                owner = (replay.spec.organization_ref.name, bool(replay.spec.filter.event_ids))
-                if not self._room.take(owner, key):
+                organization = replay.spec.organization_ref.name
+                refusal = await self._tenancy.refusal(organization, replay.namespace)
+                if refusal is not None:
+                    await self._status.end(replay, ReplayPhase.REFUSED, refusal.reason, refusal.message)
+                elif not self._room.take((organization, bool(replay.spec.filter.event_ids)), key):
                     return None  # enqueued when a place becomes free
-                await self._process(replay)
+                else:
+                    await self._process(replay)
         except KubeNotFound:
             pass
         except KubeConflict:
@@ -141,10 +145,6 @@ class DeliveryReplays:
 
     async def _process(self, replay: BulkReplay) -> None:
         organization = replay.spec.organization_ref.name
-        refusal = await self._tenancy.refusal(organization, replay.namespace)
-        if refusal is not None:
-            await self._status.end(replay, ReplayPhase.REFUSED, refusal.reason, refusal.message)
-            return
         replay = BulkReplay.parse(await labelled(self._client, DELIVERY_REPLAY, replay.body, organization))
         is_new = replay.status.started_at is None
         if is_new:

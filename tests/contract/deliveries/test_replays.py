@@ -192,6 +192,10 @@ async def test_an_organization_has_so_many_replays_and_no_more(api: Api, monkeyp
     again = await bulk(api, KEY)
     assert (again.status_code, again.json()) == (202, first.json())
     stranger = await api.make_account()
+    for number in range(4):  # by hand, in a namespace that is not the stranger's
+        spec = {"organizationRef": {"name": stranger.organization}, "filter": {}}
+        body = DELIVERY_REPLAY.manifest(f"by-hand-{number}", "default", spec)
+        await api.kube.create(DELIVERY_REPLAY, body, "default")
     assert (await stranger.http.post("/v1/deliveries/replay", json={"filter": {}})).status_code == 202
     assert (await api.http.delete(paths[0])).status_code == 204
     assert (await bulk(api)).status_code == 202
