@@ -85,6 +85,11 @@ class OrganizationDirectory:
         """Return all cached organizations."""
         return self._organizations.values()
 
+    def uses(self, name: str, namespace: str) -> bool:
+        """Whether the organization is in the cache, and objects in `namespace` can belong to it."""
+        known = self._organizations.get(name)
+        return known is not None and known.has(namespace)
+
     def is_restoring(self, name: str) -> bool:
         return name in self._restoring
 

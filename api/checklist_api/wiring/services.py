@@ -266,6 +266,7 @@ class Services:
         self.live = LiveHub()
         feed(
             self.live,
+            organizations=self.organizations,
             runs=self.index,
             deliveries=self.deliveries,
             replays=self.replays,

@@ -20,6 +20,7 @@ from ...deliveries.replays import ReplayDirectory
 from ...index.deliveries import DeliveryIndex
 from ...index.delivery_history import Event
 from ...index.runs import RowChange, RunIndex
+from ...organizations.directory import OrganizationDirectory
 from ...templates.catalogue import TemplateCatalogue
 from .hub import LiveHub
 from .live_changes import LiveChange, LiveKind
@@ -32,6 +33,7 @@ _Read = Callable[[JsonObject, str], LiveChange]
 def feed(
     hub: LiveHub,
     *,
+    organizations: OrganizationDirectory,
     runs: RunIndex,
     deliveries: DeliveryIndex,
     replays: ReplayDirectory,
@@ -67,12 +69,19 @@ def feed(
         (members.informer, _member),
     )
     for informer, read in owned:
-        informer.add_handler(_handler(hub, read))
+        informer.add_handler(_handler(hub, organizations, read))
 
 
-def _handler(hub: LiveHub, read: _Read) -> Handler:
-    """Return a handler that caches the last change of each object, because a deletion may carry only the name."""
+def _handler(hub: LiveHub, organizations: OrganizationDirectory, read: _Read) -> Handler:
+    """Return a handler that caches the last change of each object, because a deletion may carry only the name.
+
+    An object that names an organization from a namespace of another one is ignored: it is shown by no list.
+    """
     known: dict[Key, tuple[str, LiveChange]] = {}
+
+    def add(organization: str, change: LiveChange) -> None:
+        if organizations.uses(organization, change.namespace):
+            hub.add(organization, change)
 
     def handle(change: str, body: JsonObject) -> None:
         key = key_of(body)
@@ -86,10 +95,10 @@ def _handler(hub: LiveHub, read: _Read) -> Handler:
                 after = None  # unreadable objects are shown by no list
         if after is not None:
             known[key] = after
-            hub.add(*after)
+            add(*after)
         if before is not None and (after is None or _subject(after) != _subject(before)):
             organization, was = before
-            hub.add(organization, LiveChange(was.kind, was.id, was.namespace, gone=True))
+            add(organization, LiveChange(was.kind, was.id, was.namespace, gone=True))
 
     return handle
 
