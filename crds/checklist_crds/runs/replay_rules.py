@@ -38,7 +38,7 @@ _MESSAGES: Final = {
     ReplayRefusal.PAYLOAD_NOT_KEPT: "The event was delivered, and its payload was not kept.",
     ReplayRefusal.RUN_DELETED: "The run was deleted, and with it the secret to sign with.",
     ReplayRefusal.RUN_ARCHIVED: "The run is archived: what became of its events can be read, none is sent again.",
-    ReplayRefusal.FOREIGN_TARGET: "The delivery goes to another URL than the webhook of its run.",
+    ReplayRefusal.FOREIGN_TARGET: "The delivery has another URL than the webhook of its run, or another organization.",
     ReplayRefusal.INVALID_TIMESTAMP: "The request is not a timestamp with a zone (RFC 3339).",
 }
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from checklist_crds.ids import object_id
+from checklist_crds.photos.keys import PhotoFolder
 from checklist_crds.resources.delivery_records import DeliveryRecord
 from checklist_crds.resources.kinds import Key
 from checklist_crds.resources.run import OutboxEntry, Run
@@ -50,6 +52,10 @@ class Attempt:
     @property
     def run_key(self) -> Key:
         return self.run.namespace, self.run.name
+
+    @property
+    def photo_folders(self) -> tuple[PhotoFolder, PhotoFolder]:
+        return PhotoFolder(object_id("org", self.organization), self.run.id), PhotoFolder("", self.run.id)
 
 
 @dataclass(frozen=True, slots=True)

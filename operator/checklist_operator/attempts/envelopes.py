@@ -10,10 +10,10 @@ import asyncio
 import base64
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any, Final
 
-from checklist_crds.photos.keys import parts_of, thumbnail_key
+from checklist_crds.photos.keys import PhotoFolder, parts_of, thumbnail_key
 from checklist_crds.photos.store import PhotoStore, StoreUnavailable
 from checklist_crds.photos.urls import IN_EVENTS, SignedUrls
 from checklist_crds.resources.delivery import MAX_PAYLOAD
@@ -73,28 +73,29 @@ class EventPhotos:
         self._store = store
         self._urls = urls
 
-    async def with_photo_urls(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns the envelope with URLs and thumbnails."""
+    async def with_photo_urls(self, message: Mapping[str, Any], folders: Container[PhotoFolder]) -> dict[str, Any]:
+        """Returns the envelope with URLs and thumbnails of photos in `folders`, those of the run; other keys stay."""
         data = message["data"]
         keys = [photo["url"] for photo in data.get("photos") or () if "thumbnail" in photo]
-        data = self._addressed(data)
+        data = self._addressed(data, folders)
         if keys:
-            data = await self._with_thumbnails({**message, "data": data}, keys)
+            own = [key if _is_in(folders, key) else None for key in keys]
+            data = await self._with_thumbnails({**message, "data": data}, own)
         return {**message, "data": data}
 
-    def _addressed(self, node: Any, name: str = "") -> Any:
+    def _addressed(self, node: Any, folders: Container[PhotoFolder], name: str = "") -> Any:
         if isinstance(node, dict):
-            return {key: self._addressed(value, key) for key, value in node.items()}
+            return {key: self._addressed(value, folders, key) for key, value in node.items()}
         if isinstance(node, list):
-            return [self._addressed(item) for item in node]
-        if name in _ADDRESSES and isinstance(node, str) and parts_of(node) is not None:
+            return [self._addressed(item, folders) for item in node]
+        if name in _ADDRESSES and _is_in(folders, node):
             return self._address(node, thumbnail=name == "thumbnail_url")
         return node
 
     def _address(self, key: str, *, thumbnail: bool) -> str:
         return self._urls.url(key.removesuffix(".thumbnail.jpg"), IN_EVENTS, thumbnail=thumbnail)
 
-    async def _with_thumbnails(self, message: Mapping[str, Any], keys: list[str]) -> dict[str, Any]:
+    async def _with_thumbnails(self, message: Mapping[str, Any], keys: list[str | None]) -> dict[str, Any]:
         """Returns the data with the first thumbnails that fit into the size limit."""
         room = ENVELOPE_AIM - _size_of(message)
         photos, dropped = [], False
@@ -105,7 +106,7 @@ class EventPhotos:
             photos.append({**photo, "thumbnail": thumbnail if fits else None})
         return {**message["data"], "photos": photos} | ({THUMBNAILS_DROPPED: True} if dropped else {})
 
-    async def _thumbnails(self, keys: list[str]) -> list[str | None]:
+    async def _thumbnails(self, keys: list[str | None]) -> list[str | None]:
         try:
             async with asyncio.timeout(_THUMBNAILS_WITHIN_S):
                 return list(await asyncio.gather(*map(self._thumbnail, keys)))
@@ -113,14 +114,22 @@ class EventPhotos:
             logger.warning("thumbnail.left_out", extra=about(reason="the photo store does not answer in time"))
             return [None] * len(keys)
 
-    async def _thumbnail(self, key: str) -> str | None:
+    async def _thumbnail(self, key: str | None) -> str | None:
         """Returns the thumbnail in Base64."""
+        if key is None:
+            return None
         try:
             image = await self._store.read(thumbnail_key(key), at_most=_THUMBNAIL_BYTES)
         except StoreUnavailable as error:
             logger.warning("thumbnail.left_out", extra=about(reason=str(error)))
             return None
         return None if image is None else base64.b64encode(image).decode()
+
+
+def _is_in(folders: Container[PhotoFolder], key: Any) -> bool:
+    """Whether it is the key of a photo in one of the folders. A delivery made by hand may have any text there."""
+    parts = parts_of(key) if isinstance(key, str) else None
+    return parts is not None and parts[0] in folders
 
 
 def _photo_key(photo: PhotoRef, *, thumbnail: bool = False) -> str:

@@ -119,7 +119,8 @@ class AttemptPipeline:
     async def _claim_and_send(
         self, attempt: Attempt, starts: Callable[[], None], *, delayed_by_receiver: bool
     ) -> SentAttempt | None:
-        body = body_of(await self._photos.with_photo_urls(attempt.message()), attempt.number)
+        message = await self._photos.with_photo_urls(attempt.message(), attempt.photo_folders)
+        body = body_of(message, attempt.number)
         if self._stopping:
             return None
         delivery, is_claimed = attempt.delivery, False

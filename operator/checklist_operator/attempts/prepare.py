@@ -142,7 +142,8 @@ class Preparation:
         if body is None or run is None or run.spec.webhook is None:
             await self._settler.give_up(delivery, action, ReplayRefusal.RUN_DELETED)
             return None
-        if self._target_of(spec.url) != self._target_of(run.spec.webhook.url):
+        is_own = run.resolved is not None and run.resolved.organization == spec.organization_ref.name
+        if not is_own or self._target_of(spec.url) != self._target_of(run.spec.webhook.url):
             # A delivery made by hand: signing for its URL would let its creator have anything signed.
             await self._settler.give_up(delivery, action, ReplayRefusal.FOREIGN_TARGET)
             return None

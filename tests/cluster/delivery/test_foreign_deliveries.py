@@ -11,6 +11,7 @@ from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver, StartOper
 from tests.cluster.replay_lab import delivery_body, made_failed, until, verdict
 from tests.delivery.name_server import NameServer, Reply, addresses
 
+from checklist_crds.ids import object_id
 from checklist_crds.resources.delivery_records import DeliveryPhase
 from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY
 from checklist_crds.times import format_timestamp, utc_now
@@ -19,13 +20,17 @@ from checklist_operator.attempts.schedule import RetrySchedule
 from checklist_operator.runtime.fresh_reads import FreshReads
 
 
-async def made_by_hand(lab: Lab, run: str, url: str) -> str:
+async def made_by_hand(lab: Lab, run: str, url: str, *, organization: str | None = None, photo: str = "") -> str:
     """A delivery of `run` to `url` whose second attempt is due; its name."""
     name, now = f"evt-{uuid.uuid4()}", format_timestamp(utc_now())
-    message = {"event_id": name, "event": "run.completed", "run_id": run, "data": {}, "seq": 1}
+    data = {"photos": [{"url": photo, "thumbnail": None}]} if photo else {}
+    message = {"event_id": name, "event": "run.completed", "run_id": run, "data": data, "seq": 1}
     attempt = {"number": 1, "startedAt": now, "durationMs": 3, "outcome": "http_5xx"}
     status = {"phase": "Pending", "attempt": 1, "attempts": [attempt], "nextAttemptAt": now}
-    await lab.client.create(WEBHOOK_DELIVERY, delivery_body(lab, message, url, now), lab.namespace)
+    body = delivery_body(lab, message, url, now)
+    if organization is not None:
+        body["spec"]["organizationRef"]["name"] = organization
+    await lab.client.create(WEBHOOK_DELIVERY, body, lab.namespace)
     await lab.client.patch_status(WEBHOOK_DELIVERY, name, status, lab.namespace)
     return name
 
@@ -42,6 +47,9 @@ async def test_nothing_is_signed_for_another_url_than_the_run_s(
     (failed,) = await made_failed(lab, run, receiver.url, 1)
     assert await verdict(lab, failed) == ("False", "ForeignTarget")
     assert (await lab.get(WEBHOOK_DELIVERY, failed))["status"]["phase"] == "Failed"
+    name = await made_by_hand(lab, await lab.dispatch(receiver.url), receiver.url, organization="another")
+    body = await until(lab, name, lambda one: one["status"].get("settled"))
+    assert condition(body, "Delivered")["reason"] == "ForeignTarget"
     assert receiver.received == []
 
     # The same URL written in another way is the same.
@@ -50,6 +58,17 @@ async def test_nothing_is_signed_for_another_url_than_the_run_s(
     body = await until(lab, name, lambda one: one["status"].get("settled"))
     assert body["status"]["phase"] == "Delivered"
     assert [one.envelope["event_id"] for one in receiver.received] == [name]
+
+    # No photo of another organization or run gets a signed URL.
+    own = object_id("org", lab.organization)
+    for folder in (f"{object_id('org', 'another')}/{run}", f"{own}/r-{uuid.uuid4()}"):
+        photo = f"photos/{folder}/{uuid.uuid4()}"
+        name = await made_by_hand(lab, run, receiver.url, photo=photo)
+        await until(lab, name, lambda one: one["status"].get("settled"))
+        assert receiver.received[-1].envelope["data"]["photos"] == [{"url": photo, "thumbnail": None}]
+    name = await made_by_hand(lab, run, receiver.url, photo=f"photos/{own}/{run}/{uuid.uuid4()}")
+    await until(lab, name, lambda one: one["status"].get("settled"))
+    assert "&s=" in receiver.received[-1].envelope["data"]["photos"][0]["url"]
 
 
 async def half_made(lab: Lab, url: str) -> tuple[str, str]:

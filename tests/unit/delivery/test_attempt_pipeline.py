@@ -84,7 +84,7 @@ class Bench:
             clock=lambda: NOW + timedelta(seconds=3),
         )
 
-    async def with_photo_urls(self, message: dict[str, Any]) -> dict[str, Any]:
+    async def with_photo_urls(self, message: dict[str, Any], _: Any) -> dict[str, Any]:
         return message
 
     def check_known(self, *_: Any) -> None:
