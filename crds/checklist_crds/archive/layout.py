@@ -87,5 +87,5 @@ class PartPlace:
 def part_name(first_created_at: datetime, contents: Iterable[str], *, has_runs: bool) -> str:
     """`contents`: objects and versions, in the order of the lines."""
     digest = hashlib.sha256("\n".join(contents).encode()).hexdigest()[:32]
-    made = first_created_at.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
+    made = re.sub("[-:]", "", first_created_at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds")) + "Z"
     return f"{'' if has_runs else 'deliveries-'}{made}-{digest}"

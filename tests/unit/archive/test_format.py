@@ -32,6 +32,7 @@ from checklist_crds.archive import (
     month_of,
 )
 from checklist_crds.archive.erasures import ErasedRun, Erasures, NotedErasure, erasure_key
+from checklist_crds.archive.layout import part_name
 from checklist_crds.archive.part import manifest_of, part_without, verified_records
 from checklist_crds.secrets.sealing import ServerKeys
 from checklist_crds.times import format_timestamp
@@ -127,6 +128,10 @@ def test_places_are_read_from_keys_and_strangers_are_not() -> None:
     for stranger in ("photos/a/b", "archive", *wrong):
         assert PartPlace.of_key(stranger) is None, stranger
     assert month_of(datetime(2026, 12, 1, 0, 30, tzinfo=UTC).astimezone()) == "2026-12"
+    for year in (1, 999, 2026):  # a run may be dispatched at Go's zero time
+        at = datetime(year, 1, 2, 3, 4, 5, tzinfo=UTC)
+        place = PartPlace(Folder(FOLDER.organization, month_of(at)), part_name(at, ["r-1@7"], has_runs=True))
+        assert PartPlace.of_key(place.manifest_key) == place
 
 
 async def test_what_was_written_is_what_is_read(store: ArchiveStore) -> None:
