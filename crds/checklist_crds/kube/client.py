@@ -148,6 +148,9 @@ class KubeClient:
             auto_decompress=True,
             trust_env=False,
         )
+        # aiohttp repeats a PUT or DELETE after a lost connection, although it may have been done: the second one then
+        # conflicts with the first. The only use of a private name of aiohttp; a test fails if it loses its effect.
+        self._session._retry_connection = False
         self._watch_session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, ssl=connection.tls or True),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=5.0, sock_read=_WATCH_SILENCE_S),
@@ -405,9 +408,7 @@ class KubeClient:
             url = url.with_query(params)
         try:
             for pause_s in (*_TOO_MANY_PAUSES_S, None):
-                async with self._session.request(method, url, data=data, headers=headers) as response:
-                    raw = await response.read()
-                    status = response.status
+                status, raw = await self._exchange(method, url, data, headers)
                 if status != _TOO_MANY or pause_s is None:
                     break
                 await asyncio.sleep(pause_s)
@@ -430,6 +431,18 @@ class KubeClient:
         if not isinstance(answer, dict):
             raise KubeUnavailable(f"{method} {path}: not a JSON object")
         return answer
+
+    async def _exchange(
+        self, method: str, url: URL, data: bytes | None, headers: Mapping[str, str], *, again: bool = True
+    ) -> tuple[int, bytes]:
+        """Returns status and body. Repeats a read once if the server has closed the kept connection."""
+        try:
+            async with self._session.request(method, url, data=data, headers=headers) as response:
+                return response.status, await response.read()
+        except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+            if method != "GET" or not again or isinstance(error, aiohttp.ClientConnectorError):
+                raise
+        return await self._exchange(method, url, data, headers, again=False)
 
 
 def _page_of(kind: Kind, *, metadata_only: bool) -> int:

@@ -83,6 +83,29 @@ async def test_replaced_tokens_are_used_within_a_minute(token: Path, monkeypatch
     assert _bearer(connection) == "token-of-the-third-hour"
 
 
+async def test_only_a_read_is_sent_again_after_a_lost_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    received: list[str] = []
+
+    async def answer(request: web.Request) -> web.Response:
+        received.append(request.method)
+        if len(received) == 2 and request.transport is not None:  # on a kept connection
+            request.transport.abort()
+        return web.json_response(RUN.manifest("r-1", "home", {}))
+
+    application = web.Application()
+    application.router.add_route("*", "/{path:.*}", answer)
+    async with played_cluster(application, monkeypatch), KubeClient(await KubeConnection.load()) as kube:
+        body = await kube.get(RUN, "r-1", "home")
+        assert await kube.get(RUN, "r-1", "home") == body
+        assert received == ["GET"] * 3
+        for write in (lambda: kube.replace(RUN, body), lambda: kube.delete(RUN, "r-1", "home")):
+            received[:] = []
+            await kube.get(RUN, "r-1", "home")
+            with pytest.raises(KubeOutcomeUnknown):
+                await write()
+            assert len(received) == 2
+
+
 def test_a_name_from_a_user_is_no_part_of_a_path_or_query() -> None:
     assert (
         TEMPLATE.path("team-a", "?watch=true") == "/apis/checklists.dev/v1/namespaces/team-a/templates/%3Fwatch%3Dtrue"
