@@ -48,7 +48,7 @@ from ..templates.answers import is_flagged, validate_value
 from ..templates.conditions import applicable_step_ids, flag_gap, flagged_steps, is_answered, missing_required
 from ..templates.conditions import progress as count_progress
 from ..times import format_timestamp
-from ..values.json_text import to_json
+from ..values.json_text import stored_size
 from .answer_times import answer_times
 from .commands import (
     AddPhoto,
@@ -167,16 +167,18 @@ def _with_outbox_entry(
     webhook = run.spec.webhook
     if webhook is None or not webhook.wants(event):
         return status
-    size = sum(len((entry.encoded or "").encode()) for entry in status.outbox)
-    if frozen is not None and (len(status.outbox) >= MAX_OUTBOX_ENTRIES or size >= MAX_OUTBOX_BYTES):
-        raise ServiceUnavailable("Too many events of this run wait for delivery; please try again.", retry_after_s=5)
+    encoded = None if frozen is None else to_json_text(frozen)
+    if encoded is not None and status.outbox:
+        size = sum(stored_size(data) for data in (encoded, *(entry.encoded or "" for entry in status.outbox)))
+        if len(status.outbox) >= MAX_OUTBOX_ENTRIES or size > MAX_OUTBOX_BYTES:
+            raise ServiceUnavailable("Too many events of this run wait for delivery. Try again.", retry_after_s=5)
     seq = status.seq + 1
     entry = OutboxEntry(
         seq=seq,
         event=event,
         event_id=derived_id("evt", run.uid, str(seq)),
         ts=at,
-        encoded=None if frozen is None else to_json_text(frozen),
+        encoded=encoded,
     )
     return status.model_copy(update={"seq": seq, "outbox": [*status.outbox, entry]})
 
@@ -493,7 +495,7 @@ class _Change:
         at_most += sum(_MAX_BYTES_PER_ANSWER + _MAX_BYTES_PER_PHOTO * len(answer.photos) for answer in answers.values())
         if at_most <= MAX_ANSWERS_BYTES:
             return
-        size = len(to_json({step_id: answer.to_kube() for step_id, answer in answers.items()}))
+        size = stored_size({step_id: answer.to_kube() for step_id, answer in answers.items()})
         if size > MAX_ANSWERS_BYTES:
             raise AnswerInvalid(
                 details=[Problem("value", "too_large", f"All answers together may have {MAX_ANSWERS_BYTES} bytes.")]

@@ -1,5 +1,6 @@
 """The life of a run (contract sections 4 and 5): what each command makes of it, and what it refuses."""
 
+import contextlib
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -369,6 +370,22 @@ def test_an_event_has_the_same_id_in_every_process_and_the_next_one_another() ->
     first, second = ([entry.event_id for entry in life.status.outbox] for life in lives)
     assert first == second
     assert len(set(first)) == 2
+
+
+@pytest.mark.parametrize("character", ["a", "<", '"', "\u2028", "\N{SNOWMAN}"])
+def test_texts_fit_into_the_cluster_whatever_they_consist_of(character: str) -> None:
+    """etcd takes 1.5 MiB, and the Kubernetes API writes some characters as six."""
+    life = Life(checklist(*(step(f"{number}", "text", config={"multiline": True}) for number in range(300))))
+    text, accepted = character * 4000, 0
+    with contextlib.suppress(AnswerInvalid, ServiceUnavailable):
+        for accepted in range(300):
+            life.does(AnswerStep(step_id=f"s-{accepted}", value=text, note=text[:2000]))
+    assert accepted > 5
+    escaped = json.dumps(life.status.to_kube(), ensure_ascii=False).translate(
+        dict.fromkeys(map(ord, "<>&\u2028"), "6" * 6)
+    )
+    assert len(escaped.encode()) < 1_000_000
+    life.does(Submit())
 
 
 @pytest.mark.parametrize(
