@@ -3,33 +3,34 @@
 Cached runs may be stale, so they are used for compare-and-swap writes only, never for reads.
 """
 
-from collections import OrderedDict
 from typing import Final
 
+from checklist_crds.platform.weighted_lru import WeightedLru, weight_of
 from checklist_crds.resources.kinds import Key, key_of, version_of
 from checklist_crds.resources.run import Run
 from checklist_crds.values.json_text import JsonObject
 
-_SIZE: Final = 1_000
+_BYTES: Final = 24 * 1024**2
+"""Bytes of JSON of all cached runs. Parsed, texts take two to eight times that."""
+_RUNS: Final = 1_000
 
 
 class RecentRuns:
-    """LRU cache of the newest known states by namespace and name."""
+    """LRU cache of the newest known states by namespace and name: at most `runs`, and fewer if they are large."""
 
-    def __init__(self, remembered: int = _SIZE) -> None:
-        self._remembered = remembered
-        self._runs: OrderedDict[Key, JsonObject | Run] = OrderedDict()
+    def __init__(self, *, runs: int = _RUNS, capacity: int = _BYTES) -> None:
+        self._least = capacity // runs
+        self._runs: WeightedLru[Key, JsonObject | Run] = WeightedLru(capacity)
 
     def __len__(self) -> int:
         return len(self._runs)
 
     def get(self, key: Key) -> Run | None:
         known = self._runs.get(key)
-        if known is None:
-            return None
-        run = known if isinstance(known, Run) else Run.parse(known)
-        self._runs[key] = run
-        self._runs.move_to_end(key)
+        if known is None or isinstance(known, Run):
+            return known
+        run = Run.parse(known)
+        self._put(key, run)
         return run
 
     def put(self, run: Run) -> None:
@@ -37,10 +38,7 @@ class RecentRuns:
         key = (run.namespace, run.name)
         known = self._runs.get(key)
         if known is None or _version(known) <= int(run.resource_version):
-            self._runs[key] = run
-        self._runs.move_to_end(key)
-        while len(self._runs) > self._remembered:
-            self._runs.popitem(last=False)
+            self._put(key, run)
 
     def apply(self, change: str, body: JsonObject) -> None:
         """Apply a watch event ("UPSERT" or "DELETE") to a cached run."""
@@ -49,9 +47,13 @@ class RecentRuns:
         if known is None:
             return
         if change == "DELETE":
-            del self._runs[key]
+            self._runs.discard(key)
         elif version_of(body) > _version(known):
-            self._runs[key] = body
+            self._put(key, body)
+
+    def _put(self, key: Key, known: JsonObject | Run) -> None:
+        stored = known.stored if isinstance(known, Run) else known.get("status") or {}
+        self._runs.put(key, known, max(self._least, weight_of(stored)))
 
 
 def _version(known: JsonObject | Run) -> int:

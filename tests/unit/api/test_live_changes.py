@@ -1,5 +1,6 @@
 """What the API remembers of changes: the newest, in order, bounded, and never silently incomplete."""
 
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -96,8 +97,12 @@ def test_the_newest_state_is_remembered_in_whatever_order_it_comes() -> None:
 
 
 def test_only_so_many_are_kept_and_the_least_used_go_first() -> None:
-    runs = RecentRuns(remembered=2)
+    runs = RecentRuns(runs=2)
     for number in (1, 2, 3):
         runs.put(run(f"r-{number}", number))
         assert version_of(runs, "r-1") == 1
     assert [version_of(runs, name) for name in ("r-1", "r-2", "r-3")] == [1, None, 3]
+    large = RecentRuns(capacity=10_000)
+    for number in range(9):
+        large.put(replace(run(f"r-{number}", number), stored={"records": "x" * 4_000}))
+    assert len(large) == 2
