@@ -5,14 +5,20 @@ a term the watch may show a run before its organization, which is then read from
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeNotFound
+from checklist_crds.platform.ttl_cache import TTLCache
 from checklist_crds.resources.kinds import ORGANIZATION, Key, key_of, version_of
 from checklist_crds.resources.pause import PAUSED, PAUSED_ANNOTATION, is_paused
 from checklist_crds.values.json_text import JsonObject
 from checklist_operator.faults import LocalFault
+
+
+_MOST_RESUMED: Final = 10_000
+_RESUMED_KEPT_S: Final = 600.0
+"""Longer than a list of all runs takes."""
 
 
 class Paused(LocalFault):
@@ -33,6 +39,8 @@ class Pauses:
         """Newest resource version seen of each organization."""
         self._runs: dict[Key, int] = {}
         """Newest resource version seen of each paused run."""
+        self._resumed: TTLCache[Key, int] = TTLCache(_MOST_RESUMED, ttl_s=_RESUMED_KEPT_S)
+        """The same of runs that were resumed a short time ago: a list may still show an older state."""
 
     def observe_organization(self, type_: str | None, body: JsonObject) -> None:
         """Takes objects from the watch and from direct reads; ignores older versions than the newest."""
@@ -49,11 +57,12 @@ class Pauses:
     def observe_run(self, type_: str | None, body: JsonObject) -> None:
         """Takes objects from the watch and from direct reads; ignores older versions than the newest."""
         key, version = key_of(body), version_of(body)
-        if version < self._runs.get(key, 0):
+        if version < max(self._runs.get(key, 0), self._resumed.get(key) or 0):
             return
         if type_ != "DELETED" and is_paused(body["metadata"]):
             self._runs[key] = version
         elif self._runs.pop(key, None) is not None:
+            self._resumed.put(key, version)
             self._on_resume()
 
     def check_known(self, run: Key, organization: str) -> None:

@@ -4,6 +4,7 @@ Also settles a delivery that has no attempt left.
 """
 
 import asyncio
+import contextlib
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from functools import partial
@@ -15,7 +16,7 @@ from checklist_crds.resources.delivery import WebhookDeliveryStatus
 from checklist_crds.resources.delivery_records import DeliveryPhase
 from checklist_crds.resources.kinds import RUN, Key
 from checklist_crds.resources.run import OutboxEntry, Run
-from checklist_crds.resources.run_id import run_id_of
+from checklist_crds.resources.run_id import resolved_of, run_id_of
 from checklist_crds.resources.webhook_url import InsecureTargets
 from checklist_crds.runs.replay_rules import ReplayRefusal
 from checklist_crds.times import Clock
@@ -142,7 +143,7 @@ class Preparation:
         if body is None or run is None or run.spec.webhook is None:
             await self._settler.give_up(delivery, action, ReplayRefusal.RUN_DELETED)
             return None
-        is_own = run.resolved is not None and run.resolved.organization == spec.organization_ref.name
+        is_own = run.admitted_as.organization == spec.organization_ref.name
         if not is_own or self._target_of(spec.url) != self._target_of(run.spec.webhook.url):
             # A delivery made by hand: signing for its URL would let its creator have anything signed.
             await self._settler.give_up(delivery, action, ReplayRefusal.FOREIGN_TARGET)
@@ -171,11 +172,13 @@ class Preparation:
         )
 
     async def _run_of(self, delivery: Delivery) -> JsonObject | None:
-        try:
-            body = await self._reads.get(RUN, delivery.spec.run_ref.name, delivery.namespace)
-        except KubeNotFound:
-            return None
-        return body if run_id_of(body) == delivery.spec.public_run_id else None
+        """Returns the delivery's run if it exists and is admitted. An API server's cache may lag, so etcd decides."""
+        for read in (self._reads.get, self._reads.get_newest):
+            with contextlib.suppress(KubeNotFound):
+                body = await read(RUN, delivery.spec.run_ref.name, delivery.namespace)
+                if run_id_of(body) == delivery.spec.public_run_id and resolved_of(body) is not None:
+                    return body
+        return None
 
 
 def _has_arrived(run: Run, event_id: str) -> bool:

@@ -26,6 +26,10 @@ class FreshReads:
             await self._beginnings.add(kind, namespace)
         return await self._client.get(kind, name, namespace, not_older_than=str(self._at_least[kind]))
 
+    async def get_newest(self, kind: Kind, name: str, namespace: str) -> JsonObject:
+        """Reads from etcd: for decisions that cannot be undone."""
+        return await self._client.get(kind, name, namespace)
+
     def note(self, kind: Kind, body: JsonObject) -> None:
         """Later reads of `kind` are at least as new as this object."""
         self._at_least[kind] = max(self._at_least.get(kind, 0), version_of(body))
