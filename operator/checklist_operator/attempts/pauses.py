@@ -15,7 +15,6 @@ from checklist_crds.resources.pause import PAUSED, PAUSED_ANNOTATION, is_paused
 from checklist_crds.values.json_text import JsonObject
 from checklist_operator.faults import LocalFault
 
-
 _MOST_RESUMED: Final = 10_000
 _RESUMED_KEPT_S: Final = 600.0
 """Longer than a list of all runs takes."""
