@@ -37,6 +37,8 @@ export interface SenderDeps {
   arrived(operation: Operation, change: Change): void;
   /** Whether the run is gone for everyone, not only for this member. */
   gone(): Promise<boolean>;
+  /** The token was rejected: returns whether another one is available, which is used from now on. */
+  fallBack(): boolean;
   /** Whether the person may answer. */
   mayAnswer(): boolean;
   traffic(traffic: { reached?: boolean; denied?: boolean; failures: number }): void;
@@ -225,7 +227,7 @@ export class Sender {
       await this.revert(names(of("not_the_member")));
       await this.deps.refresh();
     }
-    if (of("denied").length > 0) {
+    if (of("denied").length > 0 && !this.deps.fallBack()) {
       this.pause();
       this.deps.traffic({ reached: true, denied: true, failures: this.worst() });
     }

@@ -266,6 +266,9 @@ class LocalRun extends RunState implements RunStore {
   private fallBack(): boolean {
     if (this.keptToken === null || this.keptToken === this.token.peek()) return false;
     this.useToken(this.keptToken);
+    this.denied.value = false;
+    void this.reader.read();
+    this.sender.wake(true);
     return true;
   }
 
@@ -360,6 +363,9 @@ class LocalRun extends RunState implements RunStore {
       if (this.template.peek() === null) this.template.value = found.template;
       this.take(found.records);
     });
+    // The sender may be a tab without the complete link, which another tab has.
+    this.keptToken = found.token ?? this.keptToken;
+    if (this.token.peek() === null) this.fallBack();
     this.sender.wake();
   }
 
@@ -493,6 +499,7 @@ class LocalRun extends RunState implements RunStore {
       markStale: () => this.reader.markStale(),
       uploading: (opId, share) => this.photos.uploading(opId, share),
       arrived: (operation, change) => this.arrived(operation, change),
+      fallBack: () => this.fallBack(),
       mayAnswer: () => this.access.isOpen,
       gone: async () => {
         // In a run for members, only this person's membership may have ended.

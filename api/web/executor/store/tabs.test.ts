@@ -1,6 +1,9 @@
+import "fake-indexeddb/auto";
+
 import { describe, expect, test, vi } from "vitest";
 
 import { type Channel, Tabs } from "./tabs";
+import { Rig } from "./testing/rig";
 import { settle, VirtualTime } from "./testing/virtual_time";
 
 /** Web Locks for one name: one holder, a queue, and stealing. */
@@ -112,4 +115,21 @@ describe("of several tabs", () => {
     first.tabs.close();
     second.tabs.close();
   });
+});
+
+describe("the tab that sends", () => {
+  for (const [what, token] of [["without a token", null], ["with a wrong token", "x".repeat(43)]] as const) {
+    test(`${what} uses the one that another tab has stored`, async () => {
+      const [rig, locks, air] = [new Rig(), new Locks(), new Air()];
+      const tabs = { locks: locks.manager, channel: air.open };
+      const first = await rig.visit({ token, tabs });
+      const second = await rig.visit({ tabs });
+      await second.answer("s-a", "warm");
+      await second.submit(null);
+      await rig.time.pass(60_000);
+      expect(rig.service.status).toBe("completed");
+      expect([first.phase.value, second.phase.value]).toEqual(["done", "done"]);
+      rig.close();
+    });
+  }
 });

@@ -2,7 +2,7 @@
 import { IDBFactory } from "fake-indexeddb";
 
 import type { ExecutorIdentity, Template } from "../../../core/types";
-import { createStore } from "../store";
+import { createStore, type StoreOptions } from "../store";
 import type { RunStore } from "../types";
 import { API, type Outcome, FakeService, RUN_ID, TOKEN } from "./fake_service";
 import { step, template, when } from "./templates";
@@ -32,9 +32,9 @@ export class Rig {
   }
 
   /** Opens the link; `token` null: without the fragment, as from the history; `blocked`: without site data. */
-  async visit({ token = TOKEN as string | null, skewMs = 0, blocked = false } = {}): Promise<RunStore> {
+  async visit({ token = TOKEN as string | null, skewMs = 0, blocked = false, tabs = ALONE } = {}): Promise<RunStore> {
     const [timers, db] = [this.time.device(skewMs), blocked ? BLOCKED : this.device];
-    const store = createStore({ runId: RUN_ID, token, api: API, fetch: this.service.fetch, timers, db, locks: null, channel: null });
+    const store = createStore({ runId: RUN_ID, token, api: API, fetch: this.service.fetch, timers, db, ...tabs });
     this.open.push(store);
     await settle();
     return store;
@@ -44,6 +44,8 @@ export class Rig {
     for (const store of this.open) store.close();
   }
 }
+
+const ALONE: Pick<StoreOptions, "locks" | "channel"> = { locks: null, channel: null };
 
 /** A browser with site data blocked. */
 const BLOCKED = {
