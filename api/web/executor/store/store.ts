@@ -324,6 +324,7 @@ class LocalRun extends RunState implements RunStore {
     });
     this.tabs.changed();
     this.sender.wake();
+    this.takeOver();
     if (!this.reached.peek() && this.keeps.peek()) void persistStorage();
   }
 
@@ -440,7 +441,10 @@ class LocalRun extends RunState implements RunStore {
       },
       isOffline: () => typeof navigator === "object" && navigator.onLine === false,
       isWatched: () => this.watch.works,
-      done: () => this.watch.wake(),
+      done: () => {
+        this.watch.wake();
+        this.takeOver();
+      },
       clockOffsetMs: () => this.clock.offsetMs,
       show: (preview) => (this.shownPreview.value = preview),
       failed: (failure) => (this.failure.value = failure),

@@ -106,9 +106,12 @@ describe("of several tabs", () => {
     const [first, second] = [tab(locks, air, time), tab(locks, air, time)];
     await settle();
     second.takeOver();
+    await settle();
+    first.channel.frozen = true;
+    // The response to the first question is valid.
+    second.takeOver();
     await time.pass(5_000);
     expect([first.state.sending, second.state.sending]).toEqual([true, false]);
-    first.channel.frozen = true;
     second.takeOver();
     await time.pass(5_000);
     expect([first.state.sending, second.state.sending]).toEqual([false, true]);
@@ -129,6 +132,23 @@ describe("the tab that sends", () => {
       await rig.time.pass(60_000);
       expect(rig.service.status).toBe("completed");
       expect([first.phase.value, second.phase.value]).toEqual(["done", "done"]);
+      rig.close();
+    });
+  }
+
+  for (const [what, reopened] of [["that is given in it", false], ["that waited", true]] as const) {
+    test(`is a new one beside a frozen one, for an answer ${what}`, async () => {
+      const [rig, locks, air] = [new Rig(), new Locks(), new Air()];
+      const frozen = tab(locks, air, rig.time);
+      frozen.channel.frozen = true;
+      const tabs = { locks: locks.manager, channel: air.open };
+      const first = await rig.visit({ tabs });
+      await first.answer("s-a", "warm");
+      if (reopened) first.close();
+      if (reopened) await rig.visit({ tabs });
+      await rig.time.pass(10_000);
+      expect(rig.service.answers.get("s-a")?.value).toBe("warm");
+      frozen.tabs.close();
       rig.close();
     });
   }

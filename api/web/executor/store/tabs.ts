@@ -19,6 +19,7 @@ export class Tabs {
   private readonly ended = new AbortController();
   private heard = false;
   private holding = false;
+  private asking = false;
 
   constructor(
     private readonly name: string,
@@ -50,10 +51,12 @@ export class Tabs {
   /** Phones freeze background tabs that hold the lock. If the sender does not respond, this visible tab takes over. */
   takeOverIfSilent(begin: () => void, end: () => void): void {
     const { locks } = this;
-    if (locks === null || this.holding || this.channel === null) return;
+    if (locks === null || this.holding || this.asking || this.channel === null) return;
     this.heard = false;
+    this.asking = true;
     this.channel.postMessage("ping");
     this.timers.set(() => {
+      this.asking = false;
       if (this.heard || this.holding || this.ended.signal.aborted) return;
       void this.hold(locks, { steal: true }, begin, end);
     }, PONG_WITHIN_MS);
