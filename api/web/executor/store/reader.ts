@@ -162,8 +162,14 @@ export class Reader {
   }
 }
 
-/** Whether the response is the service's own and final: not from a proxy, and not temporary. */
+/**
+ * Whether the response is the service's own and final: not from a proxy, and not temporary. What waits is discarded at
+ * the end of a run, so only the service's own codes tell it. An address without a run id is not one of the service.
+ */
 function isOurs(reply: Extract<Reply, { kind: "http" }>, runId: string): boolean {
-  if (reply.status === 200) return reply.body?.["run_id"] === runId;
-  return [401, 404, 410].includes(reply.status) && typeof reply.body?.["error"] === "string";
+  const { status, body } = reply;
+  if (status === 200) return body?.["run_id"] === runId;
+  const code = body?.["error"];
+  if (status === 404) return code === "run_not_found" || runId === "";
+  return status === 410 ? code === "run_expired" : status === 401 && typeof code === "string";
 }

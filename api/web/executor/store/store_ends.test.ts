@@ -243,6 +243,23 @@ describe("opening the link", () => {
     expect((await rig.visit({ token: null })).phase.value).toBe("checklist");
   });
 
+  for (const status of [404, 410]) {
+    test(`that a gateway refuses with ${status} discards nothing`, async () => {
+      const first = await rig.visit();
+      rig.service.outcome = always("lost_request");
+      await first.answer("s-a", "warm");
+      await first.addPhoto("s-photo", image());
+      first.close();
+      rig.service.outcome = always(status);
+      const store = await rig.visit({ token: null });
+      expect([store.phase.value, store.sync.value.waiting]).toEqual(["checklist", 2]);
+      rig.service.outcome = always("ok");
+      await rig.time.pass(90_000);
+      expect([...rig.service.answers.keys()]).toEqual(["s-a", "s-photo"]);
+      expect(kinds(store)).toEqual([]);
+    });
+  }
+
   test("again without network shows what was kept", async () => {
     const first = await rig.visit();
     await first.answer("s-a", "warm");

@@ -12,9 +12,9 @@ export const API = new URL("https://checklists.example/prefix/v1/");
 
 /**
  * The result of one exchange. `lost_reply`: applied, but the response is lost. `late`: the same, but applied some
- * exchanges later.
+ * exchanges later. A number: the status of a gateway's refusal.
  */
-export type Outcome = "ok" | "late" | "lost_request" | "lost_reply" | "hangs" | "busy" | "limited" | "broken" | "login_page";
+export type Outcome = number | "ok" | "late" | "lost_request" | "lost_reply" | "hangs" | "busy" | "limited" | "broken" | "login_page";
 
 interface Call {
   readonly method: string;
@@ -83,6 +83,7 @@ export class FakeService {
     this.deliverLate();
     const outcome = this.outcome(call);
     await turn();
+    if (typeof outcome === "number") return this.reply(outcome, { error: "Refused" });
     switch (outcome) {
       case "lost_request":
         throw new TypeError("Failed to fetch");
