@@ -6,7 +6,7 @@
  * overtake the upload of a large photo without being rejected.
  */
 import type { Template, When } from "../../core/types";
-import { type Operation, stepOf, type Command } from "./records";
+import { isOnDrawing, type Operation, stepOf, type Command } from "./records";
 
 export class Links {
   private readonly direct = new Map<string, readonly string[]>();
@@ -29,8 +29,8 @@ export class Links {
   related(one: Command, other: Command): boolean {
     const [left, right] = [stepOf(one), stepOf(other)];
     if (left !== null && right !== null) return this.linked(left, right);
-    // A drawing is related to the submit only; all other operations without a step are related to everything.
-    const drawing = [one, other].find((command) => command.kind === "signature");
+    // A drawing is related to the submit and other drawings only; all other operations without a step are related to everything.
+    const drawing = [one, other].find(isOnDrawing);
     if (drawing === undefined) return true;
     return (drawing === one ? right : left) === null;
   }

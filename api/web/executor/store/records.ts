@@ -15,6 +15,7 @@ export type Command =
   | { readonly kind: "photo_removed"; readonly stepId: string; readonly photoKey: string; readonly index: number | null }
   | { readonly kind: "identity"; readonly name: string; readonly email: string }
   | { readonly kind: "signature" }
+  | { readonly kind: "signature_removed" }
   | { readonly kind: "submit"; readonly signature: string | null }
   | { readonly kind: "cancel"; readonly reason: string | null };
 
@@ -79,6 +80,11 @@ export function isBatched(operation: Operation): operation is Batched {
 /** Whether the operation has a blob. */
 export function hasBlob(command: Command): boolean {
   return command.kind === "photo" || command.kind === "signature";
+}
+
+/** Whether the operation is on the drawing of the completion signature. */
+export function isOnDrawing(command: Command): boolean {
+  return command.kind === "signature" || command.kind === "signature_removed";
 }
 
 /** Removal of the drawing of a signature step, whose index is not known. */

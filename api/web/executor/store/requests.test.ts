@@ -19,6 +19,7 @@ test("every operation has its URL below the service's base path, and its id", ()
   expect(sent({ kind: "skip", stepId: "s-1" })).toEqual(["POST", "/steps/s-1/skip", { op_id: "op-1" }]);
   expect(sent({ kind: "photo", stepId: "s-1", contentType: "image/png" })).toEqual(["POST", "/answers/s-1/photos?op_id=op-1", undefined]);
   expect(sent({ kind: "signature" })).toEqual(["PUT", "/signature?op_id=op-1", undefined]);
+  expect(sent({ kind: "signature_removed" })).toEqual(["DELETE", "/signature?op_id=op-1", undefined]);
   expect(sent({ kind: "submit", signature: "Ada" })).toEqual(["POST", "/submit", { signature: { name: "Ada" }, op_id: "op-1" }]);
   expect(sent({ kind: "cancel", reason: null })).toEqual(["POST", "/cancel", { reason: null, op_id: "op-1" }]);
 });

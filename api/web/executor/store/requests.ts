@@ -106,6 +106,8 @@ export class RunAddresses {
       }
       case "signature":
         return { method: "PUT", url: this.executor("/signature", { op_id }), token, blob: blob ?? new Blob() };
+      case "signature_removed":
+        return { method: "DELETE", url: this.executor("/signature", { op_id }), token };
       case "submit": {
         const signature = operation.signature === null ? null : { name: operation.signature };
         return { method: "POST", url: this.executor("/submit"), token, json: { signature, op_id } };

@@ -133,10 +133,11 @@ class LocalRun extends RunState implements RunStore {
   async submit(signature: { name: string } | null): Promise<void> {
     await this.loaded;
     const content = signature === null ? null : (this.drawing.peek()?.content ?? null);
-    const [stamp, drawing] = [this.stamp(), content === null ? null : this.stamp()];
+    const [stamp, other] = [this.stamp(), this.stamp()];
+    const [drawing, removal] = content !== null ? [other, null] : [null, signature === null ? null : other];
     const command = { kind: "submit", signature: signature?.name ?? null } as const;
     const blob = content === null || drawing === null ? undefined : { id: drawing.opId, content };
-    await this.keep((before) => ending(this.withSent(before), command, stamp, drawing), blob);
+    await this.keep((before) => ending(this.withSent(before), command, stamp, drawing, removal), blob);
   }
 
   async cancel(reason: string | null): Promise<void> {

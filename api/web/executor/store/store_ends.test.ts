@@ -150,6 +150,20 @@ describe("the end of a run", () => {
     expect(store.phase.value).toBe("done");
   });
 
+  test("a drawing that was cleared after a rejected submit is not part of the next one", async () => {
+    rig.serve(template([step("s-a", { required: true })]));
+    const store = await rig.visit();
+    await store.drawSignature(new Blob(["drawing"], { type: "image/png" }));
+    await store.submit({ name: "Ada" });
+    await settle();
+    expect(rig.service.drawn).toBe(true);
+    await store.drawSignature(null);
+    await store.answer("s-a", "here");
+    await store.submit({ name: "Ada" });
+    await rig.time.pass(1_000);
+    expect(rig.service).toMatchObject({ status: "completed", signatureName: "Ada", drawn: false });
+  });
+
   test("time runs out while there is no network, by the server's clock", async () => {
     rig.service.expiresAt = new Date(rig.time.ms + 600_000).toISOString();
     const store = await rig.visit({ skewMs: 3_600_000 });

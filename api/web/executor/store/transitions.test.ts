@@ -134,6 +134,16 @@ describe("results of the server", () => {
     expect(outline(again)).toEqual(["signature", "submit"]);
   });
 
+  test("keep a drawing that may have been sent when its submit is withdrawn; a submit without one removes it", () => {
+    const stamp = () => ({ opId: `op-${(count += 1)}`, at: "" });
+    const signed = sent(ending(WITH_RUN, { kind: "submit", signature: "Ada" }, stamp(), stamp()), 0);
+    expect(outline(withdrawn(signed))).toEqual(["signature"]);
+    const byName = (before: Records) => ending(before, { kind: "submit", signature: "Ada" }, stamp(), null, stamp());
+    expect(outline(byName(signed))).toEqual(["signature", "signature_removed", "submit"]);
+    expect(outline(withdrawn(byName(signed)))).toEqual(["signature"]);
+    expect(outline(byName(WITH_RUN))).toEqual(["submit"]);
+  });
+
   test("closing the run discards unsent operations, and sends attempted ones again", () => {
     const records = after(sent(after(WITH_RUN, answer("s-a")), 0), answer("s-gate", true));
     expect(outline(afterClose(records, null))).toEqual(["answer s-a"]);

@@ -4,7 +4,7 @@
  */
 import type { Answer, Change, JsonValue, Problem } from "../../core/types";
 import type { Links } from "./links";
-import { answerKey, type Lost, type Operation, type Records, type Refused, type RunRecord, stepOf, type Command } from "./records";
+import { answerKey, isOnDrawing, type Lost, type Operation, type Records, type Refused, type RunRecord, stepOf, type Command } from "./records";
 import type { Notice, Replaced } from "./types";
 
 export interface Stamp {
@@ -48,24 +48,30 @@ export function inPlaceOf(before: Records, after: Records, replaced: string, opI
   return { ...after, queue: [...start, { ...photo, seq: older.seq }, ...others.slice(start.length)] };
 }
 
-/** Queues the submit or cancellation; with `drawing`, the drawing of the signature before it. */
+/**
+ * Queues the submit or cancellation; with `drawing`, the drawing of the signature before it, and else with `removal` the
+ * removal of an earlier one, if the server may have it: it would be part of the signature.
+ */
 export function ending(
   before: Records,
   command: Extract<Command, { kind: "submit" | "cancel" }>,
   stamp: Stamp,
   drawing: Stamp | null,
+  removal: Stamp | null = null,
 ): Records {
   // A repeated tap. An attempt may have closed the run already; it is only sent again.
   if (before.queue.some((operation) => operation.kind === command.kind && operation.attempts > 0)) return before;
   const open = withoutRefusals(withdrawn(before), command.kind);
-  return appended(drawing === null ? open : appended(open, { kind: "signature" }, drawing), command, stamp);
+  if (drawing !== null) return appended(appended(open, { kind: "signature" }, drawing), command, stamp);
+  const isDrawn = (before.run?.run.signature_drawing ?? null) !== null || open.queue.some(isOnDrawing);
+  return appended(removal !== null && isDrawn ? appended(open, { kind: "signature_removed" }, removal) : open, command, stamp);
 }
 
-/** Withdraws the queued submit (with its drawing) or cancellation if it was never sent. */
+/** Withdraws the queued submit or cancellation if it was never sent, and its drawing under the same condition. */
 export function withdrawn(before: Records): Records {
   const end = before.queue.find((operation) => operation.kind === "submit" || operation.kind === "cancel");
   if (end === undefined || end.attempts > 0) return before;
-  const queue = before.queue.filter((operation) => operation !== end && operation.kind !== "signature");
+  const queue = before.queue.filter((operation) => operation !== end && !(isOnDrawing(operation) && operation.attempts === 0));
   return { ...before, queue };
 }
 
@@ -273,7 +279,7 @@ function changesAfter(run: Run, { changes }: Change): Pick<Run, "changes"> {
 
 function lostBy(operation: Operation, run: Run | null): Lost[] {
   const { seq, at, kind } = operation;
-  if (kind === "submit" || kind === "cancel" || kind === "signature" || kind === "identity") return [];
+  if (!("stepId" in operation)) return [];
   const value: JsonValue = operation.kind === "answer" ? operation.value : null;
   const same = run !== null && answerKey(run.answers[operation.stepId]?.value) === answerKey(value);
   return kind === "answer" && same ? [] : [{ seq, at, kind, value, stepId: operation.stepId }];
@@ -287,7 +293,7 @@ function sameSubject(one: Operation, other: Operation): boolean {
 /** A new command resolves rejections of the same step or kind; a changed step also those of the submit. */
 function withoutRefusals(before: Records, kind: Command["kind"], stepId: string | null = null): Records {
   const left = before.refused.filter(({ operation }) => {
-    if (stepId === null) return operation.kind !== kind && !(kind === "submit" && operation.kind === "signature");
+    if (stepId === null) return operation.kind !== kind && !(kind === "submit" && isOnDrawing(operation));
     if (operation.kind === "submit") return false;
     if (operation.kind === "photo") return !(operation.stepId === stepId && (kind === "clear" || kind === "skip"));
     return kind === "photo" || stepOf(operation) !== stepId;

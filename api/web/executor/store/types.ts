@@ -135,7 +135,7 @@ export interface Replaced {
 /** An answer on this device that the server no longer accepts, because the run was closed elsewhere. */
 export interface NotArrived {
   stepId: string | null;
-  kind: "answer" | "clear" | "skip" | "photo" | "photo_removed" | "identity" | "signature" | "submit" | "cancel";
+  kind: "answer" | "clear" | "skip" | "photo" | "photo_removed" | "identity" | "signature" | "signature_removed" | "submit" | "cancel";
   value: JsonValue;
   /** When it was entered, by the server's clock as far as known then. */
   at: string;

@@ -260,7 +260,8 @@ export class FakeService {
         break;
       }
       case "PUT /signature":
-        this.drawn = true;
+      case "DELETE /signature":
+        this.drawn = call.method === "PUT";
         return null;
       case "POST /submit":
         if (this.evaluate().missing.length > 0) return this.refusal(422, "required_steps_missing", "required");
@@ -298,7 +299,9 @@ export class FakeService {
   private state() {
     const { applicable, progress } = this.evaluate();
     const changes = this.changes === null ? {} : { changes: this.changes };
-    return { run_id: RUN_ID, status: this.status, ...changes, progress, applicable_steps: [...applicable], skipped_steps: [...this.skipped] };
+    const signature_drawing = this.drawn ? "https://checklists.example/photos/drawing" : null;
+    const steps = { applicable_steps: [...applicable], skipped_steps: [...this.skipped] };
+    return { run_id: RUN_ID, status: this.status, ...changes, progress, ...steps, signature_drawing };
   }
 
   private change(stepId: string | null, replayed: boolean, opId: string | null) {
