@@ -23,7 +23,7 @@ const CHECKLIST = template([
   step("s-photo", { type: "photo", config: { min: 0, max: 20 } }),
 ]);
 const BOOLEANS = new Set(["s-gate", "s-inner"]);
-const FATES: readonly Outcome[] = ["ok", "ok", "ok", "late", "lost_request", "lost_reply", "hangs", "busy", "limited", "broken", "login_page"];
+const FATES: readonly Outcome[] = ["ok", "ok", "ok", "late", "lost_request", "lost_reply", "hangs", "busy", "limited", "broken", "login_page", 403];
 
 /** mulberry32: a small seeded generator. */
 function generator(seed: number): () => number {

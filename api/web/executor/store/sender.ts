@@ -59,8 +59,8 @@ const LANES: readonly Lane[] = ["changes", "uploads"];
 export class Sender {
   private running = false;
   private timer: unknown = null;
-  /** Operations that this tab has sent, even if that could not be stored. */
-  readonly sent = new Set<string>();
+  /** How often this tab has sent each operation, even if that could not be stored. */
+  readonly sent = new Map<string, number>();
   private readonly busy = new Set<Lane>();
   /** Operations that may have made a batch fail: sent one by one, they block no other. */
   private readonly alone = new Set<string>();
@@ -189,21 +189,25 @@ export class Sender {
   /** Returns the stored operations, marked as attempted; removed ones are omitted. */
   private async mark(chosen: readonly Operation[]): Promise<readonly Operation[]> {
     const opIds = chosen.map((operation) => operation.opId);
-    for (const opId of opIds) this.sent.add(opId);
+    for (const opId of opIds) this.sent.set(opId, (this.sent.get(opId) ?? 0) + 1);
     try {
       const after = await this.deps.change((before) => opIds.reduce(attempted, before));
       return after.queue.filter((operation) => opIds.includes(operation.opId));
     } catch (error) {
       // Sending frees space on a full device, so it must continue.
-      if (error instanceof StorageFull) return chosen;
+      if (error instanceof StorageFull) return chosen.map((operation) => ({ ...operation, attempts: operation.attempts + 1 }));
       throw error;
     }
   }
 
   /** Not applied by the server: the attempt does not count, so that e.g. a submit can still be withdrawn. */
   private async revert(operations: readonly Operation[]): Promise<void> {
-    for (const operation of operations) if (operation.attempts === 1) this.sent.delete(operation.opId);
-    await this.deps.change((before) => operations.reduce((records, { opId }) => reverted(records, opId), before));
+    for (const { opId } of operations) {
+      const before = (this.sent.get(opId) ?? 1) - 1;
+      if (before > 0) this.sent.set(opId, before);
+      else this.sent.delete(opId);
+    }
+    await this.deps.change((before) => operations.reduce(reverted, before));
   }
 
   private async settle(results: readonly Result[]): Promise<void> {
@@ -233,8 +237,10 @@ export class Sender {
     }
     const [first] = again;
     if (first === undefined) return;
-    if (first[1].cause === "network") this.networkFailed();
-    else this.hold(names(again), first[1].afterMs);
+    if (first[1].cause === "network") return this.networkFailed();
+    this.hold(names(again), first[1].afterMs);
+    const blocked = again.filter(([, verdict]) => verdict.cause === "proxy");
+    if (blocked.length > 0) await this.revert(names(blocked));
   }
 
   /** In one transaction, so that a long queue is processed once. */

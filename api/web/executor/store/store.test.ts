@@ -110,6 +110,31 @@ describe("an answer", () => {
     expect(rig.service.history).toEqual([["s-a", "warm"]]);
   });
 
+  test("that something in between refuses can be replaced, and blocks nothing", async () => {
+    const store = await rig.visit();
+    rig.service.outcome = ({ body }) => (JSON.stringify(body ?? "").includes("DROP TABLE") ? 403 : "ok");
+    await store.answer("s-a", "DROP TABLE");
+    await rig.time.pass(5_000);
+    await store.answer("s-a", "harmless");
+    await store.submit(null);
+    await rig.time.pass(60_000);
+    expect(rig.service.history).toEqual([["s-a", "harmless"]]);
+    expect(store.phase.value).toBe("done");
+  });
+
+  test("that may have arrived before something in between refused it is followed, not replaced", async () => {
+    const store = await rig.visit();
+    const fates: Outcome[] = ["lost_request", 403];
+    rig.service.outcome = (call) => (call.method === "GET" ? "ok" : (fates.shift() ?? "hangs"));
+    await store.answer("s-a", "1");
+    await rig.time.pass(3_000);
+    expect(fates).toEqual([]);
+    await store.answer("s-a", "2");
+    rig.service.outcome = always("ok");
+    await rig.time.pass(300_000);
+    expect(rig.service.history).toEqual([["s-a", "1"], ["s-a", "2"]]);
+  });
+
   test("that fails repeatedly shows needs attention, and blocks no other step", async () => {
     const store = await rig.visit();
     rig.service.outcome = (call) => (call.path.startsWith("/answers/s-a") ? "broken" : "ok");

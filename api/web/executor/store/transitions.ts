@@ -85,11 +85,12 @@ export function attempted(before: Records, opId: string): Records {
   return { ...before, queue };
 }
 
-/** The server did not apply the operation, but would for another signed-in member. */
-export function reverted(before: Records, opId: string): Records {
-  const queue = before.queue.map((operation) =>
-    operation.opId === opId ? { ...operation, attempts: Math.max(0, operation.attempts - 1) } : operation,
-  );
+/** The last attempt was not applied. `tried` is the operation with that attempt, which could perhaps not be stored. */
+export function reverted(before: Records, tried: Operation): Records {
+  const queue = before.queue.map((operation) => {
+    const isStored = operation.opId === tried.opId && operation.attempts >= tried.attempts;
+    return isStored ? { ...operation, attempts: operation.attempts - 1 } : operation;
+  });
   return { ...before, queue };
 }
 

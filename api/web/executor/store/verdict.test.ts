@@ -22,8 +22,8 @@ describe("an operation", () => {
     const details = [{ path: "value", code: "out_of_range", message: "No." }];
     expect(judge(http(422, error("answer_invalid", { details })))).toEqual({ kind: "refused", problems: details });
     expect(judge(http(404, error("not_found")))).toMatchObject({ kind: "refused", problems: [{ code: "not_found" }] });
-    expect(judge(http(403, null)).kind).toBe("again");
-    expect(judge(http(404, { detail: "nginx" })).kind).toBe("again");
+    expect(judge(http(403, null))).toMatchObject({ kind: "again", cause: "proxy" });
+    expect(judge(http(404, { detail: "nginx" }))).toMatchObject({ kind: "again", cause: "proxy" });
     expect(judge(http(501, error("not_implemented"))).kind).toBe("refused");
   });
 
@@ -33,7 +33,7 @@ describe("an operation", () => {
 
   test("is sent again after overload, failure and silence", () => {
     expect(judge({ kind: "network" })).toEqual({ kind: "again", cause: "network", afterMs: null });
-    for (const status of [408, 425, 429, 500, 502, 503, 504]) expect(judge(http(status, null)).kind).toBe("again");
+    for (const status of [408, 425, 429, 500, 502, 503, 504]) expect(judge(http(status, null))).toMatchObject({ kind: "again", cause: "service" });
     expect(judge(http(503, error("service_unavailable"), "7"))).toMatchObject({ cause: "service", afterMs: 7000 });
   });
 

@@ -29,8 +29,11 @@ export type Verdict =
   | { readonly kind: "denied" }
   /** The run is for another member, or the membership has ended: the operation waits. */
   | { readonly kind: "not_the_member" }
-  /** Retry: `network` if the service was not reached, `service` if it failed. */
-  | { readonly kind: "again"; readonly cause: "network" | "service"; readonly afterMs: number | null };
+  /**
+   * Retry: `network` if there was no response of the service, `service` if it failed, `proxy` if something in between
+   * refused the request: the exchange is over, so no late copy of it can arrive.
+   */
+  | { readonly kind: "again"; readonly cause: "network" | "service" | "proxy"; readonly afterMs: number | null };
 
 const AGAIN = new Set([408, 425, 429]);
 
@@ -46,7 +49,9 @@ export function verdictOf(reply: Reply, runId: string, now: Date): Verdict {
   // A proxy that rejects large bodies would reject this one always.
   if (status === 413) return { kind: "refused", problems: problemsIn(body, "too_large") };
   const code = body?.["error"];
-  if (typeof code !== "string" || typeof body?.["message"] !== "string") return again;
+  if (typeof code !== "string" || typeof body?.["message"] !== "string") {
+    return status >= 400 && status < 500 ? { ...again, cause: "proxy" } : again;
+  }
   if (code === "sign_in_required" || code === "assigned_to_another") return { kind: "not_the_member" };
   if (status === 401) return { kind: "denied" };
   if (code === "run_closed") return { kind: "closed", why: "closed" };
