@@ -12,7 +12,7 @@ import { type Batched, hasBlob, isBatched, type Operation, type Records } from "
 import { batchOf, type RunAddresses } from "./requests";
 import type { Timers } from "./timers";
 import { expired, isOpen } from "./server_state";
-import { attempted, afterClose, confirmed, withoutIdentity, reverted, refused } from "./transitions";
+import { attempted, afterClose, confirmed, dequeued, withoutIdentity, reverted, refused } from "./transitions";
 import type { Send } from "./transport";
 import { StorageFull } from "./types";
 import { type Verdict, verdictOf, verdictsOf } from "./verdict";
@@ -254,10 +254,10 @@ export class Sender {
     try {
       await this.deps.change(after);
     } catch (error) {
-      const done = new Set(answered.flatMap(([{ opId }, { kind }]) => (kind === "confirmed" ? [opId] : [])));
-      if (!(error instanceof StorageFull) || done.size === 0) throw error;
+      const done = answered.flatMap(([operation, verdict]) => (verdict.kind === "confirmed" ? [[operation, verdict.change] as const] : []));
+      if (!(error instanceof StorageFull) || done.length === 0) throw error;
       // Deleting needs no space; the state is read again, and rejected operations are rejected again.
-      await this.deps.change((before) => ({ ...before, queue: before.queue.filter(({ opId }) => !done.has(opId)) }));
+      await this.deps.change((before) => done.reduce((records, [operation, change]) => dequeued(records, operation, change), before));
       await this.deps.refresh();
     }
     if (answered.some(([{ kind }, verdict]) => verdict.kind === "confirmed" && (kind === "submit" || kind === "cancel"))) {

@@ -302,6 +302,26 @@ describe("a full device", () => {
     expect(rig.service.answers.get("s-photo")?.photos).toHaveLength(1);
   });
 
+  test("still removes a photo that was taken back on its way", async () => {
+    const store = await rig.visit();
+    rig.service.outcome = (call) => (call.path.includes("/photos") ? "lost_reply" : "ok");
+    await store.addPhoto("s-photo", image());
+    await settle();
+    await store.removePhoto("s-photo", shown(store, "s-photo")?.photos[0]?.key ?? "");
+    const { put } = IDBObjectStore.prototype;
+    // There is room for small rows only.
+    vi.spyOn(IDBObjectStore.prototype, "put").mockImplementation(function (this: IDBObjectStore, row: { type?: string }, key) {
+      if (row.type === "run") throw new DOMException("full", "QuotaExceededError");
+      return put.call(this, row, key);
+    });
+    rig.service.outcome = always("ok");
+    await rig.time.pass(10_000);
+    vi.restoreAllMocks();
+    await rig.time.pass(60_000);
+    expect(rig.service.answers.get("s-photo")?.photos).toEqual([]);
+    expect(store.sync.value.waiting).toBe(0);
+  });
+
   test("still sends, which frees space", async () => {
     const store = await rig.visit();
     rig.service.outcome = always("lost_request");

@@ -96,12 +96,15 @@ export function reverted(before: Records, tried: Operation): Records {
 
 /** The server applied the operation, now or at an earlier attempt. */
 export function confirmed(before: Records, done: Operation, change: Change): Records {
-  const queue = before.queue
-    .filter((operation) => operation.opId !== done.opId)
-    .flatMap((operation) => withIndexOf(operation, done, indexOfNew(before, done, change)));
-  const record = before.run;
-  if (record === null) return { ...before, queue };
-  return { ...before, queue, run: { ...record, epoch: record.epoch + 1, run: runAfter(record.run, done, change) } };
+  const [after, record] = [dequeued(before, done, change), before.run];
+  if (record === null) return after;
+  return { ...after, run: { ...record, epoch: record.epoch + 1, run: runAfter(record.run, done, change) } };
+}
+
+/** Removes an applied operation from the queue, without its effect on the run. */
+export function dequeued(before: Records, done: Operation, change: Change): Records {
+  const queue = without(before.queue, done).flatMap((operation) => withIndexOf(operation, done, indexOfNew(before, done, change)));
+  return { ...before, queue };
 }
 
 /**
