@@ -60,6 +60,23 @@ describe("a change by another device", () => {
     expect(shown(store, "s-a")?.value).toBe("theirs");
     expect(kinds(store)).toEqual(["other_device"]);
   });
+
+  test("is not missed between a read and the repetition of an own answer", async () => {
+    const store = await rig.visit();
+    await rig.time.pass(3_000);
+    rig.service.outcome = (call) => (call.method === "GET" ? "ok" : "lost_reply");
+    await store.answer("s-a", "mine");
+    await settle();
+    let hasWritten = false;
+    rig.service.outcome = (call) => {
+      if (call.method !== "GET" && !hasWritten) rig.service.write("s-b", "theirs");
+      hasWritten ||= call.method !== "GET";
+      return "ok";
+    };
+    await rig.time.pass(10_000);
+    expect(hasWritten).toBe(true);
+    expect(shown(store, "s-b")?.value).toBe("theirs");
+  });
 });
 
 describe("an open page", () => {

@@ -274,11 +274,11 @@ function runAfter(run: Run, done: Operation, change: Change): Run {
 
 /**
  * The number of changes after an own one. If it grew by more than that one, another device was in between: then the
- * state is not that of the new number, and must be read.
+ * state is not that of the new number, and must be read. An operation that had been applied before is no change.
  */
-function changesAfter(run: Run, { changes }: Change): Pick<Run, "changes"> {
+function changesAfter(run: Run, { changes, replayed }: Change): Pick<Run, "changes"> {
   const known = run.changes ?? null;
-  return known !== null && changes === known + 1 ? { changes } : {};
+  return known !== null && changes === known + 1 && !replayed ? { changes } : {};
 }
 
 function lostBy(operation: Operation, run: Run | null): Lost[] {
