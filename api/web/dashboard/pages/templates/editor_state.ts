@@ -75,6 +75,8 @@ export class EditorState {
   readonly canUndo = computed(() => this.past.value.length > 0);
   readonly canRedo = computed(() => this.future.value.length > 0);
   readonly readOnly = computed(() => this.forbidden || this.managedBy.value !== null);
+  /** Takes what is typed in the JSON view, which otherwise waits for a pause. */
+  flush: () => void = () => undefined;
 
   /** The base of comparison and merge; null while not stored. */
   private readonly base = signal<Draft | null>(null);
@@ -203,14 +205,16 @@ export class EditorState {
 
   async save(): Promise<SaveOutcome> {
     if (this.saving.peek()) return { kind: "refused" };
+    this.flush();
     const body = this.payload();
     if (body === null) return { kind: "refused" };
+    const sent = { draft: this.draft.peek(), text: this.text.peek() };
     this.saving.value = true;
     this.error.value = null;
     try {
       const before = this.stored.peek();
       const stored = before === null ? await createTemplate(this.org, body, this.keyFor(body)) : await saveTemplate(this.org, before.id, body, before.v);
-      this.saved(stored, body);
+      this.saved(stored, sent);
       return { kind: "saved", stored, isNew: before === null };
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
@@ -258,14 +262,15 @@ export class EditorState {
     return this.request.key;
   }
 
-  private saved(stored: Stored, sent: Draft): void {
+  private saved(stored: Stored, sent: { readonly draft: Draft; readonly text: string | null }): void {
+    this.flush();
     batch(() => {
       this.stored.value = stored;
       this.base.value = stored.draft;
       this.endConflict();
       this.problems.value = [];
       // Edits made during the request stay unsaved.
-      if (this.draft.peek() === sent || this.text.peek() !== null) this.setDraft(stored.draft);
+      if (this.draft.peek() === sent.draft && this.text.peek() === sent.text) this.setDraft(stored.draft);
     });
   }
 
@@ -346,6 +351,7 @@ export class EditorState {
   async refresh(): Promise<number | null> {
     const found = await this.reload();
     const own = this.stored.peek();
+    this.flush();
     // The response to the person's own save shows its result.
     if (found === null || own === null || this.saving.peek() || found.v < own.v) return null;
     if (this.dirty.peek()) {

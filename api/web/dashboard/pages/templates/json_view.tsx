@@ -40,7 +40,13 @@ export function JsonView({ editor }: { editor: EditorState }) {
     editor.write(next);
     own.current = editor.draft.peek();
   };
-  useEffect(() => flush, []);
+  useEffect(() => {
+    editor.flush = flush;
+    return () => {
+      flush();
+      editor.flush = () => undefined;
+    };
+  }, []);
 
   const read = useMemo(() => readJson(text), [text]);
   const marks = useMemo((): Mark[] => {
