@@ -14,12 +14,13 @@ import { Tabs } from "../../parts/tabs";
 import { Time } from "../../parts/time";
 import { toast } from "../../parts/toast";
 import { useUnsaved } from "../../parts/unsaved";
-import { may } from "../../session";
+import { may, organization } from "../../session";
 import { AboutForm, NameField } from "./about_form";
 import { ConflictDialog } from "./conflict_dialog";
 import { DeleteTemplate } from "./delete_template";
 import { focusSoon, labelId, rowId, titleId, whenId } from "./focus";
 import { JsonView } from "./json_view";
+import { draftKey } from "./kept_draft";
 import { BrokenConditions } from "./broken_conditions";
 import { Outline } from "./outline";
 import { Preview } from "./preview";
@@ -55,7 +56,9 @@ export function Editor({ editor, notice, asksFirst = false }: EditorProps) {
     const outcome = await editor.save();
     if (outcome.kind === "saved") {
       toast(outcome.isNew ? "The template is saved." : `Saved as version ${outcome.stored.v}.`);
-      if (outcome.isNew) go(`${editor.org}/templates/${outcome.stored.id}`, true);
+      // The page of the template restores the edits made during the request.
+      const isKept = outcome.isNew && editor.keepAs(draftKey(organization.peek()?.member_id ?? "", outcome.stored.id));
+      if (isKept) go(`${editor.org}/templates/${outcome.stored.id}`, true);
     } else if (outcome.kind === "refused") showFirst(editor);
   };
   useEffect(() => {

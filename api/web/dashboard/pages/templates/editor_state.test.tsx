@@ -4,6 +4,7 @@ import { beforeEach, expect, test, vi } from "vitest";
 import { act, mount, one } from "../../../kit/testing/mount";
 import { EditorState } from "./editor_state";
 import { JsonView } from "./json_view";
+import { readKept } from "./kept_draft";
 
 const DRAFT = { name: "A", sections: [{ id: "g-1", title: "One", steps: [] }] };
 const STORED = { id: "t-1", v: 1, updatedAt: "", managedBy: null, draft: DRAFT };
@@ -45,4 +46,16 @@ test("what is typed without a pause is saved, and stays if it is typed during th
     await saving;
   });
   expect([area.value, editor.draft.value.name, editor.dirty.value]).toEqual([json({ name: "C" }), "C", true]);
+});
+
+test("what is changed during the first save is kept for the page of the template", async () => {
+  const editor = editing(null);
+  const [stop, saving] = [editor.persist(), editor.save()];
+  editor.change({ ...DRAFT, name: "B" });
+  saved(1, "A");
+  await saving;
+  expect(editor.keepAs("k.t-1")).toBe(true);
+  stop();
+  expect(readKept("k.t-1")).toMatchObject({ v: 1, base: { name: "A" }, draft: { name: "B" } });
+  expect(readKept("k")).toBeNull();
 });

@@ -177,9 +177,7 @@ export class EditorState {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const write = () => {
       clearTimeout(timer);
-      const stored = this.stored.peek();
-      const kept = { v: stored?.v ?? null, base: this.base.peek(), draft: this.draft.peek(), text: this.text.peek() };
-      this.keeps.value = keep(this.start.key, this.dirty.peek() ? kept : null);
+      this.keeps.value = this.keepAs(this.start.key);
     };
     const stop = effect(() => {
       void [this.draft.value, this.text.value, this.base.value];
@@ -193,6 +191,13 @@ export class EditorState {
       removeEventListener("pagehide", write);
       keep(this.start.key, null);
     };
+  }
+
+  /** Stores unsaved edits under the key, or removes what it has. Returns whether that worked. */
+  keepAs(key: string): boolean {
+    const stored = this.stored.peek();
+    const kept = { v: stored?.v ?? null, base: this.base.peek(), draft: this.draft.peek(), text: this.text.peek() };
+    return keep(key, this.dirty.peek() ? kept : null);
   }
 
   /** Names a template that is not stored yet and has no name. */
