@@ -59,3 +59,16 @@ test("what is changed during the first save is kept for the page of the template
   expect(readKept("k.t-1")).toMatchObject({ v: 1, base: { name: "A" }, draft: { name: "B" } });
   expect(readKept("k")).toBeNull();
 });
+
+test("a conflict with another person's version discards no JSON that is not a template yet", async () => {
+  const editor = editing(STORED);
+  editor.write("{");
+  const looking = editor.refresh();
+  saved(2, "Theirs");
+  await looking;
+  expect(editor.conflict.value?.v).toBe(2);
+  editor.applyMerged(new Map());
+  expect([editor.text.value, editor.conflict.value?.v, editor.error.value?.code]).toEqual(["{", 2, "broken_json"]);
+  editor.overwrite();
+  expect([editor.text.value, editor.conflict.value, (await editor.save()).kind]).toEqual(["{", null, "refused"]);
+});

@@ -314,13 +314,18 @@ export class EditorState {
 
   /** Continues with the merged changes; not saved yet. */
   applyMerged(choices: ReadonlyMap<string, Side>): void {
+    if (this.text.peek() !== null) {
+      this.comparing.value = false;
+      this.error.value = new ApiError(0, BROKEN, "The text in the JSON view is no template, so it cannot be merged. Fix or discard it first.");
+      return;
+    }
     this.takeTheirs(this.merged(choices).draft);
     this.announce("Your changes are merged into the newer version. They are not saved yet.");
   }
 
-  /** Makes the next save replace the other version. */
+  /** Makes the next save replace the other version; it also sends the JSON view's text. */
   overwrite(): void {
-    this.takeTheirs(this.draft.peek());
+    this.takeTheirs(this.draft.peek(), this.text.peek());
   }
 
   discard(): void {
@@ -330,7 +335,7 @@ export class EditorState {
     this.future.value = [];
   }
 
-  private takeTheirs(next: Draft): void {
+  private takeTheirs(next: Draft, text: string | null = null): void {
     const [conflict, stored] = [this.conflict.peek(), this.stored.peek()];
     batch(() => {
       if (conflict !== null && stored !== null) {
@@ -340,7 +345,7 @@ export class EditorState {
       this.endConflict();
       this.error.value = null;
       this.change(next);
-      this.text.value = null;
+      this.text.value = text;
     });
   }
 
