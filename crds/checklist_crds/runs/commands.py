@@ -20,6 +20,8 @@ from ..resources.run import MAX_OPERATIONS, Geo, PhotoRef
 
 _MARK_CHARS: Final = 12
 _OP_ID_CHARS: Final = 8
+_MARKED_RUN_BYTES: Final = 4 * 1024**3
+"""Earlier releases marked the organization's limit, usually this one. It is no part of the request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,10 +113,11 @@ def is_repeated(operations: str, command: Command) -> bool:
     answer that the executor believes to be stored.
     """
     mark = _mark(command)
+    earlier = _mark(command, command.run_bytes) if isinstance(command, AddPhoto | DrawSignature) else mark
     for start in range(0, len(operations), _MARK_CHARS):
         known = operations[start : start + _MARK_CHARS]
         if known[:_OP_ID_CHARS] == mark[:_OP_ID_CHARS]:
-            if known != mark:
+            if known not in (mark, earlier):
                 raise IdempotencyKeyReused("This op_id was used for another operation of this run.")
             return True
     return False
@@ -134,7 +137,7 @@ def _op_id_mark(op_id: str) -> str:
     return base64.urlsafe_b64encode(hashlib.sha256(op_id.encode()).digest()[:6]).decode()
 
 
-def _mark(command: Command) -> str:
+def _mark(command: Command, run_bytes: int = _MARKED_RUN_BYTES) -> str:
     request = asdict(replace(command, op_id=None, by=None)) | {"command": type(command).__name__}
     # A repetition may lack it, for example after an update of the app.
     del request["given_at"]
@@ -143,7 +146,7 @@ def _mark(command: Command) -> str:
         request.pop("note", None)
     if isinstance(command, AddPhoto | DrawSignature):
         # Without the photo: a repetition is detected before its bytes are read.
-        request["photo"] = command.photo is not None
+        request |= {"photo": command.photo is not None, "run_bytes": run_bytes}
     if isinstance(command, AnswerStep) and command.geo is not None:
         request["geo"] = command.geo.to_kube()
     text = json.dumps(request, sort_keys=True, separators=(",", ":"))

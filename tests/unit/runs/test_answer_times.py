@@ -19,6 +19,7 @@ from checklist_crds.runs.commands import (
     RemovePhotos,
     SkipStep,
     Submit,
+    is_repeated,
     with_operation,
 )
 from checklist_crds.runs.events import answer_view, event_data, final_data
@@ -138,3 +139,11 @@ def test_marks_of_operations_are_those_of_earlier_releases() -> None:
     """Otherwise the repetition of an operation during an update would be refused."""
     command = AnswerStep(step_id="s-a", value=4.5, op_id="op-1", given_at=GIVEN)
     assert with_operation("", command) == "caDvcZXfoCsq"
+
+
+def test_an_upload_may_be_repeated_after_the_limit_of_the_organization_was_changed() -> None:
+    command = AddPhoto(step_id="s-a", photo=PHOTO, op_id="1")
+    wider = replace(command, run_bytes=2 * command.run_bytes)
+    assert is_repeated(with_operation("", command), wider)
+    assert with_operation("", wider) == "a4ayc_80ho7K", "the mark of earlier releases at the usual limit"
+    assert is_repeated("a4ayc_80dLVC", wider), "the mark of earlier releases at this limit"
