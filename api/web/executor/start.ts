@@ -11,9 +11,15 @@ export function openLink(): RunStore {
   // Relative to the start page of the installed app.
   if (last !== null) location.replace(new URL(last, location.href));
   window.setTimeout(tidy, TIDY_AFTER_MS, runId ?? "");
+  const token = tokenIn(location.hash);
+  // E.g. the complete link, pasted where an incomplete one was opened: browsers load nothing for another fragment.
+  window.addEventListener("hashchange", () => {
+    const other = tokenIn(location.hash);
+    if (other !== null && other !== token) location.reload();
+  });
   return createStore({
     runId: runId ?? "",
-    token: tokenIn(location.hash),
+    token,
     // Relative to the page, so that the service works behind a proxy with a path prefix.
     api: new URL("../v1/", location.href),
   });
