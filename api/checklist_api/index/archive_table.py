@@ -363,14 +363,15 @@ class ArchiveTable:
         self._db.execute("BEGIN")
         try:
             yield
+            self._db.execute("COMMIT")
         except BaseException:
-            self._db.execute("ROLLBACK")
+            if self._db.in_transaction:  # a full disk may already have ended it
+                self._db.execute("ROLLBACK")
             counted = self._db.execute(
                 "SELECT organization, namespace, phase, count(*) FROM archive.runs GROUP BY 1, 2, 3"
             )
             self._totals = Counter({(row[0], row[1], row[2]): row[3] for row in counted})
             raise
-        self._db.execute("COMMIT")
 
     def _count(self, values: Sequence[Any], sign: int) -> None:
         key = (values[_ORGANIZATION], values[_NAMESPACE], values[_PHASE])

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import resource
 import sqlite3
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -197,14 +198,26 @@ def test_of_two_versions_the_newer_is_listed_and_the_older_again_when_the_newer_
 
 def test_a_full_disk_leaves_what_was_known_as_it_was(index: RunIndex) -> None:
     part = a_part(index, "p", over(1), over(2))
+    new = [archived(over(number, spec={"executorRef": "x" * 200})) for number in range(3, 53)]
+    pages = index._db.execute("PRAGMA archive.page_count").fetchone()[0]
 
-    def rows() -> Iterator[ArchivedRow]:
-        yield archived(over(3))
-        raise sqlite3.OperationalError("database or disk is full")
-
-    with pytest.raises(sqlite3.OperationalError):
-        index.archive.put(part, rows())
+    index._db.execute(f"PRAGMA archive.max_page_count = {pages + 1}")  # a statement fails
+    with pytest.raises(sqlite3.OperationalError, match="full"):
+        index.archive.put(part, new)
     assert (listed(index), index.archive.known_runs()) == (["r-0002", "r-0001"], 2)
+
+    index._db.execute("PRAGMA archive.max_page_count = 1000000")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (pages * 4096, limits[1]))  # the commit fails
+    try:
+        with pytest.raises(sqlite3.OperationalError):
+            index.archive.put(part, new)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert (listed(index), index.archive.known_runs()) == (["r-0002", "r-0001"], 2)
+
+    index.archive.put(part, new)
+    assert index.archive.known_runs() == len(listed(index)) == 52
 
 
 class _Store:
