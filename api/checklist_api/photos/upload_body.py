@@ -56,6 +56,7 @@ async def upload_of(request: web.Request, op_id: str | None) -> Upload:
     except TimeoutError:
         raise ServiceUnavailable("The form did not arrive in time. Send it again.") from None
     kind = file.headers.get("Content-Type", ANY_BYTES).partition(";")[0].strip().lower()
+    kind = kind if kind.isascii() else ""  # other bytes may be lone surrogates here
     return Upload(kind, max(1, size - _FORM_OVERHEAD), only_op_id(form.op_id, op_id), form.read)
 
 

@@ -94,6 +94,7 @@ async def test_every_format_is_taken_and_served_as_what_browsers_show_also_in_a_
 
 UNUSABLE = (422, "answer_invalid")
 PART = b'--b\r\nContent-Disposition: form-data; name="photo"; filename="a"\r\n\r\n'
+BAD_TYPE = PART.replace(b"\r\n\r\n", b"\r\nContent-Type: image/\xff\r\n\r\n") + picture() + b"\r\n--b--\r\n"
 NO_FORMS = (
     ("multipart/form-data", PART + b"x\r\n--b--\r\n"),
     ("multipart/form-data; boundary=" + "b" * 71, b""),
@@ -109,6 +110,7 @@ REFUSED_BODIES = (
     (b"GIF89a" + b"\0" * 50, "image/gif", UNUSABLE, "unsupported_format"),
     (picture()[:3000], "image/jpeg", UNUSABLE, None),
     (b"{}", "application/json", (415, "unsupported_media_type"), None),
+    (BAD_TYPE, "multipart/form-data; boundary=b", (415, "unsupported_media_type"), None),
     *((body, kind, (400, "malformed_json"), None) for kind, body in NO_FORMS),
 )
 REFUSED_FORMS: tuple[tuple[dict[str, Any], tuple[int, str]], ...] = (
