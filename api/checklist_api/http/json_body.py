@@ -12,7 +12,7 @@ from aiohttp import hdrs, web
 from pydantic import BaseModel
 
 from checklist_crds.errors import MalformedJson, MissingField, PayloadTooLarge, Problem, UnsupportedMediaType
-from checklist_crds.values.json_text import to_json
+from checklist_crds.values.json_text import MOST_NESTED, to_json
 
 MAX_BODY_BYTES: Final = 256 * 1024
 JSON: Final = "application/json"
@@ -77,7 +77,7 @@ def parse_json_object(raw: bytes) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise MalformedJson("The body is not UTF-8.") from None
     except RecursionError:
-        raise MalformedJson("The body is nested too deeply.") from None
+        raise _nested_too_deeply() from None
     except json.JSONDecodeError as error:
         raise MalformedJson(
             f"The body is not JSON: {error.msg} at line {error.lineno}, column {error.colno}."
@@ -86,6 +86,7 @@ def parse_json_object(raw: bytes) -> dict[str, Any]:
         raise MalformedJson("The body has a number that is too long.") from None
     if not isinstance(document, dict):
         raise MalformedJson("The body is not a JSON object.")
+    _refuse_deep_values(document)
     if "\\u" in text:
         _refuse_half_characters(document)
     return document
@@ -138,6 +139,21 @@ def _finite_number(text: str) -> float:
     if math.isinf(number):
         raise MalformedJson("The body has a number that is too large.")
     return number
+
+
+def _nested_too_deeply() -> MalformedJson:
+    return MalformedJson(f"The body is nested too deeply (limit {MOST_NESTED} levels).")
+
+
+def _refuse_deep_values(document: dict[str, Any]) -> None:
+    # Python's parser goes almost to the recursion limit, at which what reads the document then fails.
+    level: list[Any] = [document]
+    for _ in range(MOST_NESTED):
+        values = (value for each in level for value in (each.values() if isinstance(each, dict) else each))
+        level = [value for value in values if isinstance(value, dict | list)]
+        if not level:
+            return
+    raise _nested_too_deeply()
 
 
 def _refuse_half_characters(document: dict[str, Any]) -> None:

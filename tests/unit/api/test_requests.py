@@ -12,6 +12,7 @@ from checklist_api.http.json_body import parse_json_object, require_members
 from checklist_api.http.rate_limit import LocalRateLimiter
 from checklist_api.settings.rates import Rate
 from checklist_crds.errors import MalformedJson, MissingField, RateLimited
+from checklist_crds.values.json_text import MOST_NESTED
 
 
 class Ticker:
@@ -140,6 +141,17 @@ def test_every_object_that_json_can_write_is_read_as_it_is(document: dict[str, o
 def test_a_body_that_readers_could_understand_differently_is_malformed(raw: bytes, words: str) -> None:
     with pytest.raises(MalformedJson, match=words):
         parse_json_object(raw)
+
+
+def test_a_body_is_read_to_the_limit_of_nesting_and_malformed_beyond_it() -> None:
+    for opening, closing in ((b"[", b"]"), (b'{"a":', b"}")):
+        for depth in (MOST_NESTED, MOST_NESTED + 1, *range(900, 1001)):
+            raw = b'{"a":' + opening * (depth - 1) + b'"\\u0041"' + closing * (depth - 1) + b"}"
+            if depth == MOST_NESTED:
+                assert json.dumps(parse_json_object(raw)).count("A") == 1
+                continue
+            with pytest.raises(MalformedJson, match="deeply"):
+                parse_json_object(raw)
 
 
 def test_all_missing_members_are_reported_at_once_and_null_is_not_missing() -> None:
