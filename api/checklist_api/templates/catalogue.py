@@ -202,7 +202,7 @@ class TemplateCatalogue:
         where = key_of(body)
         before = self._templates.pop(where, None)
         if before is not None:
-            self._by_organization[before.meta.organization][before.meta.id].remove(before)
+            self._remove(before)
         if change == "DELETE":
             self._bodies.discard(where)
             return
@@ -218,6 +218,15 @@ class TemplateCatalogue:
         self._templates[where] = template
         self._by_organization.setdefault(meta.organization, {}).setdefault(meta.id, []).append(template)
         self._absences.pop((meta.organization, meta.id))
+
+    def _remove(self, template: ListedTemplate) -> None:
+        groups = self._by_organization[template.meta.organization]
+        group = groups[template.meta.id]
+        group.remove(template)
+        if not group:
+            del groups[template.meta.id]
+        if not groups:
+            del self._by_organization[template.meta.organization]
 
 
 def _at_home(organization: Organization, group: list[ListedTemplate]) -> ListedTemplate | None:
