@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from ..platform.ttl_cache import TTLCache
 from ..resources.kinds import Key, Kind, key_of, version_of
 from ..values.json_text import JsonObject
 from .client import KubeClient
@@ -24,6 +25,9 @@ SILENCE_S: Final = 10.0
 _FIRST_DELAY_S: Final = 0.05
 _LONGEST_DELAY_S: Final = 3.0
 _FIRST_LIST_WITHIN_S: Final = 1.0
+_LATE_ANSWERS: Final = 1_000
+_LATE_ANSWERS_S: Final = 300.0
+"""How many deletions are remembered, and for how long: far longer than an answer from before a deletion takes."""
 
 
 @dataclass(slots=True)
@@ -70,6 +74,8 @@ class Informer:
         self._page = page
         self._silence_s = silence_s
         self._versions: dict[Key, int] = {}
+        self._deleted: TTLCache[Key, int] = TTLCache(_LATE_ANSWERS, ttl_s=_LATE_ANSWERS_S)
+        """Versions of reported deletions: an answer that is older and arrives later brings no object back."""
         self.synced = asyncio.Event()
 
     @property
@@ -131,6 +137,7 @@ class Informer:
         ]
         for namespace, name in missing:
             del self._versions[namespace, name]
+            self._deleted.put((namespace, name), int(version))
             self._notify("DELETE", {"metadata": {"namespace": namespace, "name": name}})
         place.resume_from = version
         place.listed = True
@@ -148,7 +155,9 @@ class Informer:
         async for event in events:
             place.heard()
             if event.type == "DELETED":
-                self._versions.pop(key_of(event.object), None)
+                key = key_of(event.object)
+                self._versions.pop(key, None)
+                self._deleted.put(key, version_of(event.object))
                 self._notify("DELETE", event.object)
             elif event.type != "BOOKMARK":
                 self._upsert(event.object)
@@ -157,7 +166,7 @@ class Informer:
 
     def _upsert(self, body: JsonObject) -> None:
         key, version = key_of(body), version_of(body)
-        if self._versions.get(key, -1) < version:
+        if max(self._versions.get(key, -1), self._deleted.get(key) or -1) < version:
             self._versions[key] = version
             self._notify("UPSERT", body)
 
