@@ -12,6 +12,9 @@ An IdempotencyRecord with the same name stays when the object is deleted. It is 
   record, the next request with the key writes the record;
 - before the response: a caller with a response can rely on the record.
 
+Of two requests at the same time, one on each side of midnight (UTC), the later is refused in the same process; in
+different processes neither sees the other, and both create an object.
+
 The cost is one small write per object with a key. The operator deletes records after 24 hours. Their number is limited:
 for runs by the quota, which counts deleted ones; for templates and replays by a limit of keys (`require_room`).
 """
@@ -112,7 +115,7 @@ class Idempotency:
             for day in days
         )
         claim = IdempotencyClaim(name, tuple(earlier), self._fingerprints(payload))
-        if claim.name in self._under_way:
+        if not self._under_way.isdisjoint((name, *earlier)):
             raise IdempotencyInProgress()
         self._under_way.add(claim.name)
         try:

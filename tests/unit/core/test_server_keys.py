@@ -9,7 +9,7 @@ import pytest
 
 from checklist_api.idempotency import Idempotency, require_same_payload
 from checklist_api.organizations.directory import Organization
-from checklist_crds.errors import IdempotencyKeyReused
+from checklist_crds.errors import IdempotencyInProgress, IdempotencyKeyReused
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.photos.keys import PhotoFolder, parts_of, photo_id, photo_key, thumbnail_key
 from checklist_crds.photos.urls import IN_ANSWERS, SignedUrls
@@ -76,6 +76,21 @@ async def test_a_request_that_comes_again_after_the_key_was_replaced_meets_what_
         assert other is not None
         with pytest.raises(IdempotencyKeyReused):
             require_same_payload(made, other)
+
+
+def test_a_request_is_in_progress_on_the_next_day_and_under_the_next_key_too() -> None:
+    keys, now = ServerKeys(OLD), [datetime(2026, 11, 22, 23, 59, 59, tzinfo=UTC)]
+    idempotency = Idempotency(_Cluster(), keys, None, lambda: now[0])  # type: ignore[arg-type]
+    with idempotency.claim("again", "org", "r", {}):
+        now[0] = datetime(2026, 11, 23, tzinfo=UTC)
+        for renewed in (_b64(OLD), f"{_b64(NEW)},{_b64(OLD)}"):
+            keys.renew(renewed)
+            with pytest.raises(IdempotencyInProgress), idempotency.claim("again", "org", "r", {}):
+                pass
+            with idempotency.claim("another", "org", "r", {}):
+                pass
+    with idempotency.claim("again", "org", "r", {}):
+        pass
 
 
 def _b64(key: bytes) -> str:
