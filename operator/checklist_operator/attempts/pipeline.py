@@ -25,7 +25,7 @@ from checklist_operator.faults import LocalFault
 from checklist_operator.runtime.deadlines import ShutdownDeadlines
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.metrics import Metrics
-from checklist_operator.transport.fairness import Permits
+from checklist_operator.transport.fairness import Permits, Place
 from checklist_operator.transport.outcome import Outcome
 
 logger = logging.getLogger(__name__)
@@ -69,14 +69,17 @@ class AttemptPipeline:
         *,
         first: bool,
         starts: Callable[[], None] = lambda: None,
+        place: Place | None = None,
     ) -> SentAttempt | None:
-        """Waits for a permit and makes the attempt that `prepare` then returns; None without one.
+        """Waits for a permit, in `place` if the caller has one, which is used up; makes the attempt that `prepare` then
+        returns; None without one.
 
         `starts` is called right before sending. Raises what `prepare` raises, Paused, LocalFault (result unknown), and
         KubeConflict when another process was faster.
         """
         delayed_by_receiver = self._permits.delays_attempts(host_of(url))
-        async with self._permits.permit(host=host_of(url), organization=organization, first=first):
+        place = place or self._permits.apply(host=host_of(url), organization=organization, first=first)
+        async with self._permits.held(place):
             attempt = None if self._stopping else await prepare()
             if attempt is None or self._stopping:
                 return None  # shutdown: attempts in flight are already being counted

@@ -41,6 +41,7 @@ class AttemptParts:
     settler: DeliverySettler
     transmitter: Transmitter
     pauses: Pauses
+    permits: Permits
     claims: Claims
     records: RunRecords
     reads: FreshReads
@@ -123,6 +124,7 @@ class AttemptParts:
             settler=settler,
             transmitter=transmitter,
             pauses=pauses,
+            permits=permits,
             claims=claims,
             records=records,
             reads=reads,

@@ -14,6 +14,7 @@ from checklist_crds.kube.errors import KubeConflict, KubeNotFound
 from checklist_crds.platform.ttl_cache import TTLCache
 from checklist_crds.resources.delivery import WebhookDeliveryStatus
 from checklist_crds.resources.kinds import Key, key_of
+from checklist_crds.resources.webhook_url import host_of
 from checklist_crds.times import Clock, parse_timestamp
 from checklist_crds.values.json_text import JsonObject
 from checklist_operator.attempts.attempt import Attempt
@@ -25,6 +26,7 @@ from checklist_operator.attempts.wiring import AttemptParts
 from checklist_operator.faults import LocalFault
 from checklist_operator.runtime.timers import Timers
 from checklist_operator.runtime.work_queue import WorkQueue
+from checklist_operator.transport.fairness import Place
 
 _LOCAL_FAULT_PAUSE_S: Final = 10.0
 _CONFLICT_PAUSE_S: Final = 0.05
@@ -43,6 +45,8 @@ class _Target(NamedTuple):
     url: str
     organization: str
     run: str
+    has_attempt: bool
+    """Whether an attempt is left to send, as last seen."""
 
 
 class Deliveries:
@@ -63,15 +67,17 @@ class Deliveries:
         self._pipeline = attempts.pipeline
         self._settler = attempts.settler
         self._pauses = attempts.pauses
+        self._permits = attempts.permits
         self._clock = clock
         self._on_gone = on_gone
         self._targets: dict[Key, _Target] = {}
         self._paused: set[Key] = set()
         self._waiting: dict[Key, datetime] = {}
         self._in_hand: set[Key] = set()
+        self._places: dict[Key, Place] = {}
+        """Those that wait for a permit, which takes no worker, or have one and wait for a worker."""
         self._ready: TTLCache[Key, Attempt] = TTLCache(_MOST_READY, ttl_s=_READY_FOR_S)
         self._stopping = False
-        # Workers mostly wait for a permit; the permits bound the load.
         self.queue: WorkQueue[Key] = WorkQueue("deliveries", self._reconcile, workers=workers, on_bug=on_bug)
         self._due = timers.topic(self._fall_due)
 
@@ -83,19 +89,21 @@ class Deliveries:
             self._waiting.pop(key, None)
             self._due.cancel(key)
             self.queue.forget(key)
+            self._leave_line(key)
             self._on_gone(key)
             return
         spec = body["spec"]
         status = WebhookDeliveryStatus.model_validate(body.get("status") or {})
         if is_incomplete(body, status):
             return  # a replay is creating it: its first attempt was made long ago
-        self._targets[key] = _Target(spec["url"], spec["organizationRef"]["name"], spec["runRef"]["name"])
-        created_at = parse_timestamp(body["metadata"]["creationTimestamp"])
-        match self._preparation.next_action(status, created_at):
+        action = self._preparation.next_action(status, parse_timestamp(body["metadata"]["creationTimestamp"]))
+        has_attempt = not isinstance(action, Conclude)
+        self._targets[key] = _Target(spec["url"], spec["organizationRef"]["name"], spec["runRef"]["name"], has_attempt)
+        match action:
             case Wait(until=until):
                 self._due.set(key, until)
-            case Send() if key in self._in_hand:
-                pass  # our own claim, seen in the watch
+            case Send() if key in self._in_hand or key in self._places:
+                pass  # our own claim, seen in the watch; or it waits for a permit
             case Send() | Conclude():
                 self._waiting.setdefault(key, status.next_attempt_at or self._clock())
                 self.queue.add(key)
@@ -126,12 +134,15 @@ class Deliveries:
 
     async def _reconcile(self, key: Key) -> float | None:
         target = self._targets.get(key)
-        if target is None or self._stopping:
+        if target is None:
+            self._leave_line(key)
+        if target is None or self._stopping or self._is_in_line(key):
             return None
         self._in_hand.add(key)
         try:
             self._pauses.check_known((key[0], target.run), target.organization)
-            await self._send(key, target)
+            if not await self._send(key, target):
+                return None
         except KubeNotFound:
             self._targets.pop(key, None)
         except KubeConflict:
@@ -146,25 +157,28 @@ class Deliveries:
             return _LOCAL_FAULT_PAUSE_S
         finally:
             self._in_hand.discard(key)
+            if not self._is_in_line(key):
+                self._leave_line(key)  # with a permit that is not needed: the run is paused
         # Only here: a retry that waits for a local fault or for the cluster is late, and the metrics must show it.
         self._waiting.pop(key, None)
         return None
 
-    async def _send(self, key: Key, target: _Target) -> None:
-        # Prepared before a permit is taken, which is for sending only. A cache keeps the newest ones while they are
-        # fresh: an attempt that waits long for a permit must not hold memory.
-        ready = await self._prepare(key)
-        if ready is None:
-            return
-        self._ready.put(key, ready)
-        del ready
+    async def _send(self, key: Key, target: _Target) -> bool:
+        """Returns False when the delivery has to wait for a permit: without a worker, as thousands may wait for one
+        host."""
+        place = self._places.get(key) or await self._apply(key, target)
+        if place is None:
+            return True
+        if not place.is_granted:
+            return False
+        del self._places[key]
 
         async def prepared() -> Attempt | None:
             return self._ready.pop(key) or await self._prepare(key)
 
-        sent = await self._pipeline.make(target.url, target.organization, prepared, first=False)
+        sent = await self._pipeline.make(target.url, target.organization, prepared, first=False, place=place)
         if sent is None:
-            return
+            return True
         recorded = await self._pipeline.record(sent)
         if recorded is None or recorded.delivery is None:
             self.queue.add(key)
@@ -172,6 +186,33 @@ class Deliveries:
             self._settler.announce(recorded.delivery)
         elif recorded.delivery.status.next_attempt_at is not None:
             self._due.set(key, recorded.delivery.status.next_attempt_at)
+        return True
+
+    async def _apply(self, key: Key, target: _Target) -> Place | None:
+        """Prepares the attempt and applies for a permit; None when nothing is left to send."""
+        host, organization = _host(target.url), target.organization
+        # Prepared before a permit is taken, which is for sending only; but not in a long line, as it would be too old
+        # in the end. A cache keeps the newest ones while they are fresh: an attempt that waits long must not hold
+        # memory.
+        others = self._permits.line_length(host=host, organization=organization, first=False)
+        if others < _MOST_READY or not target.has_attempt:
+            ready = await self._prepare(key)
+            if ready is None:
+                return None
+            self._ready.put(key, ready)
+        place = self._places[key] = self._permits.apply(host=host, organization=organization, first=False)
+        if not place.is_granted:
+            place.grant.add_done_callback(lambda _: self.queue.add(key, ahead=True))
+        return place
+
+    def _is_in_line(self, key: Key) -> bool:
+        place = self._places.get(key)
+        return place is not None and not place.is_granted
+
+    def _leave_line(self, key: Key) -> None:
+        place = self._places.pop(key, None)
+        if place is not None:
+            self._permits.leave(place)
 
     async def _prepare(self, key: Key) -> Attempt | None:
         if self._stopping:
@@ -183,3 +224,10 @@ class Deliveries:
         if prepared is not None:
             self._waiting.setdefault(key, prepared.due_at or self._clock())
         return prepared
+
+
+def _host(url: str) -> str:
+    try:
+        return host_of(url)
+    except ValueError:  # made by hand; preparation refuses it
+        return ""

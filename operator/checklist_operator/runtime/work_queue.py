@@ -70,8 +70,8 @@ class WorkQueue(Generic[K]):
     def is_idle(self) -> bool:
         return not (self._waiting or self._active)
 
-    def add(self, key: K) -> None:
-        """Enqueues `key`; once more if it is being processed now."""
+    def add(self, key: K, *, ahead: bool = False) -> None:
+        """Enqueues `key`, `ahead` of all others or after them; once more if it is being processed now."""
         if self._closed:
             return
         if key in self._active:
@@ -79,7 +79,10 @@ class WorkQueue(Generic[K]):
         elif key not in self._waiting:
             self._cancel_later(key)
             self._waiting.add(key)
-            self._ready.append(key)
+            if ahead:
+                self._ready.appendleft(key)
+            else:
+                self._ready.append(key)
             self._start_ready()
 
     def add_later(self, key: K, delay_s: float) -> None:

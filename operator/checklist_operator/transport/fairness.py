@@ -12,7 +12,8 @@ from then on. A new host starts with few slots. After five timeouts in a row, a 
 is narrow and shared by all such hosts, until one success.
 
 Waiters with the same host, organization and kind form a line and start in order of arrival. A line that meets a full
-gate is parked there and costs nothing until that gate has a free slot.
+gate is parked there and costs nothing until that gate has a free slot. Thousands may wait for one host, so a waiter
+needs no task: `apply` returns its place in the line.
 """
 
 import asyncio
@@ -43,6 +44,20 @@ class PermitLimits:
     prompt_s: float = 1.0
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """A place in a line, and the permit once it is granted. Its holder must `leave` it."""
+
+    host: str
+    organization: str
+    first: bool
+    grant: asyncio.Future[Grant]
+
+    @property
+    def is_granted(self) -> bool:
+        return self.grant.done() and not self.grant.cancelled()
+
+
 class Permits:
     """Grants permits within the limits. One per process, in one event loop."""
 
@@ -66,11 +81,41 @@ class Permits:
     @asynccontextmanager
     async def permit(self, *, host: str, organization: str, first: bool) -> AsyncIterator[None]:
         """Waits for a permit and holds it while the block runs. Safe to cancel at any point."""
-        grant = await self._acquire(host, organization, first)
+        async with self.held(self.apply(host=host, organization=organization, first=first)):
+            yield
+
+    @asynccontextmanager
+    async def held(self, place: Place) -> AsyncIterator[None]:
+        """Like `permit`, for a place that was applied for."""
         try:
+            await place.grant
             yield
         finally:
-            self._release(grant, host, organization, first)
+            self.leave(place)
+
+    def apply(self, *, host: str, organization: str, first: bool) -> Place:
+        """Joins the line for a permit, which may be granted at once."""
+        key = (host, organization, first)
+        line = self._lines.get(key)
+        if line is None:
+            line = self._lines[key] = Line(host, organization, first)
+            self._lines_to.setdefault(host, set()).add(line)
+        place = Place(host, organization, first, asyncio.get_running_loop().create_future())
+        line.waiters.append((next(self._tickets), place.grant))
+        if line.parked_at is None:
+            self._advance(line)
+        return place
+
+    def leave(self, place: Place) -> None:
+        """Releases a permit, or gives up the place before it is granted: once for each place."""
+        # A waiter that gives up leaves its line when the line next moves.
+        if not place.grant.cancel() and not place.grant.cancelled():
+            self._release(place.grant.result(), place.host, place.organization, place.first)
+
+    def line_length(self, *, host: str, organization: str, first: bool) -> int:
+        """How many wait for such a permit."""
+        line = self._lines.get((host, organization, first))
+        return 0 if line is None else len(line.waiters)
 
     def record(self, host: str, outcome_class: OutcomeClass, duration_s: float = 0.0) -> None:
         """Records the outcome for the host's standing. Call it once per transmission, while holding its permit."""
@@ -104,24 +149,6 @@ class Permits:
 
     def _gate_in_doubt(self, places: int) -> Gate:
         return self._gate(max(1, int(places * self._limits.in_doubt)))
-
-    async def _acquire(self, host: str, organization: str, first: bool) -> Grant:
-        key = (host, organization, first)
-        line = self._lines.get(key)
-        if line is None:
-            line = self._lines[key] = Line(host, organization, first)
-            self._lines_to.setdefault(host, set()).add(line)
-        future: asyncio.Future[Grant] = asyncio.get_running_loop().create_future()
-        line.waiters.append((next(self._tickets), future))
-        if line.parked_at is None:
-            self._advance(line)
-        try:
-            return await future
-        except asyncio.CancelledError:
-            # A cancelled waiter leaves its line when the line next moves; a permit that was just granted is released.
-            if not future.cancelled():
-                self._release(future.result(), host, organization, first)
-            raise
 
     def _gates(self, line: Line) -> Iterator[Gate]:
         """Yields gates from narrowest to widest, so that a line is parked where its slot will become free."""
