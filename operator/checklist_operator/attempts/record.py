@@ -71,8 +71,14 @@ class AttemptRecorder:
             if not action.is_replay:
                 await self._show_fault((delivery.namespace, delivery.spec.run_ref.name), fault)
                 return
-            status = with_fault(delivery.status, *fault.as_condition, now=self._clock(), generation=delivery.generation)
-            await self._objects.write(delivery, status)
+            await self._show_on_replay(delivery, fault)
+
+    async def hold_replay(self, key: Key, pause: Paused) -> None:
+        """Shows on a delivery that its replay waits for the end of a pause: bulk replays then set it aside."""
+        with contextlib.suppress(KubeNotFound, KubeConflict):
+            delivery = await self._objects.get_recent(*key)
+            if delivery.status.replay is not None:
+                await self._show_on_replay(delivery, pause)
 
     async def postpone_run(
         self, run: Key, body: JsonObject, fault: LocalFault, *, again_in_s: float, first: bool
@@ -96,6 +102,10 @@ class AttemptRecorder:
         except KubeError as error:
             logger.warning("run.condition_not_written", extra=about(run_id=run_id_of(body), reason=error.message))
             return body
+
+    async def _show_on_replay(self, delivery: Delivery, fault: LocalFault) -> None:
+        status = with_fault(delivery.status, *fault.as_condition, now=self._clock(), generation=delivery.generation)
+        await self._objects.write(delivery, status)
 
     async def _show_fault(self, run: Key, fault: LocalFault, *, known: JsonObject | None = None) -> JsonObject:
         return await change_run_status(

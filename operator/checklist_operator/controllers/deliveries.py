@@ -47,6 +47,7 @@ class _Target(NamedTuple):
     run: str
     has_attempt: bool
     """Whether an attempt is left to send, as last seen."""
+    is_replay: bool
 
 
 class Deliveries:
@@ -65,6 +66,7 @@ class Deliveries:
         """`on_gone` is called with a delivery that is settled or deleted."""
         self._preparation = attempts.preparation
         self._pipeline = attempts.pipeline
+        self._recorder = attempts.recorder
         self._settler = attempts.settler
         self._pauses = attempts.pauses
         self._permits = attempts.permits
@@ -97,8 +99,13 @@ class Deliveries:
         if is_incomplete(body, status):
             return  # a replay is creating it: its first attempt was made long ago
         action = self._preparation.next_action(status, parse_timestamp(body["metadata"]["creationTimestamp"]))
-        has_attempt = not isinstance(action, Conclude)
-        self._targets[key] = _Target(spec["url"], spec["organizationRef"]["name"], spec["runRef"]["name"], has_attempt)
+        self._targets[key] = _Target(
+            url=spec["url"],
+            organization=spec["organizationRef"]["name"],
+            run=spec["runRef"]["name"],
+            has_attempt=not isinstance(action, Conclude),
+            is_replay=status.replay is not None,
+        )
         match action:
             case Wait(until=until):
                 self._due.set(key, until)
@@ -149,9 +156,11 @@ class Deliveries:
             return _CONFLICT_PAUSE_S
         except LeadNotConfirmed:
             return _UNCONFIRMED_PAUSE_S
-        except Paused:
+        except Paused as pause:
             self._paused.add(key)
             self._waiting.pop(key, None)  # paused, so not late
+            if target.is_replay:
+                await self._recorder.hold_replay(key, pause)
             return _PAUSED_POLL_S
         except LocalFault:
             return _LOCAL_FAULT_PAUSE_S

@@ -3,13 +3,14 @@
 import base64
 from collections import Counter
 
-from tests.cluster.operator_lab import SEALING_KEYS, Lab, Receiver, StartOperator
-from tests.cluster.replay_lab import bulk, counts, made_failed, replayed, until_ended
+from tests.cluster.operator_lab import SEALING_KEYS, Lab, OperatorProcess, Receiver, StartOperator
+from tests.cluster.replay_lab import bulk, counts, made_failed, replayed, until, until_ended
 from tests.waiting import eventually
 
-from checklist_crds.resources.kinds import WEBHOOK_DELIVERY
+from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY
+from checklist_crds.resources.pause import PAUSED_ANNOTATION
 from checklist_crds.secrets.sealing import KeyRing
-from checklist_operator.replays.turns import NAMED_AT_ONCE
+from checklist_operator.replays.turns import NAMED_AT_ONCE, PER_HOST
 
 OTHER_KEY = "k9:" + base64.b64encode(bytes(range(64, 96))).decode()
 """A sealing key that the operator does not have: what is to be signed with a secret under it waits."""
@@ -36,6 +37,23 @@ async def just(lab: Lab, event_id: str) -> dict[str, object]:
     """A filter that chooses this one."""
     body = await lab.get(WEBHOOK_DELIVERY, event_id)
     return {"runRef": body["spec"]["runRef"], "eventIds": [event_id]}
+
+
+async def test_replays_of_paused_runs_do_not_block_others_to_their_host(
+    lab: Lab, receiver: Receiver, operator: OperatorProcess
+) -> None:
+    paused, other = await lab.dispatch(receiver.url), await lab.dispatch(receiver.url)
+    await lab.client.patch(RUN, paused, {"metadata": {"annotations": {PAUSED_ANNOTATION: "true"}}}, lab.namespace)
+    waiting = await made_failed(lab, paused, receiver.url, PER_HOST)
+    free = await made_failed(lab, other, receiver.url, PER_HOST + 1)  # the last one is the newest of all
+    await bulk(lab)
+    await until(lab, free[-1], lambda body: body["status"]["phase"] == "Delivered")
+    for event_id in waiting:
+        assert replayed(await lab.get(WEBHOOK_DELIVERY, event_id)) == ("Unknown", "Paused")
+    await lab.client.patch(RUN, paused, {"metadata": {"annotations": {PAUSED_ANNOTATION: None}}}, lab.namespace)
+    total = len(waiting) + len(free)
+    assert counts(await until_ended(lab)) == (total, total, total, 0, 0)
+    assert Counter(one.envelope["event_id"] for one in receiver.received) == dict.fromkeys([*waiting, *free], 1)
 
 
 async def test_stuck_replays_do_not_block_others(lab: Lab, receiver: Receiver, start_operator: StartOperator) -> None:

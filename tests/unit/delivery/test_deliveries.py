@@ -29,6 +29,7 @@ from checklist_operator.transport.fairness import Permits
 from checklist_operator.transport.outcome import Outcome, OutcomeClass
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+REPLAYING = {"attempt": 5, "phase": "Failed", "replay": {"requestedAt": "2026-11-21T12:00:00Z"}}
 
 pytestmark = pytest.mark.looptime
 
@@ -41,6 +42,7 @@ class Bench:
         self.sent: dict[Key, list[float]] = {}
         self.prepared = 0
         self.paused: set[str] = set()
+        self.held: list[Key] = []
         self.recording = asyncio.Event()
         self.recording.set()
         self.permits = permits = Permits()
@@ -135,6 +137,9 @@ class Bench:
             self.bodies[key]["status"] = status.to_kube()
         return RecordedAttempt(delivery=replace(sent.delivery, status=status))
 
+    async def hold_replay(self, key: Key, pause: Paused) -> None:
+        self.held.append(key)
+
     def announce(self, _: Delivery) -> None:
         pass
 
@@ -179,3 +184,15 @@ async def test_a_permit_of_a_paused_or_deleted_delivery_is_free_again(bench: Ben
     bench.deliveries.resumed()
     await asyncio.sleep(100)
     assert [len(bench.sent[key]) for key in waiting] == [1] * 9
+
+
+async def test_of_paused_deliveries_only_the_replays_show_it(bench: Bench) -> None:
+    bench.paused.add("org-1")
+    bench.due("evt-retry", "a.example", "org-1")
+    replay = bench.due("evt-replay", "a.example", "org-1", **REPLAYING)
+    await asyncio.sleep(1)
+    assert (bench.held, bench.sent) == ([replay], {})
+    bench.paused.clear()
+    bench.deliveries.resumed()
+    await asyncio.sleep(1)
+    assert len(bench.sent) == 2
