@@ -109,8 +109,8 @@ class Deliveries:
         match action:
             case Wait(until=until):
                 self._due.set(key, until)
-            case Send() if key in self._in_hand or key in self._places:
-                pass  # our own claim, seen in the watch; or it waits for a permit
+            case Send() if key in self._places or (key in self._in_hand and status.claim is not None):
+                pass  # it waits for a permit; or our own claim, seen in the watch
             case Send() | Conclude():
                 self._waiting.setdefault(key, status.next_attempt_at or self._clock())
                 self.queue.add(key)
@@ -195,6 +195,8 @@ class Deliveries:
             self._settler.announce(recorded.delivery)
         elif recorded.delivery.status.next_attempt_at is not None:
             self._due.set(key, recorded.delivery.status.next_attempt_at)
+        else:
+            self.queue.add(key)  # a replay was accepted before the answer to our record arrived
         return True
 
     async def _apply(self, key: Key, target: _Target) -> Place | None:

@@ -196,3 +196,19 @@ async def test_of_paused_deliveries_only_the_replays_show_it(bench: Bench) -> No
     bench.deliveries.resumed()
     await asyncio.sleep(1)
     assert len(bench.sent) == 2
+
+
+@pytest.mark.parametrize("is_seen", [True, False])
+async def test_a_replay_that_is_accepted_during_the_record_of_an_attempt_is_sent_after_it(
+    bench: Bench, is_seen: bool
+) -> None:
+    bench.recording.clear()
+    key = bench.due("evt-1", "a.example", "org-1")
+    await asyncio.sleep(1)
+    if is_seen:
+        bench.due("evt-1", "a.example", "org-1", **REPLAYING)
+    else:
+        bench.bodies[key]["status"] = REPLAYING
+    bench.recording.set()
+    await asyncio.sleep(1)
+    assert len(bench.sent[key]) == 2
