@@ -202,7 +202,7 @@ class RunOutbox:
         try:
             lane.learn(await self._client.get(RUN, key[1], key[0]))
         except KubeNotFound:
-            self._forget(key)
+            self._forget_lane(key, lane)
             return
         async for record in find_records(self._deliveries, lane.run, excluding=lane.in_flight):
             if record is not None:
@@ -276,7 +276,7 @@ class RunOutbox:
             drop_recorded = not lane.in_flight and not self._pace.is_active(key)
             body = await change_run_status(self._client, *key, change, known=lane.body, drop_recorded=drop_recorded)
         except KubeNotFound:
-            self._forget(key)
+            self._forget_lane(key, lane)
             return
         lane.learn(body)
         for event_id in records:
@@ -295,7 +295,7 @@ class RunOutbox:
             first = lane.faults == 1
             body = await self._recorder.postpone_run(key, lane.body, fault, again_in_s=pause, first=first)
             if body is None:
-                self._forget(key)
+                self._forget_lane(key, lane)
             else:
                 lane.learn(body)
         return pause
@@ -305,6 +305,11 @@ class RunOutbox:
         self._lanes.pop(key, None)
         self._pace.waits(key, 0)
         self.queue.forget(key)
+
+    def _forget_lane(self, key: Key, lane: Lane) -> None:
+        """Forgets a run that is gone, but not another one that has taken its name meanwhile."""
+        if self._lanes.get(key) is lane:
+            self._forget(key)
 
     def _drop_if_caught_up(self, key: Key, lane: Lane) -> None:
         """Keeps a lane until the watch shows our own last write, so that an older state sends nothing again."""

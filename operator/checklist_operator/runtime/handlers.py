@@ -12,6 +12,7 @@ import aiohttp
 import kopf
 
 from checklist_crds.kube.client import KubeConnection
+from checklist_crds.platform.ttl_cache import TTLCache
 from checklist_crds.resources.kinds import (
     API_KEY,
     DELIVERY_REPLAY,
@@ -20,7 +21,10 @@ from checklist_crds.resources.kinds import (
     RUN,
     TEMPLATE,
     WEBHOOK_DELIVERY,
+    Key,
     Kind,
+    key_of,
+    version_of,
 )
 from checklist_crds.values.json_text import JsonObject
 from checklist_operator.runtime.watch_lines import WatchResponse
@@ -34,6 +38,8 @@ Observe = Callable[[Kind, str | None, JsonObject], None]
 
 _AGAIN_AFTER_S: Final = 1.0
 _RECONNECT_S: Final = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
+_MOST_RECENT: Final = 4096
+_RECENT_S: Final = 60.0
 
 
 class _Forever:
@@ -77,6 +83,22 @@ class _NoProgress(kopf.ProgressStorage):
         return essence
 
 
+class _Successors:
+    """Finds late events of an object that was replaced by another one of the same name: Kopf keeps the order of the
+    events of each object, but the old one's deletion may come after the new one's creation."""
+
+    def __init__(self) -> None:
+        self._recent: TTLCache[tuple[Kind, Key], tuple[str, int]] = TTLCache(_MOST_RECENT, ttl_s=_RECENT_S)
+
+    def is_late(self, kind: Kind, body: JsonObject) -> bool:
+        name, uid, version = (kind, key_of(body)), body["metadata"]["uid"], version_of(body)
+        known = self._recent.get(name)
+        if known is not None and known[0] != uid and version < known[1]:
+            return True
+        self._recent.put(name, (uid, version))
+        return False
+
+
 def kopf_settings() -> kopf.OperatorSettings:
     """Configures Kopf to watch only: no writes, no batching delay, no rediscovery, no exit."""
     settings = kopf.OperatorSettings()
@@ -105,9 +127,12 @@ def kopf_registry(observe: Observe) -> kopf.OperatorRegistry:
     """Registers a login handler, and an `on.event` handler for each kind."""
     registry = kopf.OperatorRegistry()
     kinds: Mapping[str, Kind] = {kind.plural: kind for kind in WATCHED}
+    successors = _Successors()
 
     async def forward(event: Mapping[str, Any], resource: Any, **_: Any) -> None:
-        observe(kinds[resource.plural], event["type"], event["object"])
+        kind, body = kinds[resource.plural], event["object"]
+        if not successors.is_late(kind, body):
+            observe(kind, event["type"], body)
 
     for kind in WATCHED:
         kopf.on.event(kind.group, kind.version, kind.plural, id=kind.plural, registry=registry)(forward)

@@ -11,6 +11,7 @@ from tests.waiting import eventually
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.platform.tracing import NO_TRACES
 from checklist_crds.resources.kinds import Kind
+from checklist_crds.times import utc_now
 from checklist_operator.attempts.prepare import Preparation
 from checklist_operator.controllers.outbox_lane import HEAD_START_S, Turn
 from checklist_operator.controllers.record_pace import (
@@ -252,7 +253,7 @@ def _outbox(client: Any, bugs: list[str], left: Handover = NO_HANDOVER) -> RunOu
     attempts: Any = SimpleNamespace(
         preparation=preparation, tracing=NO_TRACES, pipeline=unused, recorder=unused, objects=unused
     )
-    return RunOutbox(client, attempts, clock=unused, on_bug=bugs.append)
+    return RunOutbox(client, attempts, clock=utc_now, on_bug=bugs.append)
 
 
 async def _listed(outbox: RunOutbox) -> None:
@@ -260,6 +261,23 @@ async def _listed(outbox: RunOutbox) -> None:
     for number in range(20):
         outbox.observe(None, _run(number))
     await eventually(lambda: not len(outbox.queue))
+
+
+async def test_the_events_of_a_new_run_are_kept_when_the_old_one_of_its_name_is_found_gone() -> None:
+    class Replacing(_Double):
+        async def get(self, kind: Kind, name: str, namespace: str) -> Any:
+            if not self.asked:
+                new = _run(1)
+                new["metadata"] |= {"uid": "new", "resourceVersion": "2"}
+                outbox.observe("ADDED", new)
+            return await super().get(kind, name, namespace)
+
+    outbox = _outbox(client := Replacing(), bugs := [])
+    outbox.observe(None, _run(1))
+    await eventually(lambda: not len(outbox.queue))
+    assert (client.asked, bugs) == (1, [])
+    assert outbox.oldest_waiting_s() > 0
+    await outbox.close()
 
 
 async def test_a_start_looks_every_run_up_and_an_end_none() -> None:

@@ -84,6 +84,7 @@ class Embedding:
 
     def __init__(self) -> None:
         self.seen: list[tuple[Kind, str | None, str]] = []
+        self.uids: list[str] = []
         self.calls: list[str] = []
         calls = {f"on_{what}": partial(self.calls.append, what) for what in ("start", "restart")}
         self.kopf = EmbeddedKopf(self._observe, namespaces=(), **calls)
@@ -91,6 +92,7 @@ class Embedding:
 
     def _observe(self, kind: Kind, type_: str | None, body: dict[str, Any]) -> None:
         self.seen.append((kind, type_, body["metadata"]["name"]))
+        self.uids.append(body["metadata"]["uid"])
 
     async def until(self, count: int) -> None:
         await eventually(lambda: len(self.seen) >= count)
@@ -139,6 +141,17 @@ async def test_kopf_failures_restart(cluster: FakeCluster, fatal: bytes, monkeyp
         watchers = [task.get_name() for task in asyncio.all_tasks() if task.get_name().startswith("watcher for")]
         assert len(watchers) == len(set(watchers))  # none of an earlier life is left
         delivery.cancel()
+
+
+async def test_an_object_is_not_reported_after_another_one_took_its_name(cluster: FakeCluster) -> None:
+    def line(type_: str, uid: str, version: int) -> bytes:
+        named = {"name": "r-1", "namespace": "n", "uid": uid, "resourceVersion": str(version)}
+        return json.dumps({"type": type_, "object": {"metadata": named, "spec": {}}}).encode() + b"\n"
+
+    cluster.then = line("MODIFIED", "u-1", 6) + line("DELETED", "u-1", 7) + line("ADDED", "new", 8)
+    async with Embedding() as kopf:
+        await eventually(lambda: kopf.uids.count("new") >= 2)  # the watch opens again, and shows an old list
+    assert set(kopf.uids[kopf.uids.index("new") :]) == {"new"}
 
 
 @pytest.mark.parametrize("make_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
