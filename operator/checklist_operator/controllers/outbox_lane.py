@@ -50,6 +50,7 @@ class Lane:
     in_flight: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     results: dict[str, DeliveryRecord] = field(default_factory=dict)
     first_result_at: float = 0.0
+    written_at: float = 0.0
     fault: LocalFault | None = None
     faults: int = 0
     needs_recovery: bool = False
@@ -73,6 +74,10 @@ class Lane:
     @property
     def has_ended(self) -> bool:
         return (self.body.get("status") or {}).get("phase") in FINAL_PHASES
+
+    @property
+    def is_settled(self) -> bool:
+        return bool((self.body.get("status") or {}).get("settled"))
 
     @property
     def is_idle(self) -> bool:

@@ -35,6 +35,8 @@ from checklist_operator.runtime.work_queue import Backoff, WorkQueue
 logger = logging.getLogger(__name__)
 
 _AT_ONCE: Final = 64
+_SETTLED_FOR_S: Final = 60.0
+"""How long the lane of a settled run waits for the watch to report it as deleted, which it does once at most."""
 _FAULT_BACKOFF: Final = Backoff(first=2.0, longest=60.0)
 
 
@@ -154,6 +156,8 @@ class RunOutbox:
         self._drop_if_caught_up(key, lane)
         if lane.results:
             return max(0.01, self._remaining_delay_s(key, lane))
+        if lane.is_settled and self._lanes.get(key) is lane:
+            return max(0.01, self._remaining_keep_s(lane))
         return self._waits_for_records_s(lane) or None
 
     def _waits_for_records_s(self, lane: Lane) -> float:
@@ -282,7 +286,7 @@ class RunOutbox:
         for event_id in records:
             lane.results.pop(event_id, None)
         self._pace.waits(key, len(lane.results))
-        lane.first_result_at = asyncio.get_running_loop().time()
+        lane.first_result_at = lane.written_at = asyncio.get_running_loop().time()
 
     async def _postpone(self, key: Key, lane: Lane) -> float:
         """Shows the fault on the run; returns the seconds until the next try."""
@@ -313,5 +317,9 @@ class RunOutbox:
 
     def _drop_if_caught_up(self, key: Key, lane: Lane) -> None:
         """Keeps a lane until the watch shows our own last write, so that an older state sends nothing again."""
-        if lane.is_idle and lane.seen >= lane.version and self._lanes.get(key) is lane:
+        is_shown = lane.seen >= lane.version or (lane.is_settled and self._remaining_keep_s(lane) <= 0)
+        if lane.is_idle and is_shown and self._lanes.get(key) is lane:
             del self._lanes[key]
+
+    def _remaining_keep_s(self, lane: Lane) -> float:
+        return lane.written_at + _SETTLED_FOR_S - asyncio.get_running_loop().time()

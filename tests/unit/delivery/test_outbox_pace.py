@@ -280,6 +280,30 @@ async def test_the_events_of_a_new_run_are_kept_when_the_old_one_of_its_name_is_
     await outbox.close()
 
 
+@pytest.mark.looptime
+async def test_a_settled_run_is_forgotten_though_the_watch_does_not_report_its_end() -> None:
+    class Settling(_Double):
+        async def json_patch_status(self, kind: Kind, name: str, patch: Any, namespace: str) -> Any:
+            assert {"op": "add", "path": "/status/settled", "value": True} in patch
+            settled = ended(version="2")
+            settled["status"]["settled"] = True
+            return settled
+
+    def ended(version: str) -> dict[str, Any]:
+        body = _run(1)
+        body["metadata"]["resourceVersion"] = version
+        return body | {"status": {"phase": "Cancelled"}}
+
+    outbox = _outbox(Settling(), bugs := [])
+    outbox.observe("MODIFIED", ended(version="1"))
+    await asyncio.sleep(50)
+    outbox.observe("MODIFIED", ended(version="1"))  # an older state, which is not settled again
+    assert len(outbox._lanes) == 1
+    await asyncio.sleep(20)
+    assert (outbox._lanes, bugs) == ({}, [])
+    await outbox.close()
+
+
 async def test_a_start_looks_every_run_up_and_an_end_none() -> None:
     for ends, asked in ((False, 20), (True, 0)):
         client = _Double()
