@@ -8,6 +8,8 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
+from pydantic import ValidationError
+
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.run_writes import change_run_status
@@ -79,6 +81,9 @@ class RunExpiry:
         try:
             await change_run_status(self._client, *key, expire)
         except KubeNotFound:
+            return None
+        except ValidationError as error:  # made by hand; the operator never writes unreadable runs
+            logger.warning("run.unreadable", extra=about(name=key[1], reason=error.errors()[0]["msg"]))
             return None
         run, after = seen[-1]
         if run.resolved is None:

@@ -1,6 +1,9 @@
 """Sets the condition Paused of runs from their pause annotation."""
 
+import logging
 from collections.abc import Callable
+
+from pydantic import ValidationError
 
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeNotFound
@@ -10,8 +13,11 @@ from checklist_crds.resources.pause import shows_pause, with_pause
 from checklist_crds.resources.run import Run, RunStatus
 from checklist_crds.times import Clock
 from checklist_crds.values.json_text import JsonObject
+from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference, record_pause
 from checklist_operator.runtime.work_queue import WorkQueue
+
+logger = logging.getLogger(__name__)
 
 
 class RunPauses:
@@ -53,6 +59,9 @@ class RunPauses:
 
             await change_run_status(self._client, *key, change, known=body)
         except KubeNotFound:
+            return None
+        except ValidationError as error:  # made by hand; the operator never writes unreadable runs
+            logger.warning("run.unreadable", extra=about(name=key[1], reason=error.errors()[0]["msg"]))
             return None
         record_pause(self._kube_events, ObjectReference.of(RUN, body), metadata)
         return None

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, cast
 
 import pytest
-from tests.unit.kube.memory_cluster import MemoryCluster
+from tests.unit.kube.memory_cluster import CREATED, MemoryCluster
 from tests.waiting import eventually
 
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeForbidden, KubeUnavailable
@@ -28,11 +28,13 @@ from checklist_crds.resources.pause import PAUSED_ANNOTATION
 from checklist_operator.attempts.pauses import Paused, Pauses
 from checklist_operator.controllers.members import Members
 from checklist_operator.controllers.organizations import Organizations
+from checklist_operator.controllers.run_expiry import RunExpiry
 from checklist_operator.controllers.run_pauses import RunPauses
 from checklist_operator.controllers.templates import Templates
 from checklist_operator.controllers.tenancy import Tenancy
 from checklist_operator.runtime import kube_events
 from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference
+from checklist_operator.runtime.metrics import Metrics
 from checklist_operator.runtime.timers import Timers
 
 pytestmark = pytest.mark.looptime
@@ -240,6 +242,25 @@ async def test_pause_events_are_immediate(cluster: MemoryCluster, recorder: Reco
     pauses.check_known((HOME, "acme"), "acme")
     assert len(resumed) == 2
     await made.queue.close()
+
+
+async def test_a_run_that_cannot_be_read_is_no_bug(
+    cluster: Any, recorder: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    timers = Timers(clock)
+    task = asyncio.create_task(timers.run())
+    shared = {"kube_events": recorder, "clock": clock, "on_bug": never}
+    pauses = RunPauses(cluster, on_read=lambda _: None, **shared)
+    expiry = RunExpiry(cluster, timers, Metrics(), on_unadmitted=never, **shared)
+    spec = {"organizationRef": {"name": "acme"}, "createdAt": "no time", "expiresAt": CREATED}
+    body = cluster.put(RUN, "r-1", spec, **{PAUSED_ANNOTATION: "true"})
+    for controller in (pauses, expiry):
+        controller.observe("MODIFIED", body)
+        await asyncio.sleep(60)
+        await controller.queue.close()
+    task.cancel()
+    assert [line.message for line in caplog.records] == ["run.unreadable"] * 2
+    assert recorder == []
 
 
 @pytest.mark.parametrize("kind", [MEMBER, API_KEY], ids=lambda kind: kind.kind)
