@@ -64,7 +64,13 @@ async def test_a_cap_is_exact_over_two_replicas_and_nothing_is_changed_beyond_it
     apis = [await start_api(**{setting: "7"}) for _ in range(2)]
     desks = [await at_desk(api) for api in apis]
     there = len(await apis[0].all_of(kind))
-    answers = await asyncio.gather(*(post(apis[number % 2], desks[number % 2]) for number in range(AT_ONCE)))
+
+    async def decided(api: Api, desk: Desk) -> httpx.Response:
+        while (answer := await post(api, desk)).status_code == 503:  # too many at once for a slow machine
+            await asyncio.sleep(float(answer.headers["Retry-After"]))
+        return answer
+
+    answers = await asyncio.gather(*(decided(apis[number % 2], desks[number % 2]) for number in range(AT_ONCE)))
     assert Counter(answer.status_code for answer in answers) == {201: 7 - there, 409: AT_ONCE - 7 + there}
     for refused in (answer.json() for answer in answers if answer.status_code == 409):
         assert (refused["error"], refused["details"]) == ("limit_reached", {"limit": 7, "used": 7, "what": what})
