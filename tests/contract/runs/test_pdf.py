@@ -9,6 +9,10 @@ from pathlib import Path
 import httpx
 import pypdfium2
 import pytest
+from fpdf import bidi
+from fpdf.enums import TextDirection
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.contract.conftest import Api
 from tests.contract.dashboard_client import at_desk
 from tests.contract.executor_client import answered, error_of, step
@@ -18,6 +22,7 @@ from tests.waiting import until_the_next_second
 
 from checklist_api.exports.pdf import worker
 from checklist_api.exports.pdf.content import Entry, Group, Image, PdfContent
+from checklist_api.exports.pdf.directions import LinearRun
 from checklist_api.exports.pdf.drawing import draw
 from checklist_api.exports.pdf.fonts import FontCase
 
@@ -140,6 +145,27 @@ def test_right_to_left_text_is_right_aligned_and_extracted_in_its_own_order(tmp_
     columns = inked_columns(made, 0.5, 1)
     margin = (210 / 2 - 18) / 25.4 * 72 * 4
     assert margin - 8 < columns[-1] <= margin
+
+
+@pytest.mark.parametrize("between", ["." * 1000, "\n" * 1000, "\t" * 1000, "#" * 3900, "]" * 3900])
+def test_many_characters_without_a_direction_are_printed(tmp_path: Path, between: str) -> None:
+    entries = [Entry("Before", note=f"{start}{between}y") for start in ("x", "א")]
+    made = draw(content(*entries, Entry("After")), {}, tmp_path)
+    assert "After" in text_of(made)
+
+
+MIXED = "aאا1٢.,+%#()[]\u2329\u3009 \t\n\u0301\u200b\u2066\u2067\u2068\u2069\u202a\u202b\u202c\u202d\u202e"
+
+
+@given(st.text(MIXED, min_size=1, max_size=40), st.sampled_from([TextDirection.LTR, TextDirection.RTL]))
+def test_directions_are_those_of_the_library(text: str, direction: TextDirection) -> None:
+    def levels(run: type[bidi.IsolatingRun]) -> list[tuple[str, int]]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(bidi, "IsolatingRun", run)
+            paragraph = bidi.BidiParagraph(text, direction, preserve_bn_chars=True)
+        return [(one.bidi_class, one.embedding_level) for one in paragraph.characters]
+
+    assert levels(LinearRun) == levels(LinearRun.__base__)
 
 
 def test_arabic_letters_are_joined(tmp_path: Path) -> None:

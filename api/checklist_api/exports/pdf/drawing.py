@@ -7,12 +7,13 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, Final, cast
 
-from fpdf import FPDF
+from fpdf import FPDF, bidi
 from fpdf.bidi import auto_detect_base_direction
 from fpdf.enums import TextDirection
 from fpdf.fonts import TTFFont
 
 from .content import Entry, Image, PdfContent
+from .directions import LinearRun
 from .fonts import MAIN, FontCase
 
 _MARGIN_MM: Final = 18.0
@@ -54,6 +55,7 @@ class _Sheet(FPDF):
         self._names: set[str] = set()
 
     def prepare(self, folder: Path) -> None:
+        bidi.IsolatingRun = LinearRun  # type: ignore[misc]
         cached_font = _cached_font_type()
         for name, style, file in self._case.write(folder):
             self.add_font(name, style, file)
