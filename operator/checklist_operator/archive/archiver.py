@@ -169,7 +169,7 @@ class Archiver:
 
     async def archive_deliveries(self, keep: Keep, bodies: Sequence[JsonObject]) -> int:
         """Archives deliveries that are due before their runs; returns the number of deleted objects."""
-        if not await self._may_be_archived(keep.organization):
+        if not await self.is_current(keep):
             return 0
         by_run: dict[Key, list[JsonObject]] = {}
         for body in bodies:
@@ -187,26 +187,25 @@ class Archiver:
             deleted += await self._archive(folder, lines)
         return deleted
 
-    # -- collecting -----------------------------------------------------------------------------------------------
-
-    async def _archive_gathered(self, folder: Folder) -> int:
-        gathered = self._gathered.pop(folder)
-        del self._sizes[folder]
-        if not await self._may_be_archived(folder.organization):
-            return 0
-        records = await self._records(gathered)
-        deleted = await self._archive(folder, records)
-        self._left += [due.at for due in gathered if not self._is_archived(due.body)]
-        return deleted
-
-    async def _may_be_archived(self, organization: str) -> bool:
-        """Reads the legal hold again, since it takes effect at once and a sweep may take long."""
-        keep = self._keeps[organization]
+    async def is_current(self, keep: Keep) -> bool:
+        """Reads the organization again: a legal hold takes effect at once, and a sweep may take long."""
         try:
             now = Keep.of(await self._client.get(ORGANIZATION, keep.name))
         except KubeNotFound:
             return False
         return now == keep
+
+    # -- collecting -----------------------------------------------------------------------------------------------
+
+    async def _archive_gathered(self, folder: Folder) -> int:
+        gathered = self._gathered.pop(folder)
+        del self._sizes[folder]
+        if not await self.is_current(self._keeps[folder.organization]):
+            return 0
+        records = await self._records(gathered)
+        deleted = await self._archive(folder, records)
+        self._left += [due.at for due in gathered if not self._is_archived(due.body)]
+        return deleted
 
     async def _records(self, gathered: Sequence[_Due]) -> list[Line]:
         """Returns the runs whose deliveries are all settled, with all objects that belong to them."""

@@ -119,7 +119,7 @@ class Retention:
         if at is None or at > self._clock():
             return 0
         if not is_admitted(body):
-            return await self._delete(RUN, body)
+            return await self._delete_unarchived(keep, RUN, body)
         if keep.archive and self._archiver.is_unavailable:
             self._archiver.leave(at)
             return 0
@@ -131,7 +131,7 @@ class Retention:
     async def _remove_run(self, keep: Keep, run: JsonObject, at: datetime, deliveries: frozenset[str]) -> int:
         if keep.archive:
             return await self._archiver.add(keep, run, at, deliveries | expected_deliveries(run))
-        return await self._delete_run(run)
+        return await self._delete_run(keep, run)
 
     async def _deliveries_of_runs(self) -> dict[Key, frozenset[str]]:
         """Returns names of deliveries by namespace and id of their run, from one list instead of one per run."""
@@ -142,20 +142,20 @@ class Retention:
                 found.setdefault(run, set()).add(str(body["metadata"]["name"]))
         return {run: frozenset(names) for run, names in found.items()}
 
-    async def _delete_run(self, body: JsonObject) -> int:
-        """Deletes a run and its deliveries without archiving them."""
+    async def _delete_run(self, keep: Keep, body: JsonObject) -> int:
+        """Deletes a run, unless it has changed, and then its deliveries, without archiving them."""
+        deleted = await self._delete_unarchived(keep, RUN, body)
+        if not deleted:
+            return 0
+        self._on_run_removed(body)
         namespace, name = key_of(body)
         deliveries, _ = await self._client.list_all(
             WEBHOOK_DELIVERY, namespace, field_selector=f"spec.runRef.name={name}"
         )
-        deleted = 0
         for delivery in deliveries:
             if is_of_run(delivery, body):
-                deleted += await self._delete(WEBHOOK_DELIVERY, delivery)
-        removed = await self._delete(RUN, body)
-        if removed:
-            self._on_run_removed(body)
-        return deleted + removed
+                deleted += await self._delete_unarchived(keep, WEBHOOK_DELIVERY, delivery)
+        return deleted
 
     # -- deliveries -----------------------------------------------------------------------------------------------
 
@@ -175,7 +175,7 @@ class Retention:
                 if at is None:
                     continue
                 if keep is None or not keep.archive:
-                    deleted += await self._delete(WEBHOOK_DELIVERY, body)
+                    deleted += await self._delete_unarchived(keep, WEBHOOK_DELIVERY, body)
                     continue
                 waiting = leaving.setdefault(keep.name, [])
                 waiting.append((at, body))
@@ -267,6 +267,10 @@ class Retention:
             async for bodies, _ in self._client.pages(AUDIT_ENTRY, namespace, metadata_only=True):
                 for body in bodies:
                     yield body
+
+    async def _delete_unarchived(self, keep: Keep | None, kind: Kind, body: JsonObject) -> int:
+        """Deletes a run or delivery, unless its organization has changed since the sweep began."""
+        return await self._delete(kind, body) if keep is None or await self._archiver.is_current(keep) else 0
 
     async def _delete(self, kind: Kind, body: JsonObject) -> int:
         metadata = body["metadata"]

@@ -11,10 +11,11 @@ from tests.waiting import eventually
 from checklist_crds.archive import ArchiveStore, Folder, Record, encode_part
 from checklist_crds.ids import object_id
 from checklist_crds.kube.client import KubeClient
-from checklist_crds.kube.errors import KubeGone, KubeNotFound
+from checklist_crds.kube.errors import KubeConflict, KubeGone, KubeNotFound
 from checklist_crds.photos.keys import PhotoFolder, photo_id, photo_key, thumbnail_key
 from checklist_crds.photos.store import PhotoStore
 from checklist_crds.resources.kinds import ORGANIZATION, RUN, WEBHOOK_DELIVERY, Kind
+from checklist_crds.resources.legal_hold import LEGAL_HOLD_ANNOTATION
 from checklist_crds.times import Clock, format_timestamp, utc_now
 from checklist_operator.archive.archiver import Archiver
 from checklist_operator.archive.membership import ArchiveMembership
@@ -252,18 +253,32 @@ class KeepingCluster:
         self.retention: dict[str, Any] = {}
         self.runs_read = 0
         self.deleted: list[str] = []
+        self.held_after: int | None = None
+        """The organization is put under a legal hold after so many deletions."""
+        self.changed: set[str] = set()
+        """Objects that have changed since they were listed."""
+
+    def organization(self) -> dict[str, Any]:
+        held = {LEGAL_HOLD_ANNOTATION: "true"} if len(self.deleted) == self.held_after else {}
+        spec = {"displayName": "Acme", "retention": self.retention}
+        return {"metadata": {"name": "acme", "annotations": held}, "spec": spec}
 
     async def pages(self, kind: Kind, *_: Any, **__: Any) -> AsyncIterator[tuple[list[dict[str, Any]], str]]:
-        organization = {"metadata": {"name": "acme"}, "spec": {"displayName": "Acme", "retention": self.retention}}
-        yield {ORGANIZATION: [organization], WEBHOOK_DELIVERY: self.deliveries, RUN: self.runs}.get(kind, []), "1"
+        objects = {ORGANIZATION: [self.organization()], WEBHOOK_DELIVERY: self.deliveries, RUN: self.runs}
+        yield objects.get(kind, []), "1"
 
-    async def list_all(self, *_: Any, **__: Any) -> tuple[list[dict[str, Any]], str]:
-        return [], "1"
+    async def list_all(self, *_: Any, field_selector: str) -> tuple[list[dict[str, Any]], str]:
+        name = field_selector.removeprefix("spec.runRef.name=")
+        return [one for one in self.deliveries if one["spec"]["runRef"]["name"] == name], "1"
 
     async def delete(self, _: Kind, name: str, *__: Any, **___: Any) -> None:
+        if name in self.changed:
+            raise KubeConflict("changed")
         self.deleted.append(name)
 
-    async def get(self, _: Kind, name: str, __: str) -> dict[str, Any]:
+    async def get(self, kind: Kind, name: str, _: str | None = None) -> dict[str, Any]:
+        if kind == ORGANIZATION:
+            return self.organization()
         self.runs_read += 1
         return {"metadata": {"name": name}}
 
@@ -274,6 +289,13 @@ def delivery(number: int, finished_at: datetime) -> dict[str, Any]:
         "spec": {"organizationRef": {"name": "acme"}, "runRef": {"name": f"r-00000000-0000-4000-8000-{number:012}"}},
         "status": {"settled": True, "finishedAt": format_timestamp(finished_at)},
     }
+
+
+def finished_run(number: int, ended_at: str) -> dict[str, Any]:
+    metadata = {"name": run_id(number), "namespace": HERE, "creationTimestamp": AT, "resourceVersion": "1"}
+    ended = {"type": "Completed", "status": "True", "reason": "Completed", "lastTransitionTime": ended_at}
+    status = {"phase": "Completed", "settled": True, "resolved": RESOLVED, "conditions": [ended]}
+    return {"metadata": metadata, "spec": {}, "status": status}
 
 
 def retention_of(cluster: KeepingCluster, folder: Path, clock: Clock) -> Retention:
@@ -294,16 +316,34 @@ async def test_an_object_that_cannot_be_read_keeps_no_other_one(tmp_path: Path) 
     cluster = KeepingCluster()
     cluster.retention = {"finishedRunsDays": 1, "archive": False}
     for number, at in enumerate((AT, "0000-01-01T00:00:00Z", AT)):
-        metadata = {"name": run_id(number), "namespace": HERE, "creationTimestamp": AT, "resourceVersion": "1"}
-        ended = {"type": "Completed", "status": "True", "reason": "Completed", "lastTransitionTime": at}
-        status = {"phase": "Completed", "settled": True, "resolved": RESOLVED, "conditions": [ended]}
-        cluster.runs.append({"metadata": metadata, "spec": {}, "status": status})
-        cluster.deliveries.append(delivery(number, NOW - timedelta(days=1)))
+        cluster.runs.append(finished_run(number, at))
+        cluster.deliveries.append(delivery(number + 3, NOW - timedelta(days=1)))
         cluster.deliveries[-1]["status"]["finishedAt"] = at
     later = NOW + timedelta(days=9)
     await retention_of(cluster, tmp_path, lambda: later).sweep()
     assert cluster.deleted == [run_id(0), run_id(2)]
     assert cluster.runs_read == 2
+
+
+@pytest.mark.parametrize("deletions", range(1, 7))
+async def test_a_legal_hold_during_a_sweep_ends_the_deletions(tmp_path: Path, deletions: int) -> None:
+    cluster = KeepingCluster()
+    cluster.retention = {"finishedRunsDays": 1, "deliveriesDays": 1, "archive": False}
+    cluster.runs = [finished_run(number, AT) for number in range(2)]
+    cluster.deliveries = [delivery(number, NOW - timedelta(days=1)) for number in (0, 0, 1, 8, 9)]
+    cluster.held_after = deletions
+    await retention_of(cluster, tmp_path, lambda: NOW + timedelta(days=9)).sweep()
+    assert len(cluster.deleted) == deletions
+
+
+async def test_deliveries_stay_with_a_run_that_has_changed_during_the_sweep(tmp_path: Path) -> None:
+    """It may be under a legal hold of its own now."""
+    cluster = KeepingCluster()
+    cluster.retention = {"finishedRunsDays": 1, "archive": False}
+    cluster.runs, cluster.changed = [finished_run(number, AT) for number in range(2)], {run_id(0)}
+    cluster.deliveries = [delivery(number, NOW) for number in range(2)]
+    await retention_of(cluster, tmp_path, lambda: NOW + timedelta(minutes=5)).sweep()
+    assert cluster.deleted == [run_id(1), "evt-1"]
 
 
 async def test_runs_of_deliveries_that_have_left_are_forgotten(tmp_path: Path) -> None:
