@@ -2,10 +2,12 @@
 
 import uuid
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
+from checklist_crds.archive import Damaged
 from checklist_crds.resources.audit_entry import Actor, ActorKind, AuditEntrySpec, AuditTarget, entry_name
 from checklist_crds.resources.base import OrganizationRef
 from checklist_crds.resources.kinds import AUDIT_ENTRY, ORGANIZATION
@@ -79,6 +81,9 @@ class Erasure:
         journal = await self._journal()
         journal.attempts.append(Attempt(at=self._clock(), by=self._written_by))
         journal.members = sorted({*journal.members, *self._request.identity.person.members})
+        for place in journal.written:  # of an interrupted attempt
+            with suppress(Damaged):  # the search says so
+                await self._rewriting.remove_erased(place)
         result = await self._find(journal)
         announced = False
         for _ in range(_ROUNDS):
@@ -137,6 +142,7 @@ class Erasure:
     async def _erase(self, result: SearchResult, journal: Journal) -> None:
         held = set(result.held)
         held |= await self._removal.runs([run for run_id, run in result.live.items() if run_id not in held])
+        journal.forget(held)
         await self._removal.objects([one for one in result.objects if one.run_id not in held])
         await self._parts(result, journal, held)
         for place in result.unvouched:

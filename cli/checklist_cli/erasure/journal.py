@@ -5,7 +5,7 @@ deliveries and photos whose run is gone already. It contains ids and digests, no
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -122,7 +122,7 @@ class Journal(_Part):
         named = [f"{one.kind.kind} {one.namespace}/{one.name}" for one in result.account]
         self.account += [name for name in named if name not in self.account]
 
-    def forget(self, run_ids: Mapping[str, str]) -> None:
+    def forget(self, run_ids: Collection[str]) -> None:
         """Drop runs that are kept after all because of a new hold."""
         for run_id in run_ids:
             self.runs.pop(run_id, None)

@@ -1,16 +1,18 @@
 """Rewrites archive parts without the runs of one person.
 
 For each part: write the new one, read it back and compare; write its manifest, read it back; delete the old manifest,
-then the old part. If interrupted, each other run is in one valid part, or briefly in two with the same content, of
-which readers take one. A repetition uses the same names and completes it.
+then the old part; remove what other erasures have noted meanwhile. If interrupted, each other run is in one valid part,
+or briefly in two with the same content, of which readers take one. A repetition uses the same names and completes it.
 """
 
 import asyncio
 import json
+from collections.abc import Set
 from dataclasses import dataclass
 
 from checklist_crds.archive import ArchiveStore, Damaged, EncodedPart, Manifest, PartPlace
-from checklist_crds.archive.part import lines_of, part_without
+from checklist_crds.archive.erasures import Erasures
+from checklist_crds.archive.part import lines_of, part_without, verified_records
 from checklist_crds.times import Clock
 
 from .journal import RewrittenPart
@@ -41,6 +43,7 @@ class PartRewriting:
 
     def __init__(self, store: ArchiveStore, *, clock: Clock, writer: str) -> None:
         self._store = store
+        self._erasures = Erasures(store)
         self._clock = clock
         self._writer = writer
 
@@ -49,9 +52,7 @@ class PartRewriting:
         content = await self._store.get(found.place.key)
         if content is None:
             return None
-        new = await asyncio.to_thread(
-            part_without, content, found.manifest, runs, written_at=self._clock(), written_by=self._writer
-        )
+        new = await self._without(content, found.manifest, runs)
         return Plan(found.manifest, new, tuple(sorted(runs & found.runs.keys())))
 
     async def carry_out(self, plan: Plan) -> None:
@@ -67,11 +68,32 @@ class PartRewriting:
         await self._store.delete([old.key])
         if mark is not None:
             await self._store.delete([old.mark_key])
+        if plan.new is not None:
+            await self.remove_erased(plan.new.place)
+
+    async def remove_erased(self, place: PartPlace) -> None:
+        """Remove the lines of erased runs from a valid part.
+
+        Another erasure that has noted its runs and searched the archive before the part was valid did not find them.
+        """
+        manifest, content = await self._store.manifest(place), await self._store.get(place.key)
+        if manifest is None or content is None:
+            return
+        lines = await asyncio.to_thread(lambda: tuple(verified_records(content, manifest)))
+        erased = await self._erasures.among(place.folder.organization, lines, now=self._clock())
+        if erased:
+            new = await self._without(content, manifest, erased)
+            await self.carry_out(Plan(manifest, new, tuple(sorted(erased))))
 
     async def remove_remains(self, place: PartPlace) -> None:
         """Delete a part without a manifest and mark."""
         if await self._store.get(place.manifest_key) is None and await self._store.get(place.mark_key) is None:
             await self._store.delete([place.key])
+
+    async def _without(self, content: bytes, manifest: Manifest, runs: Set[str]) -> EncodedPart | None:
+        return await asyncio.to_thread(
+            part_without, content, manifest, runs, written_at=self._clock(), written_by=self._writer
+        )
 
     async def _write(self, part: EncodedPart) -> None:
         await self._store.put(part.place.key, part.content)

@@ -158,10 +158,14 @@ class ErasureFilter:
         Call it after the part is valid and before its content is deleted from the cluster. An erasure is noted before
         the archive is searched, so either the erasure finds our part, or we find its note.
         """
-        erased = await self._erasures.among(place.folder.organization, lines, now=self._clock())
-        if not erased:
-            return place, list(lines), []
-        rest = [line for line in lines if line.run_id not in erased]
-        instead = (await self._writer.write(place.folder, rest)).place if rest else None
-        await self._writer.withdraw(place)
-        return instead, rest, [line for line in lines if line.run_id in erased]
+        rest, erased = list(lines), list[Line]()
+        # Again after each writing: another erasure may have searched the archive before the new part was valid.
+        while gone := await self._erasures.among(place.folder.organization, rest, now=self._clock()):
+            erased += [line for line in rest if line.run_id in gone]
+            rest = [line for line in rest if line.run_id not in gone]
+            instead = (await self._writer.write(place.folder, rest)).place if rest else None
+            await self._writer.withdraw(place)
+            if instead is None:
+                return None, [], erased
+            place = instead
+        return place, rest, erased

@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from hypothesis import strategies as st
 
 from checklist_cli.erasure.person import Person, Why, normalised
 from checklist_cli.erasure.receipt import KIND, is_about, is_genuine, signed, subject_digest
+from checklist_cli.erasure.rewriting import PartRewriting
+from checklist_cli.erasure.search_result import FoundPart
 from checklist_crds.archive import (
     ArchiveReader,
     ArchiveStore,
@@ -32,11 +35,12 @@ from checklist_crds.archive import (
     month_of,
 )
 from checklist_crds.archive.erasures import ErasedRun, Erasures, NotedErasure, erasure_key
-from checklist_crds.archive.layout import part_name
+from checklist_crds.archive.layout import MANIFEST, part_name
 from checklist_crds.archive.part import manifest_of, part_without, verified_records
 from checklist_crds.secrets.sealing import ServerKeys
 from checklist_crds.times import format_timestamp
 from checklist_dev.repository import ROOT
+from checklist_operator.archive.writer import ArchiveWriter, ErasureFilter
 
 ORGANIZATION = "org-00000000-0000-4000-8000-000000000001"
 FOLDER = Folder(ORGANIZATION, "2026-11")
@@ -333,17 +337,17 @@ def test_a_part_without_a_run_has_the_other_lines_byte_for_byte_and_the_name_of_
         part_without(part_of(1, 3).content, whole.manifest, {run_id(1)}, written_at=NOW, written_by="us")
 
 
+def record(number: int, uid: str) -> Record:
+    run = a_run(number)
+    run["metadata"]["uid"] = uid
+    return Record.of(run, None, ())
+
+
 async def test_an_archiver_knows_the_erased_run_from_a_later_one_of_the_same_id(store: ArchiveStore) -> None:
     organization = FOLDER.organization
     erased = ErasedRun(uids=("uid-1",), at=START + timedelta(hours=1))
     note = NotedErasure(runs={run_id(1): erased, run_id(2): erased}).model_dump_json()
     await store.put(erasure_key(organization, "erasure-1"), note.encode())
-
-    def record(number: int, uid: str) -> Record:
-        run = a_run(number)
-        run["metadata"]["uid"] = uid
-        return Record.of(run, None, ())
-
     erasures, later = Erasures(store), delivery(2, {})
     later["spec"]["ts"] = "2026-11-04T12:00:00Z"
     lines = [record(1, "uid-1"), RemovedDeliveries.of([delivery(2, {})]), record(3, "uid-1")]
@@ -357,6 +361,65 @@ async def test_an_archiver_knows_the_erased_run_from_a_later_one_of_the_same_id(
     await store.put(erasure_key(organization, "erasure-3"), b"[")
     with pytest.raises(Damaged):
         await erasures.among(organization, lines, now=NOW)
+
+
+class ErasingStore(ArchiveStore):
+    """Whenever a part becomes valid, an erasure notes the next of `erased`, which it has not found in that part."""
+
+    erased: Iterator[int] = iter(())
+
+    async def put(self, key: str, content: bytes) -> None:
+        await super().put(key, content)
+        if key.endswith(MANIFEST) and (number := next(self.erased, None)) is not None:
+            await note(self, number)
+
+
+async def note(store: ArchiveStore, number: int) -> None:
+    noted = NotedErasure(runs={run_id(number): ErasedRun(uids=("uid-1",), at=START)})
+    await store.put(erasure_key(ORGANIZATION, f"erasure-{number}"), noted.model_dump_json().encode())
+
+
+@pytest.fixture
+def erasing(tmp_path: Path) -> ErasingStore:
+    return ErasingStore.open((tmp_path / "store").as_uri())
+
+
+async def keys_in(store: ArchiveStore) -> set[str]:
+    return {one.key async for one in store.objects()} | {place.mark_key async for place, _ in store.unfinished()}
+
+
+async def test_erasures_at_the_same_time_bring_nothing_back(erasing: ErasingStore) -> None:
+    part = encoded(*[record(number, "uid-1") for number in range(1, 5)])
+    await kept(erasing, part)
+    erasing.erased = iter([3, 2])
+    rewriting = PartRewriting(erasing, clock=lambda: NOW, writer="erase")
+    plan = await rewriting.plan(FoundPart(part.manifest, {}), frozenset({run_id(1)}))
+    assert plan is not None
+    await rewriting.carry_out(plan)
+    left = encoded(record(4, "uid-1"))
+    assert await keys_in(erasing) == {left.place.key, left.place.manifest_key}
+    await note(erasing, 4)
+    await rewriting.remove_erased(left.place)
+    await rewriting.remove_erased(left.place)
+    assert await keys_in(erasing) == set()
+
+
+async def test_an_archiver_writes_again_until_none_of_its_runs_is_erased(erasing: ErasingStore) -> None:
+    def writer() -> ArchiveWriter:
+        return ArchiveWriter(erasing, clock=lambda: NOW, writer="operator-0", leads=lambda: True)
+
+    lines = [record(number, "uid-1") for number in range(1, 5)]
+    place = (await writer().write(FOLDER, lines)).place
+    await note(erasing, 1)
+    erasing.erased = iter([3, 2])
+    found = await ErasureFilter(erasing, writer(), clock=lambda: NOW).remove_erased(place, lines)
+    left = encoded(lines[3]).place
+    assert found == (left, [lines[3]], [lines[0], lines[2], lines[1]])
+    assert await keys_in(erasing) == {left.key, left.manifest_key, left.mark_key}
+    await note(erasing, 4)
+    found = await ErasureFilter(erasing, writer(), clock=lambda: NOW).remove_erased(left, [lines[3]])
+    assert found == (None, [], [lines[3]])
+    assert await keys_in(erasing) == set()
 
 
 def a_receipt(keys: ServerKeys) -> Json:
