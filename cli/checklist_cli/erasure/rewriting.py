@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from checklist_crds.archive import ArchiveStore, Damaged, EncodedPart, Manifest, PartPlace
 from checklist_crds.archive.erasures import Erasures
 from checklist_crds.archive.part import lines_of, part_without, verified_records
-from checklist_crds.times import Clock
+from checklist_crds.times import Clock, format_timestamp
 
 from .journal import RewrittenPart
 from .search_result import FoundPart
@@ -60,7 +60,9 @@ class PartRewriting:
         mark = await self._store.get(old.mark_key)
         if plan.new is not None:
             if mark is not None:  # the operator is still deleting the part's runs, and resumes by the mark
-                moved = {**json.loads(mark), "part": plan.new.place.key}
+                # With a new time: the operator discards a part without a manifest whose mark is old.
+                since = format_timestamp(self._clock())
+                moved = {**json.loads(mark), "part": plan.new.place.key, "since": since}
                 await self._store.put(plan.new.place.mark_key, json.dumps(moved).encode())
             if not await self._is_present(plan.new):
                 await self._write(plan.new)

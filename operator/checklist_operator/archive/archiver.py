@@ -313,7 +313,7 @@ class Archiver:
         if not found.counts:
             if any(state is not _State.DUE for state in states):
                 # Something changed since. Nothing was deleted for this part, so it can be discarded.
-                if self._clock() - found.since >= _ABANDONED_AFTER:
+                if self._clock() - found.since >= _ABANDONED_AFTER and not await self._writer.counts(place):
                     await self._writer.discard(place)
                 return 0
             await self._writer.commit(found.manifest)

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import zstandard
@@ -37,10 +37,14 @@ from checklist_crds.archive import (
 from checklist_crds.archive.erasures import ErasedRun, Erasures, NotedErasure, erasure_key
 from checklist_crds.archive.layout import MANIFEST, part_name
 from checklist_crds.archive.part import manifest_of, part_without, verified_records
+from checklist_crds.kube.client import KubeClient
+from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.secrets.sealing import ServerKeys
 from checklist_crds.times import format_timestamp
 from checklist_dev.repository import ROOT
+from checklist_operator.archive.archiver import Archiver
 from checklist_operator.archive.writer import ArchiveWriter, ErasureFilter
+from checklist_operator.runtime.metrics import Metrics
 
 ORGANIZATION = "org-00000000-0000-4000-8000-000000000001"
 FOLDER = Folder(ORGANIZATION, "2026-11")
@@ -420,6 +424,48 @@ async def test_an_archiver_writes_again_until_none_of_its_runs_is_erased(erasing
     found = await ErasureFilter(erasing, writer(), clock=lambda: NOW).remove_erased(left, [lines[3]])
     assert found == (None, [], [lines[3]])
     assert await keys_in(erasing) == set()
+
+
+async def mark(store: ArchiveStore, place: PartPlace, since: datetime) -> None:
+    await store.put(place.mark_key, json.dumps({"part": place.key, "since": format_timestamp(since)}).encode())
+
+
+async def test_the_mark_of_a_replacement_is_new(store: ArchiveStore) -> None:
+    """The operator discards a part without a manifest if its mark is old."""
+    part, left = encoded(a_record(1), a_record(2)), encoded(a_record(2))
+    await kept(store, part)
+    await mark(store, part.place, START)
+    rewriting = PartRewriting(store, clock=lambda: NOW, writer="erase")
+    plan = await rewriting.plan(FoundPart(part.manifest, {}), frozenset({run_id(1)}))
+    assert plan is not None
+    await rewriting.carry_out(plan)
+    text = await store.get(left.place.mark_key)
+    assert text is not None
+    assert json.loads(text) == {"part": left.place.key, "since": format_timestamp(NOW)}
+    assert await keys_in(store) == {left.place.key, left.place.manifest_key, left.place.mark_key}
+
+
+async def test_an_unfinished_part_that_gets_its_manifest_meanwhile_is_not_discarded(store: ArchiveStore) -> None:
+    part = encoded(a_record(1))
+    await store.put(part.place.key, part.content)
+    await mark(store, part.place, START)
+
+    class Client:
+        async def get(self, *_: Any) -> Json:
+            await kept(store, part)
+            raise KubeNotFound("gone")
+
+    archiver = Archiver(
+        cast(KubeClient, Client()),
+        store,
+        clock=lambda: NOW,
+        writer="operator-0",
+        leads=lambda: True,
+        metrics=Metrics(),
+        on_removed=lambda _: None,
+    )
+    await archiver.begin({})
+    assert await ArchiveReader(store).records(part.manifest) == [a_record(1)]
 
 
 def a_receipt(keys: ServerKeys) -> Json:
