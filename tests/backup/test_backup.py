@@ -17,9 +17,11 @@ import pytest
 import zstandard
 from tests.cluster.operator_lab import Receiver
 from tests.contract.conftest import definition, http_client
+from tests.unit.archive.test_format import a_record, encoded, kept
 from tests.waiting import eventually, until_the_clock_passes
 
 from checklist_cli.backup import layout
+from checklist_cli.backup.copying import ARCHIVE, copy_archive
 from checklist_cli.backup.objects import KINDS
 from checklist_cli.backup.placing import InTheWay, Placed
 from checklist_cli.backup.reading import objects_of, verify
@@ -30,6 +32,7 @@ from checklist_cli.program import main
 from checklist_crds.ids import new_id
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeGone
+from checklist_crds.platform.object_store import StoredObject
 from checklist_crds.resources.base import RESTORING_ANNOTATION
 from checklist_crds.resources.kinds import (
     CUSTOM_RESOURCE_DEFINITION,
@@ -536,6 +539,46 @@ async def test_a_backup_begins_again_when_the_cluster_forgets_its_moment(source:
             await source.backup(url, client=client)
     # Of what was begun in vain nothing is left.
     assert await BackupStore.open(url).names() == [taken.name]
+
+
+class Rewriting(BackupStore):
+    """In each of the first `times` listings, the part is replaced by one with a run less."""
+
+    times = 0
+    parts = tuple(encoded(*[a_record(number) for number in range(first, 7)]) for first in range(1, 7))
+    late = False
+    """Whether the listing has neither of them: it has passed the place of the new one already."""
+
+    async def listed(self, prefix: str) -> AsyncIterator[StoredObject]:
+        found = [one async for one in super().listed(prefix)]
+        if self.times:
+            self.times -= 1
+            old, *others = self.parts
+            await kept(self, others[0])
+            await self.delete([old.place.manifest_key, old.place.key])
+            self.parts, found = tuple(others), [] if self.late else found
+        for one in found:
+            yield one
+
+
+@pytest.mark.parametrize(("times", "late"), [(0, False), (1, False), (4, False), (1, True)])
+async def test_a_part_that_is_rewritten_during_the_backup_is_in_it(tmp_path: Path, times: int, late: bool) -> None:
+    source, target = Rewriting.open((tmp_path / "source").as_uri()), BackupStore.open((tmp_path / "target").as_uri())
+    await kept(source, source.parts[0])
+    source.times, source.late = times, late
+    copied = await copy_archive(source, target, known={})
+    there = {one.key async for one in source.listed(ARCHIVE)}
+    assert len(there) == 2
+    assert ({one.key for one in copied.objects}, copied.seen, copied.vanished) == (there, 2, 0)
+
+
+async def test_a_backup_during_which_parts_are_rewritten_again_and_again_does_not_count(source: Site, url: str) -> None:
+    archive = Rewriting.open((source.folder / "rewriting").as_uri())
+    await kept(archive, archive.parts[0])
+    archive.times = 5
+    with pytest.raises(CommandFailed, match="no erasure"):
+        await source.backup(url, stores=Stores(source.stores.photos, archive))
+    assert await BackupStore.open(url).names() == []
 
 
 async def test_photos_are_copied_once_and_leave_the_backups_with_their_run(

@@ -15,13 +15,25 @@ from checklist_crds.archive.layout import PartPlace
 from checklist_crds.photos.keys import PREFIX as PHOTOS
 from checklist_crds.platform.object_store import StoredObject
 
+from ..console.command import CommandFailed
 from .format import DamagedBackup
 from .parallel import for_each
 from .store import BackupStore
 
-__all__ = ["ARCHIVE", "PHOTOS", "Copied", "CopyingResult", "copy_all", "copy_these", "is_photo_of", "run_of_photo"]
+__all__ = [
+    "ARCHIVE",
+    "PHOTOS",
+    "Copied",
+    "CopyingResult",
+    "copy_all",
+    "copy_archive",
+    "copy_these",
+    "is_photo_of",
+    "run_of_photo",
+]
 
 _PARALLEL: Final = 8
+_LISTINGS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +122,32 @@ async def copy_all(
 
     await for_each(wanted(), one, parallel=_PARALLEL)
     return result
+
+
+async def copy_archive(
+    source: BackupStore,
+    target: BackupStore,
+    *,
+    known: Mapping[str, Copied],
+    wants: Callable[[str], bool] = lambda _: True,
+    report: Callable[[CopyingResult], None] = lambda _: None,
+) -> CopyingResult:
+    """Copy the archive until nothing goes from it between two listings.
+
+    A listing that takes a while can miss both a part and its replacement, if the part is rewritten in the meantime.
+    Raises StoreUnavailable and CommandFailed.
+    """
+    before: set[str] | None = None
+    for _ in range(_LISTINGS):
+        result = await copy_all(source, target, ARCHIVE, known=known, wants=wants, report=report)
+        there = {one.key: one for one in result.objects}
+        if before is not None and before <= there.keys() and not result.vanished:
+            return result
+        before, known = set(there), {**known, **there}
+    raise CommandFailed(
+        f"parts of the archive were rewritten during each of {_LISTINGS} attempts to copy it: take the backup again "
+        "when no erasure runs"
+    )
 
 
 async def copy_these(

@@ -20,7 +20,7 @@ from checklist_crds.times import Clock, utc_now
 from ..console.command import CommandFailed
 from ..console.progress import Progress
 from . import layout
-from .copying import ARCHIVE, PHOTOS, Copied, CopyingResult, copy_all, is_photo_of
+from .copying import PHOTOS, Copied, CopyingResult, copy_all, copy_archive, is_photo_of
 from .format import BackupManifest, CopiesEntry, DamagedBackup, PartEntry, SecretNeed, decode, encode, to_line
 from .keys import fingerprints
 from .reading import copies_of
@@ -147,14 +147,17 @@ class Backup:
                 lambda: f"{what}: {result.seen:,} objects, {result.copied:,} of them copied, {result.bytes:,} bytes"
             )
 
-        archive = await copy_all(
-            stores.archive,
-            self._store,
-            ARCHIVE,
-            known=known,
-            wants=lambda key: not self._only or key.split("/")[1] in organizations,
-            report=lambda result: report("archive", result),
-        )
+        try:
+            archive = await copy_archive(
+                stores.archive,
+                self._store,
+                known=known,
+                wants=lambda key: not self._only or key.split("/")[1] in organizations,
+                report=lambda result: report("archive", result),
+            )
+        except CommandFailed:
+            await self._drop(name)
+            raise
         runs = read.runs | await self._archived_runs(archive) if self._only else set()
         photos = await copy_all(
             stores.photos,
@@ -171,7 +174,7 @@ class Backup:
             photos=photos.seen,
             archive=archive.seen,
             bytes=photos.bytes + archive.bytes,
-            vanished=photos.vanished + archive.vanished,
+            vanished=photos.vanished,
         )
         return entry, [part.entry]
 
