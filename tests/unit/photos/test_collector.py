@@ -8,12 +8,13 @@ from typing import Any, cast
 import pytest
 from tests.waiting import eventually
 
-from checklist_crds.archive import ArchiveStore, Folder, Record, encode_part
+from checklist_crds.archive import ArchiveStore, EncodedPart, Folder, PartPlace, Record, encode_part
 from checklist_crds.ids import object_id
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeGone, KubeNotFound
 from checklist_crds.photos.keys import PhotoFolder, photo_id, photo_key, thumbnail_key
 from checklist_crds.photos.store import PhotoStore
+from checklist_crds.platform.object_store import StoredObject, StoreUnavailable
 from checklist_crds.resources.kinds import ORGANIZATION, RUN, WEBHOOK_DELIVERY, Kind
 from checklist_crds.resources.legal_hold import LEGAL_HOLD_ANNOTATION
 from checklist_crds.times import Clock, format_timestamp, utc_now
@@ -229,6 +230,53 @@ async def test_photos_of_archived_runs_stay(rig: Rig) -> None:
     rig.cluster.add(archived[0], namespace=ELSEWHERE, organization="other")
     assert await rig.collector.sweep() == 1
     assert [folder.run_id for folder in await rig.store.folders()] == archived
+
+
+class RewrittenArchive(ArchiveStore):
+    """In each of the first `times` listings, the part is replaced by one with a run less."""
+
+    parts: list[EncodedPart]
+    times: int
+    late: bool
+    """Whether the listing has neither of them: it has passed the place of the new one already."""
+
+    async def keep(self, part: EncodedPart) -> None:
+        await self.put(part.place.key, part.content)
+        await self.put(part.place.manifest_key, part.manifest.encoded())
+
+    async def manifests(self, within: Folder | str | None = None) -> AsyncIterator[tuple[PartPlace, StoredObject]]:
+        found = [one async for one in super().manifests(within)]
+        if self.times:
+            self.times -= 1
+            old = self.parts.pop(0)
+            await self.keep(self.parts[0])
+            await self.delete([old.place.manifest_key, old.place.key])
+            found = [] if self.late else found
+        for one in found:
+            yield one
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["first search", "later search"])
+@pytest.mark.parametrize(("times", "late"), [(1, False), (1, True), (3, False), (5, False)])
+async def test_no_archived_run_counts_as_missing_while_its_part_is_rewritten(
+    tmp_path: Path, times: int, late: bool, known: bool
+) -> None:
+    archive = RewrittenArchive.open(tmp_path.as_uri())
+    metadata = {"namespace": HERE, "creationTimestamp": AT}
+    bodies = [{"metadata": {**metadata, "name": run_id(each)}, "spec": {"resolved": RESOLVED}} for each in range(7)]
+    records = [Record.of(body, None, []) for body in bodies]
+    made: dict[str, Any] = {"written_at": utc_now(), "written_by": "operator-0"}
+    archive.parts = [encode_part(Folder(ACME_ID, "2026-11"), records[start:], **made) for start in range(6)]
+    archive.times, archive.late = 0, late
+    await archive.keep(archive.parts[0])
+    archived = ArchiveMembership(archive, lambda _: False)
+    if known:
+        assert await archived.missing([run_id(6), run_id(8)]) == {run_id(8)}
+    archive.times = times
+    if times == 5 and not known:
+        with pytest.raises(StoreUnavailable, match="rewritten"):
+            await archived.missing([run_id(6), run_id(7)])
+    assert await archived.missing([run_id(6), run_id(7)]) == {run_id(7)}
 
 
 async def test_while_the_archive_cannot_be_read_nothing_is_taken_for_gone(rig: Rig) -> None:
