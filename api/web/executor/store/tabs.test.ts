@@ -137,7 +137,7 @@ describe("the tab that sends", () => {
   }
 
   for (const [what, reopened] of [["that is given in it", false], ["that waited", true]] as const) {
-    test(`is a new one beside a frozen one, for an answer ${what}`, async () => {
+    test(`is a new one next to a frozen one, for an answer ${what}`, async () => {
       const [rig, locks, air] = [new Rig(), new Locks(), new Air()];
       const frozen = tab(locks, air, rig.time);
       frozen.channel.frozen = true;
