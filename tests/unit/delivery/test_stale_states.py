@@ -52,7 +52,7 @@ class _Ended(Exception):
 @pytest.mark.parametrize("cached", [None, run(5)], ids=["missing", "not admitted yet"])
 @pytest.mark.parametrize("newest", [None, run(9, resolved=RESOLVED)], ids=["gone", "there"])
 async def test_a_delivery_ends_only_when_etcd_has_no_run(cached: Any, newest: Any) -> None:
-    given_up: list[ReplayRefusal] = []
+    refusals: list[ReplayRefusal] = []
 
     def read(found: dict[str, Any] | None) -> Any:
         async def get(_: Kind, name: str, namespace: str) -> dict[str, Any]:
@@ -63,7 +63,7 @@ async def test_a_delivery_ends_only_when_etcd_has_no_run(cached: Any, newest: An
         return get
 
     async def give_up(_: Any, __: Any, refusal: ReplayRefusal) -> None:
-        given_up.append(refusal)
+        refusals.append(refusal)
 
     async def check(*_: Any) -> None:
         raise _Ended
@@ -91,8 +91,8 @@ async def test_a_delivery_ends_only_when_etcd_has_no_run(cached: Any, newest: An
     )
     if newest is None:
         assert await preparation._of_action(delivery, Send(2)) is None
-        assert given_up == [ReplayRefusal.RUN_DELETED]
+        assert refusals == [ReplayRefusal.RUN_DELETED]
     else:
         with pytest.raises(_Ended):
             await preparation._of_action(delivery, Send(2))
-        assert given_up == []
+        assert refusals == []
