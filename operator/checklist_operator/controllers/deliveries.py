@@ -141,8 +141,6 @@ class Deliveries:
 
     async def _reconcile(self, key: Key) -> float | None:
         target = self._targets.get(key)
-        if target is None:
-            self._leave_line(key)
         if target is None or self._stopping or self._is_in_line(key):
             return None
         self._in_hand.add(key)
@@ -159,6 +157,7 @@ class Deliveries:
         except Paused as pause:
             self._paused.add(key)
             self._waiting.pop(key, None)  # paused, so not late
+            self._leave_line(key)
             if target.is_replay:
                 await self._recorder.hold_replay(key, pause)
             return _PAUSED_POLL_S
@@ -166,8 +165,6 @@ class Deliveries:
             return _LOCAL_FAULT_PAUSE_S
         finally:
             self._in_hand.discard(key)
-            if not self._is_in_line(key):
-                self._leave_line(key)  # with a permit that is not needed: the run is paused
         # Only here: a retry that waits for a local fault or for the cluster is late, and the metrics must show it.
         self._waiting.pop(key, None)
         return None
@@ -208,9 +205,10 @@ class Deliveries:
         others = self._permits.line_length(host=host, organization=organization, first=False)
         if others < _MOST_READY or not target.has_attempt:
             ready = await self._prepare(key)
-            if ready is None:
+            if ready is None or key not in self._targets:
                 return None
             self._ready.put(key, ready)
+        self._waiting.setdefault(key, self._clock())  # no longer known after a pause
         place = self._places[key] = self._permits.apply(host=host, organization=organization, first=False)
         if not place.is_granted:
             place.grant.add_done_callback(lambda _: self.queue.add(key, ahead=True))

@@ -40,7 +40,8 @@ class Bench:
     def __init__(self) -> None:
         self.bodies: dict[Key, JsonObject] = {}
         self.sent: dict[Key, list[float]] = {}
-        self.prepared = 0
+        self.preparing = asyncio.Event()
+        self.preparing.set()
         self.paused: set[str] = set()
         self.held: list[Key] = []
         self.recording = asyncio.Event()
@@ -95,8 +96,8 @@ class Bench:
         return next_action(status, now=self.now(), holder="me", created_at=created_at)
 
     async def of_delivery(self, key: Key) -> Attempt | None:
-        self.prepared += 1
         body = self.bodies[key]
+        await self.preparing.wait()
         status = WebhookDeliveryStatus.model_validate(body["status"])
         action = self.next_action(status, NOW - timedelta(hours=1))
         if not isinstance(action, Send):
@@ -174,16 +175,17 @@ async def test_retries_that_wait_for_dead_hosts_however_many_delay_no_other_orga
 
 
 async def test_a_permit_of_a_paused_or_deleted_delivery_is_free_again(bench: Bench) -> None:
-    waiting = [bench.due(f"evt-{n}", "dead.example", "org-1") for n in range(10)]
+    waiting = [bench.due(f"evt-{n}", "dead.example", "org-1") for n in range(1_000)]
     await asyncio.sleep(1)
     bench.paused.add("org-1")
     bench.delete(waiting.pop())
     await asyncio.sleep(20)
-    assert (bench.permits.in_flight, bench.permits.waiting) == (0, 0)
+    assert (bench.permits.in_flight, bench.permits.waiting, bench.deliveries.oldest_waiting_s()) == (0, 0, 0)
     bench.paused.clear()
     bench.deliveries.resumed()
-    await asyncio.sleep(100)
-    assert [len(bench.sent[key]) for key in waiting] == [1] * 9
+    await asyncio.sleep(2 * 3600)
+    assert [len(bench.sent[key]) for key in waiting] == [1] * 999
+    assert (bench.permits.in_flight, bench.permits.waiting, bench.deliveries.oldest_waiting_s()) == (0, 0, 0)
 
 
 async def test_of_paused_deliveries_only_the_replays_show_it(bench: Bench) -> None:
@@ -212,3 +214,15 @@ async def test_a_replay_that_is_accepted_during_the_record_of_an_attempt_is_sent
     bench.recording.set()
     await asyncio.sleep(1)
     assert len(bench.sent[key]) == 2
+
+
+async def test_deliveries_that_are_deleted_while_they_are_prepared_leave_nothing(bench: Bench) -> None:
+    bench.preparing.clear()
+    keys = [bench.due(f"evt-{n}", "dead.example", "org-1") for n in range(100)]
+    await asyncio.sleep(1)
+    for key in keys:
+        bench.delete(key)
+    bench.preparing.set()
+    await asyncio.sleep(1)
+    assert (bench.permits.in_flight, bench.permits.waiting, bench.deliveries.oldest_waiting_s()) == (0, 0, 0)
+    assert bench.sent == {}
