@@ -79,6 +79,7 @@ class Erasure:
     async def run(self) -> dict[str, Any]:
         """Erase, search again, and return the receipt."""
         journal = await self._journal()
+        resumed = bool(journal.attempts)
         journal.attempts.append(Attempt(at=self._clock(), by=self._written_by))
         journal.members = sorted({*journal.members, *self._request.identity.person.members})
         for place in journal.written:  # of an interrupted attempt
@@ -101,7 +102,7 @@ class Erasure:
         for place in result.garbage:
             await self._rewriting.remove_remains(place)
         receipt = signed(await self._receipt(journal, result), self._keys)
-        if journal.runs or journal.account:
+        if resumed or announced or journal.runs or journal.account:
             done = not any(result.left.values()) and not result.unreadable
             journal.state = State.DONE if done else State.WORKING
             journal.receipt = receipt

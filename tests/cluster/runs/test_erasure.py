@@ -1,6 +1,7 @@
 """Erasure while the archiver handles the same runs, and objects that leave the cluster once."""
 
 import asyncio
+import json
 from datetime import timedelta
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from checklist_cli.erasure.search import Places
 from checklist_crds.archive import ArchiveStore
 from checklist_crds.photos.store import PhotoStore
 from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY
+from checklist_crds.resources.legal_hold import LEGAL_HOLD_ANNOTATION
 from checklist_crds.secrets.sealing import ServerKeys
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_crds.values.json_text import JsonObject
@@ -67,13 +69,13 @@ async def people(lab: Lab, *, deliveries: int = 1) -> tuple[str, str]:
     return ada, other
 
 
-async def erased(lab: Lab, folder: Path) -> JsonObject:
+async def erased(lab: Lab, folder: Path, archive: ArchiveStore | None = None) -> JsonObject:
     quiet = Progress(lambda _: None)
     cluster = ClusterSearch(lab.client, lab.namespace, quiet)
     organization = await cluster.organization(lab.organization)
     identity = await cluster.identity(organization, Person(emails=frozenset({ADA})), ())
-    stores = ArchiveStore.open(folder.as_uri()), PhotoStore.open(folder.as_uri())
-    places = Places(lab.client, *stores, lab.namespace)
+    archive = archive or ArchiveStore.open(folder.as_uri())
+    places = Places(lab.client, archive, PhotoStore.open(folder.as_uri()), lab.namespace)
     request = Request(organization, identity, (("email", ADA),))
     return await Erasure(places, request, keys=ServerKeys(SERVER_KEY), written_by="a test", progress=quiet).run()
 
@@ -131,6 +133,39 @@ async def test_unfinished_parts_are_reported_and_removed(lab: Lab, folder: Path)
     again = await erased(lab, folder)
     assert again["complete"] and len(again["attempts"]) == 2
     assert {run["id"] for run in again["erased"]["runs"]} == {ada}
+
+
+class HoldingStore(ArchiveStore):
+    """When the erasure has noted its runs, one of them is put under a legal hold, and the erasure may be killed."""
+
+    lab: Lab
+    run: str
+    kill: bool
+
+    async def put(self, key: str, content: bytes) -> None:
+        await super().put(key, content)
+        hold = {"metadata": {"annotations": {LEGAL_HOLD_ANNOTATION: "true"}}}
+        await self.lab.client.patch(RUN, self.run, hold, self.lab.namespace)
+        if self.kill:
+            raise Stopped()
+
+
+@pytest.mark.parametrize("kill", [False, True])
+async def test_no_note_is_left_of_a_run_that_is_kept_for_a_new_hold(lab: Lab, folder: Path, kill: bool) -> None:
+    """It would be removed from the archive later."""
+    ada, _ = await people(lab, deliveries=0)
+    store = HoldingStore.open(folder.as_uri())
+    store.lab, store.run, store.kill = lab, ada, kill
+    if kill:
+        with pytest.raises(Stopped):
+            await erased(lab, folder, store)
+        store.kill = False
+    receipt = await erased(lab, folder, store)
+    assert [held["run"] for held in receipt["held"]] == [ada]
+    assert await in_cluster(lab, ada) is not None
+    [note] = [key for key in files_in(folder) if key.startswith("erasures/")]
+    noted = json.loads((folder / note).read_text())
+    assert (noted["runs"], noted["state"], noted["receipt"]) == ({}, "done", receipt)
 
 
 @pytest.fixture
