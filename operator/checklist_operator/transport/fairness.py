@@ -79,14 +79,8 @@ class Permits:
         )
 
     @asynccontextmanager
-    async def permit(self, *, host: str, organization: str, first: bool) -> AsyncIterator[None]:
-        """Waits for a permit and holds it while the block runs. Safe to cancel at any point."""
-        async with self.held(self.apply(host=host, organization=organization, first=first)):
-            yield
-
-    @asynccontextmanager
     async def held(self, place: Place) -> AsyncIterator[None]:
-        """Like `permit`, for a place that was applied for."""
+        """Waits for the permit and holds it while the block runs. Safe to cancel at any point."""
         try:
             await place.grant
             yield

@@ -44,7 +44,7 @@ async def test_dead_hosts_leave_the_living_as_fast_as_before(scene: Scene) -> No
 
     async def attempt(host: str, takes_s: float, outcome: OutcomeClass) -> None:
         asked = loop.time()
-        async with permits.permit(host=host, organization=host, first=True):
+        async with permits.held(permits.apply(host=host, organization=host, first=True)):
             if takes_s < 1:
                 waits.append(loop.time() - asked)
             await asyncio.sleep(takes_s)

@@ -29,7 +29,7 @@ class Attempt:
         self.task = asyncio.create_task(self._run(permits, host, organization, first))
 
     async def _run(self, permits: Permits, host: str, organization: str, first: bool) -> None:
-        async with permits.permit(host=host, organization=organization, first=first):
+        async with permits.held(permits.apply(host=host, organization=organization, first=first)):
             self.running = True
             try:
                 await self._finish.wait()
@@ -146,7 +146,7 @@ async def test_attempts_that_are_alike_start_in_the_order_in_which_they_came_and
         order: list[int] = []
 
         async def attempt(number: int, host: str) -> None:
-            async with permits.permit(host=host, organization=host, first=True):
+            async with permits.held(permits.apply(host=host, organization=host, first=True)):
                 order.append(number)
                 await asyncio.sleep(0)
 
@@ -211,11 +211,11 @@ async def test_a_line_that_was_cancelled_away_does_not_take_its_successor_along(
     permits = Permits(PermitLimits(per_host=1, reserved=0))
 
     async def hold_and_come_back(release: asyncio.Event) -> None:
-        async with permits.permit(host="a.example", organization="org-1", first=True):
+        async with permits.held(permits.apply(host="a.example", organization="org-1", first=True)):
             await release.wait()
         async with (
-            permits.permit(host="a.example", organization="org-1", first=True),
-            permits.permit(host="b.example", organization="org-1", first=True),
+            permits.held(permits.apply(host="a.example", organization="org-1", first=True)),
+            permits.held(permits.apply(host="b.example", organization="org-1", first=True)),
         ):
             await asyncio.sleep(1000)
 
@@ -286,7 +286,7 @@ async def test_no_limit_is_passed_and_no_attempt_is_forgotten(seed: int, limits:
     async def attempt(number: int) -> None:
         host, organization = f"{source.randint(1, 5)}.example", f"org-{source.randint(1, 3)}"
         await asyncio.sleep(source.random() * 10)
-        async with permits.permit(host=host, organization=organization, first=source.random() < 0.5):
+        async with permits.held(permits.apply(host=host, organization=organization, first=source.random() < 0.5)):
             loads.update((host, organization, "total"))
             assert loads[host] <= 4
             assert loads[organization] <= 6

@@ -154,7 +154,7 @@ def transmitter(sender: Any, *, leads: bool = True) -> Transmitter:
 
 
 async def transmit(over: Transmitter) -> Outcome:
-    async with over._permits.permit(host="a.example", organization="org-1", first=True):
+    async with over._permits.held(over._permits.apply(host="a.example", organization="org-1", first=True)):
         return await over.send(URL, b"{}", b"secret", "r-1", attempt=1)
 
 

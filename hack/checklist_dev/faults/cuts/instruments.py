@@ -26,7 +26,7 @@ from checklist_crds.values.json_text import JsonObject
 from checklist_dev.faults.cuts.course import API, Course
 from checklist_operator import term as term_module
 from checklist_operator.runtime.handlers import Observe
-from checklist_operator.transport.fairness import PermitLimits, Permits
+from checklist_operator.transport.fairness import PermitLimits, Permits, Place
 from checklist_operator.transport.outcome import Outcome
 from checklist_operator.transport.sender import Sender, tls_context
 
@@ -164,10 +164,10 @@ class SteppingPermits(Permits):
         self._course = _wiring.get().course
 
     @asynccontextmanager
-    async def permit(self, *, host: str, organization: str, first: bool) -> AsyncIterator[None]:
-        which = "first" if first else "retry"
+    async def held(self, place: Place) -> AsyncIterator[None]:
+        which = "first" if place.first else "retry"
         await self._course.point(f"permit asked for a {which}")
-        async with super().permit(host=host, organization=organization, first=first):
+        async with super().held(place):
             await self._course.point(f"permit taken for a {which}")
             yield
         await self._course.point(f"permit released by a {which}")
