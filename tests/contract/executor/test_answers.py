@@ -38,6 +38,18 @@ async def test_a_step_takes_the_answer_of_its_type_in_its_normal_form(api: Api) 
         assert owners["answers"][f"s-{kind}"] == change["answer"]
 
 
+async def test_a_run_that_is_full_of_marks_can_be_submitted(api: Api) -> None:
+    """The Kubernetes API stores each of them as six characters, and etcd takes 1.5 MiB."""
+    person = await person_for(api, *(step(f"{number}", "text", config={"multiline": True}) for number in range(40)))
+    answers = [await person.answer(f"{number}", "<" * 4000, note="&" * 2000) for number in range(40)]
+    assert [answer.status_code for answer in answers] == sorted(answer.status_code for answer in answers)
+    assert {answer.status_code for answer in answers[1:10]} == {200}
+    refused = {error_of(answer) for answer in answers if answer.status_code != 200}
+    assert refused <= {(422, "answer_invalid"), (503, "service_unavailable")} and refused
+    assert not any("outcome_unknown" in answer.text for answer in answers), "we refuse it, not etcd"
+    assert (await person.submit()).status_code == 200
+
+
 async def test_a_step_is_answered_answered_again_cleared_and_skipped(api: Api) -> None:
     follow_up = step("why", "text", condition={"when": {"step": "s-a", "op": "eq", "value": False}})
     person = await person_for(api, step("a"), follow_up, step("b", required=True), allow_skip=True)
