@@ -9,16 +9,14 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
-from pydantic import ValidationError
-
 from checklist_crds.kube.client import KubeClient
-from checklist_crds.kube.errors import KubeGone, KubeNotFound
-from checklist_crds.kube.run_writes import change_run_status
+from checklist_crds.kube.errors import KubeGone
 from checklist_crds.resources.kinds import RUN, Key, key_of
 from checklist_crds.runs.end_conditions import lacks_ended, with_missing_ended
 from checklist_crds.values.json_text import JsonObject
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.paging import pages
+from checklist_operator.runtime.run_changes import change_if_readable
 from checklist_operator.runtime.work_queue import WorkQueue
 
 logger = logging.getLogger(__name__)
@@ -58,7 +56,7 @@ class EndedConditions:
         try:
             async for page in pages(self._client, RUN, self._namespaces, field_selector="status.settled=true"):
                 for body in filter(lacks_ended, page):
-                    written += await self._add(key_of(body), known=body)
+                    written += await change_if_readable(self._client, key_of(body), with_missing_ended, known=body)
                     await asyncio.sleep(self._write_interval_s)
             self._complete = written == 0
         except KubeGone:
@@ -69,17 +67,5 @@ class EndedConditions:
         return written
 
     async def _reconcile(self, key: Key) -> float | None:
-        await self._add(key)
+        await change_if_readable(self._client, key, with_missing_ended)
         return None
-
-    async def _add(self, key: Key, *, known: JsonObject | None = None) -> bool:
-        """Returns False for a deleted or unreadable run. Raises KubeError."""
-        try:
-            await change_run_status(self._client, *key, with_missing_ended, known=known)
-        except KubeNotFound:
-            return False
-        except ValidationError as error:
-            # The operator never writes unreadable runs.
-            logger.warning("run.unreadable", extra=about(name=key[1], reason=error.errors()[0]["msg"]))
-            return False
-        return True

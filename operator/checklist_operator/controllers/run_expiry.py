@@ -8,11 +8,7 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
-from pydantic import ValidationError
-
 from checklist_crds.kube.client import KubeClient
-from checklist_crds.kube.errors import KubeNotFound
-from checklist_crds.kube.run_writes import change_run_status
 from checklist_crds.resources.kinds import RUN, Key, key_of
 from checklist_crds.resources.run import FINAL_PHASES, Run, RunStatus
 from checklist_crds.resources.run_expiry import expires_at_of
@@ -24,6 +20,7 @@ from checklist_crds.values.json_text import JsonObject
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference
 from checklist_operator.runtime.metrics import Metrics
+from checklist_operator.runtime.run_changes import change_if_readable
 from checklist_operator.runtime.timers import Timers
 from checklist_operator.runtime.work_queue import WorkQueue
 
@@ -78,12 +75,7 @@ class RunExpiry:
             seen.append((run, after))
             return after
 
-        try:
-            await change_run_status(self._client, *key, expire)
-        except KubeNotFound:
-            return None
-        except ValidationError as error:  # made by hand; the operator never writes unreadable runs
-            logger.warning("run.unreadable", extra=about(name=key[1], reason=error.errors()[0]["msg"]))
+        if not await change_if_readable(self._client, key, expire):
             return None
         run, after = seen[-1]
         if run.resolved is None:

@@ -1,23 +1,17 @@
 """Sets the condition Paused of runs from their pause annotation."""
 
-import logging
 from collections.abc import Callable
-
-from pydantic import ValidationError
 
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeNotFound
-from checklist_crds.kube.run_writes import change_run_status
 from checklist_crds.resources.kinds import RUN, Key, key_of
 from checklist_crds.resources.pause import shows_pause, with_pause
 from checklist_crds.resources.run import Run, RunStatus
 from checklist_crds.times import Clock
 from checklist_crds.values.json_text import JsonObject
-from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference, record_pause
+from checklist_operator.runtime.run_changes import change_if_readable
 from checklist_operator.runtime.work_queue import WorkQueue
-
-logger = logging.getLogger(__name__)
 
 
 class RunPauses:
@@ -48,20 +42,17 @@ class RunPauses:
     async def _reconcile(self, key: Key) -> float | None:
         try:
             body = await self._client.get(RUN, key[1], key[0])
-            self._on_read(body)
-            if shows_pause(body):
-                return None
-            metadata = body["metadata"]
-
-            def change(run: Run) -> RunStatus:
-                conditions = with_pause(run.status.conditions, metadata, now=self._clock())
-                return run.status.model_copy(update={"conditions": conditions})
-
-            await change_run_status(self._client, *key, change, known=body)
         except KubeNotFound:
             return None
-        except ValidationError as error:  # made by hand; the operator never writes unreadable runs
-            logger.warning("run.unreadable", extra=about(name=key[1], reason=error.errors()[0]["msg"]))
+        self._on_read(body)
+        if shows_pause(body):
             return None
-        record_pause(self._kube_events, ObjectReference.of(RUN, body), metadata)
+        metadata = body["metadata"]
+
+        def change(run: Run) -> RunStatus:
+            conditions = with_pause(run.status.conditions, metadata, now=self._clock())
+            return run.status.model_copy(update={"conditions": conditions})
+
+        if await change_if_readable(self._client, key, change, known=body):
+            record_pause(self._kube_events, ObjectReference.of(RUN, body), metadata)
         return None
