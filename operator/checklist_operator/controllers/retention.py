@@ -95,7 +95,6 @@ class Retention:
         while True:
             before = deleted
             held = 0
-            self._deliveries = None
             try:
                 async for page in self._pages(RUN):
                     for body in page:
@@ -113,6 +112,8 @@ class Retention:
                 if deleted == before:
                     raise
                 deleted += await self._archiver.begin(keeps)
+            finally:
+                self._deliveries = None  # may be many
 
     async def _sweep_run(self, keep: Keep, body: JsonObject) -> int:
         at = keep.due_at(body)
