@@ -169,8 +169,10 @@ def _with_outbox_entry(
         return status
     encoded = None if frozen is None else to_json_text(frozen)
     if encoded is not None and status.outbox:
-        size = sum(stored_size(data) for data in (encoded, *(entry.encoded or "" for entry in status.outbox)))
-        if len(status.outbox) >= MAX_OUTBOX_ENTRIES or size > MAX_OUTBOX_BYTES:
+        waiting = [encoded, *(entry.encoded or "" for entry in status.outbox)]
+        at_most = sum(_MAX_BYTES_PER_CHARACTER * (len(data) + 1) for data in waiting)  # as for answers
+        is_large = at_most > MAX_OUTBOX_BYTES and sum(map(stored_size, waiting)) > MAX_OUTBOX_BYTES
+        if len(status.outbox) >= MAX_OUTBOX_ENTRIES or is_large:
             raise ServiceUnavailable("Too many events of this run wait for delivery. Try again.", retry_after_s=5)
     seq = status.seq + 1
     entry = OutboxEntry(
