@@ -240,18 +240,17 @@ def _run(number: int) -> dict[str, Any]:
     return {"metadata": metadata, "spec": spec, "status": {"phase": "Pending", "outbox": [ENTRY]}}
 
 
+def preparation(left: Handover = NO_HANDOVER, **parts: Any) -> Preparation:
+    """With these parts; the others are not used."""
+    names = ("objects", "reads", "revisions", "secrets", "pauses", "settler", "recorder", "clock", "holder")
+    unused: dict[str, Any] = dict.fromkeys(names)
+    return Preparation(inherited=InheritedAttempts(left), tracing=NO_TRACES, allow_insecure=False, **unused | parts)
+
+
 def _outbox(client: Any, bugs: list[str], left: Handover = NO_HANDOVER) -> RunOutbox:
     unused: Any = None
-    names = ("reads", "revisions", "secrets", "pauses", "settler", "recorder", "clock", "holder")
-    preparation = Preparation(
-        objects=unused,
-        inherited=InheritedAttempts(left),
-        tracing=NO_TRACES,
-        allow_insecure=False,
-        **dict.fromkeys(names, unused),
-    )
     attempts: Any = SimpleNamespace(
-        preparation=preparation, tracing=NO_TRACES, pipeline=unused, recorder=unused, objects=unused
+        preparation=preparation(left), tracing=NO_TRACES, pipeline=unused, recorder=unused, objects=unused
     )
     return RunOutbox(client, attempts, clock=utc_now, on_bug=bugs.append)
 

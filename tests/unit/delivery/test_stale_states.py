@@ -4,17 +4,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.unit.delivery.test_outbox_pace import preparation
 
 from checklist_crds.kube.errors import KubeNotFound
-from checklist_crds.platform.tracing import NO_TRACES
 from checklist_crds.resources.delivery import WebhookDeliveryStatus
 from checklist_crds.resources.kinds import Kind
 from checklist_crds.resources.pause import PAUSED_ANNOTATION
 from checklist_crds.runs.replay_rules import ReplayRefusal
 from checklist_operator.attempts.delivery_state import Send
 from checklist_operator.attempts.pauses import Paused, Pauses
-from checklist_operator.attempts.prepare import Preparation
-from checklist_operator.runtime.handover import NO_HANDOVER, InheritedAttempts
 
 RUN_ID = "r-00000000-0000-4000-8000-000000000001"
 RESOLVED = {"organization": "acme", "templateId": "t-1", "templateVersion": 1, "templateName": "Opening"}
@@ -68,31 +66,17 @@ async def test_a_delivery_ends_only_when_etcd_has_no_run(cached: Any, newest: An
     async def check(*_: Any) -> None:
         raise _Ended
 
-    unused: Any = None
     target = {"url": "https://a.test/", "run_ref": SimpleNamespace(name=RUN_ID), "public_run_id": RUN_ID}
     spec = SimpleNamespace(**target, organization_ref=SimpleNamespace(name="acme"))
     delivery: Any = SimpleNamespace(spec=spec, name="evt-1", namespace="n", status=WebhookDeliveryStatus())
     reads: Any = SimpleNamespace(get=read(cached), get_newest=read(newest))
     settler: Any = SimpleNamespace(give_up=give_up)
     pauses: Any = SimpleNamespace(check=check)
-    preparation = Preparation(
-        objects=unused,
-        reads=reads,
-        revisions=unused,
-        secrets=unused,
-        pauses=pauses,
-        inherited=InheritedAttempts(NO_HANDOVER),
-        tracing=NO_TRACES,
-        settler=settler,
-        recorder=unused,
-        clock=unused,
-        holder="operator",
-        allow_insecure=False,
-    )
+    prepared = preparation(reads=reads, settler=settler, pauses=pauses)
     if newest is None:
-        assert await preparation._of_action(delivery, Send(2)) is None
+        assert await prepared._of_action(delivery, Send(2)) is None
         assert refusals == [ReplayRefusal.RUN_DELETED]
     else:
         with pytest.raises(_Ended):
-            await preparation._of_action(delivery, Send(2))
+            await prepared._of_action(delivery, Send(2))
         assert refusals == []
